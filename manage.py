@@ -11,7 +11,7 @@ def main() -> None:
     from django.core.exceptions import ImproperlyConfigured
 
     from config.env import take_in_secret
-    from config.up.session import run_with_stores
+    from ops.supervisor.command_stores import run_with_stores
 
     try:
         for name in ("DATABASE_URL", "REDIS_URL"):
@@ -19,21 +19,21 @@ def main() -> None:
     except ImproperlyConfigured as error:
         sys.exit(f"Fieldflame: {error}")
     if sys.argv[1:2] == ["up"]:
-        from config.up.start import main as start_all
+        from ops.supervisor.start import main as start_all
 
         sys.exit(start_all(sys.argv[2:]))
     code = run_with_stores(sys.argv)
     if code is not None:
         sys.exit(code)
 
-    from config.sound import stop_if_unsound
+    from ops.checks import stop_if_unsound
 
     stop_if_unsound()
     from django.core.management import execute_from_command_line
     from django.db import OperationalError
     from psycopg_pool import PoolTimeout
 
-    from ingest.audit.actors import act_as_command
+    from projects.audit.actors import act_as_command
 
     act_as_command(" ".join(sys.argv[1:2]))
     try:

@@ -8,7 +8,7 @@ from typing import Final
 from django.db import models
 from django.db.models.functions import MD5
 
-from ingest.models import Project
+from projects.models import Project
 
 
 class Artifact(models.Model):

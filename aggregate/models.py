@@ -6,9 +6,8 @@ from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models.functions import MD5
 
-from aggregate import guard_models as _registers_guard  # noqa: F401
 from aggregate import label_models as _registers_itself  # noqa: F401
-from ingest.models import Project
+from projects.models import Project
 
 
 class Func(models.Model):
@@ -300,7 +299,7 @@ class VerdictLook(models.Model):
 
 
 class Claimant(models.Model):
-    """A process that claims traces, jobs or scripts, under a token of its own (`aggregate.claimants`).
+    """A process that claims traces, jobs or scripts, under a token of its own (`aggregate.worker_leases`).
 
     Its claims hold while it beats. `host` and `process` tell others on its machine at once that it was killed.
     """
@@ -365,7 +364,7 @@ class Job(models.Model):
 
 
 class StoreSize(models.Model):
-    """The size of the database at an hour, for its growth (`aggregate.upkeep.store_sizes`)."""
+    """The size of the database at an hour, for its growth (`aggregate.maintenance.store_sizes`)."""
 
     measured_at = models.DateTimeField(primary_key=True)
     database_bytes = models.BigIntegerField()

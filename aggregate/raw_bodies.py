@@ -14,10 +14,10 @@ from django.conf import settings
 from django.db import connection
 from prometheus_client import Counter
 
-from ingest.door.bodies import expand
-from ingest.packs.mark import Standing, read_standing
-from ingest.packs.placing import Place, name_of
-from ingest.packs.store import BodiesUnavailable, ObjectMissing, open_store
+from ingest.endpoint.bodies import expand
+from ingest.storage.packs.mark import Standing, read_standing
+from ingest.storage.packs.placing import Place, name_of
+from ingest.storage.packs.store import BodiesUnavailable, ObjectMissing, open_store
 
 logger = logging.getLogger(__name__)
 
@@ -86,7 +86,7 @@ def _select_bodies(
                JOIN unnest(%b::uuid[], %b::int[], %b::timestamptz[]) AS c (view_id, seq, received_at)
                  ON (t.view_id, t.seq, t.received_at) = (c.view_id, c.seq, c.received_at)
                WHERE t.project_id = %s AND t.view_id = ANY(%b::uuid[])""",
-            # The last one is the key's own column: see aggregate.folding.claims.TAKE.
+            # The last one is the key's own column: see aggregate.fold.claims.TAKE.
             [view_ids, seqs, received, project_id, view_ids],
         )
         return _sort_bodies(cursor)

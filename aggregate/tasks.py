@@ -2,9 +2,6 @@
 
 import logging
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from datetime import datetime
 from typing import Any, Final
 
 from celery import shared_task
@@ -12,26 +9,23 @@ from celery.signals import worker_shutting_down
 from django.conf import settings
 from django.db import InterfaceError, OperationalError
 
-from aggregate.claimants import drop_dead_claimants
-from aggregate.folding.fold import BatchOutcome, fold_pending_batch
-from aggregate.folding.rests import RESTS
-from aggregate.folding.rolling import roll_up_hours
-from aggregate.guard.delivery.sending import send_due
-from aggregate.guard.evaluating import evaluate_due
-from aggregate.metrics import tallied
-from aggregate.packs.tidying import tidy_packs
-from aggregate.slots import try_slot
+from aggregate.fold.fold import BatchOutcome, fold_pending_batch
+from aggregate.fold.linger import RESTS
+from aggregate.fold.rollups import roll_up_hours
+from aggregate.maintenance.background_refold import refold_in_background
+from aggregate.maintenance.merging import merge_old_hours
+from aggregate.maintenance.packs.tidying import tidy_packs
+from aggregate.maintenance.project_deletion import DELETE_TASK, delete_marked_projects
+from aggregate.maintenance.retention import expire_all
+from aggregate.maintenance.store_sizes import measure_store
+from aggregate.semaphores import try_slot
 from aggregate.sourcemaps.labelling import label_in_turn
 from aggregate.sourcemaps.queue import SYMBOLICATE_FLAG, SYMBOLICATE_TASK
 from aggregate.stopping import is_stopping, tell_to_stop
-from aggregate.turns import TurnOver, in_turn
-from aggregate.upkeep.background_refold import refold_in_background
-from aggregate.upkeep.merging import merge_old_hours
-from aggregate.upkeep.project_deletion import DELETE_TASK, delete_marked_projects
-from aggregate.upkeep.retention import expire_all
-from aggregate.upkeep.store_sizes import measure_store
+from aggregate.task_turns import log_tally, work_in_turns
+from aggregate.worker_leases import drop_dead_claimants
 from ingest.clock import database_now
-from ingest.wake import clear_flag, keep_flag, wake_worker
+from ingest.notify import clear_flag, keep_flag, wake_worker
 
 logger = logging.getLogger(__name__)
 
@@ -74,22 +68,8 @@ def sweep() -> None:
 
 
 def _fold_for(turn_s: float) -> None:
-    with _saying("Folded"):
+    with log_tally("Folded"):
         _fold_until(turn_s)
-
-
-@contextmanager
-def _saying(verb: str) -> Iterator[None]:
-    """Logs what the block did, in one line; nothing if it found nothing to do."""
-    began_s = time.monotonic()
-    with tallied() as tally:
-        try:
-            yield
-        finally:
-            if tally:
-                words = ", ".join(f"{name} {count}" for name, count in tally.items())
-                extra = {"did": dict(tally), "seconds": round(time.monotonic() - began_s, 3)}
-                logger.info("%s: %s.", verb, words, extra=extra)
 
 
 def _fold_until(turn_s: float) -> None:
@@ -111,7 +91,7 @@ def symbolicate() -> None:
     """Labels funcs by source maps, for new funcs and new maps. Without a slot, the sweep tries again."""
     clear_flag(SYMBOLICATE_FLAG)
     with try_slot() as has_slot:
-        with _saying("Labelled"):
+        with log_tally("Labelled"):
             has_more = has_slot and label_in_turn()
         if has_more:
             wake_worker(SYMBOLICATE_TASK, SYMBOLICATE_FLAG)
@@ -120,19 +100,19 @@ def symbolicate() -> None:
 @shared_task(name="aggregate.merge_hours", ignore_result=True)
 def merge_hours() -> None:
     """Merges hour cells of past days into day cells."""
-    _keep_up(merge_hours.name, merge_old_hours)
+    work_in_turns(merge_hours.name, merge_old_hours)
 
 
 @shared_task(name="aggregate.roll_up_hours", ignore_result=True)
 def roll_up_hours_that_ended() -> None:
     """Adds hours that are over to the roll-up of their day."""
-    _keep_up(roll_up_hours_that_ended.name, roll_up_hours)
+    work_in_turns(roll_up_hours_that_ended.name, roll_up_hours)
 
 
 @shared_task(name="aggregate.expire", ignore_result=True)
 def expire() -> None:
     """Deletes data older than its retention."""
-    _keep_up(expire.name, expire_all)
+    work_in_turns(expire.name, expire_all)
 
 
 @shared_task(name="aggregate.measure_store", ignore_result=True)
@@ -144,43 +124,16 @@ def measure_store_now() -> None:
 @shared_task(name="aggregate.refold", ignore_result=True)
 def refold() -> None:
     """Refolds in the background what older rules folded."""
-    _keep_up(refold.name, refold_in_background)
+    work_in_turns(refold.name, refold_in_background)
 
 
 @shared_task(name="aggregate.tidy_packs", ignore_result=True)
 def tidy_packs_of_erased() -> None:
     """Deletes what no row names any more from the object store."""
-    _keep_up(tidy_packs_of_erased.name, tidy_packs)
-
-
-@shared_task(name="aggregate.guard", ignore_result=True)
-def guard() -> None:
-    """Evaluates the watches that are due."""
-    _keep_up(guard.name, evaluate_due)
-
-
-@shared_task(name="aggregate.send_messages", ignore_result=True)
-def send_messages() -> None:
-    """Sends messages about states that changed."""
-    _keep_up(send_messages.name, send_due)
+    work_in_turns(tidy_packs_of_erased.name, tidy_packs)
 
 
 @shared_task(name=DELETE_TASK, ignore_result=True)
 def delete_projects() -> None:
     """Deletes projects that are marked for it."""
-    _keep_up(DELETE_TASK, delete_marked_projects)
-
-
-def _keep_up(task: str, work: Callable[[datetime], object]) -> None:
-    """Works for a turn. If that is not enough, the task is sent again, behind those that wait.
-
-    The time is the database's: upkeep compares it with what other hosts have noted.
-    """
-    flag = f"fieldflame:wake-{task}"
-    clear_flag(flag)
-    try:
-        with _saying("Kept up"), in_turn(settings.FOLD_TURN_S):
-            work(database_now())
-    except TurnOver:
-        if not is_stopping():
-            wake_worker(task, flag)
+    work_in_turns(DELETE_TASK, delete_marked_projects)

@@ -7,10 +7,10 @@ from celery import Celery
 from celery.signals import task_postrun, worker_ready
 from kombu.transport import redis, virtual
 
-from config.telemetry import serving as _serves_metrics  # noqa: F401
-from config.telemetry import tasks as _measures_tasks  # noqa: F401
-from config.trimming import Trimmer
-from config.up.parts import READY_FILE_NAME
+from ops.malloc_trim import Trimmer
+from ops.supervisor.services import READY_FILE_NAME
+from ops.telemetry import serving as _serves_metrics  # noqa: F401
+from ops.telemetry import tasks as _measures_tasks  # noqa: F401
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
@@ -35,7 +35,7 @@ class ForgetfulQoS(redis.QoS):
 redis.Channel.QoS = ForgetfulQoS
 app = Celery("fieldflame")
 app.config_from_object("django.conf:settings", namespace="CELERY")
-app.autodiscover_tasks(["aggregate", "ingest", "dashboard"])
+app.autodiscover_tasks(["aggregate", "alerts", "dashboard", "ingest"])
 
 
 @worker_ready.connect

@@ -11,7 +11,7 @@ from urllib.parse import parse_qsl, unquote, urlencode, urlsplit
 
 from django.core.exceptions import ImproperlyConfigured
 
-from ingest.accounts.group_roles import GroupRole
+from projects.accounts.group_roles import GroupRole
 
 TRUE_WORDS = frozenset({"1", "true", "yes", "on"})
 FALSE_WORDS = frozenset({"0", "false", "no", "off", ""})

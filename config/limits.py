@@ -336,7 +336,7 @@ EXPORT_MAX_VIEWS = read_int("FIELDFLAME_EXPORT_MAX_VIEWS", 20, low=1)  # on thei
 REST_FRAMEWORK = {
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
     "DEFAULT_RENDERER_CLASSES": ["dashboard.web.answers.JsonRenderer"],
-    "DEFAULT_PARSER_CLASSES": ["dashboard.api.core.bodies.BoundedJSONParser"],
+    "DEFAULT_PARSER_CLASSES": ["dashboard.api.core.schemas.BoundedJSONParser"],
     "DEFAULT_AUTHENTICATION_CLASSES": [
         "dashboard.api.core.auth.TokenAuthentication",
         "rest_framework.authentication.SessionAuthentication",
@@ -352,7 +352,7 @@ SPECTACULAR_SETTINGS = {
     "SERVE_INCLUDE_SCHEMA": False,
     "ENUM_NAME_OVERRIDES": {
         "VerdictState": "profcore.stats.verdict.STATES",
-        "WatchState": "profcore.guard.states.STATE_NAMES",
+        "WatchState": "profcore.alerts.states.STATE_NAMES",
     },
 }
 

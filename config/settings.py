@@ -39,8 +39,8 @@ from config.limits import (
     REFOLD_SWEEP_S,
     SYMBOLICATE_SWEEP_S,
 )
-from config.telemetry.logs import FORMATS, make_logging
-from ingest.patience import RECONNECTING, PatientConnection
+from ingest.deadline import RECONNECTING, PatientConnection
+from ops.telemetry.logs import FORMATS, make_logging
 from profcore.kernel import KernelChoice, KernelError, find_kernel
 
 BASE_DIR = Path(__file__).resolve().parent.parent
@@ -65,7 +65,7 @@ CSRF_TRUSTED_ORIGINS = read_list("FIELDFLAME_CSRF_TRUSTED_ORIGINS", [])
 ROOT_URLCONF = "config.urls"
 WSGI_APPLICATION = "config.wsgi.application"
 INSTALLED_APPS = [
-    "config",  # first: its commands come before Django's of the same name
+    "ops",  # first: its commands come before Django's of the same name
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",
@@ -77,8 +77,10 @@ INSTALLED_APPS = [
     "rest_framework",
     "drf_spectacular",
     "drf_spectacular_sidecar",
+    "projects",
     "ingest",
     "aggregate",
+    "alerts",
     "dashboard",
 ]
 MIDDLEWARE = [
@@ -92,8 +94,8 @@ MIDDLEWARE = [
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "dashboard.web.logins.acting.ActingMiddleware",
-    "dashboard.web.heavy_reads.HeavyReadsMiddleware",
-    "dashboard.web.waiting.ReadingTimeMiddleware",
+    "dashboard.web.load_shedding.HeavyReadsMiddleware",
+    "dashboard.web.read_deadline.ReadingTimeMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "axes.middleware.AxesMiddleware",
 ]
@@ -123,7 +125,7 @@ STATIC_URL = "/static/"
 STATIC_ROOT = read_path("FIELDFLAME_STATIC_ROOT", DATA_DIR / "static")
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
-    "staticfiles": {"BACKEND": "config.static_files.StaticStorage"},
+    "staticfiles": {"BACKEND": "ops.static_files.StaticStorage"},
 }
 # Source maps are two thirds of the packages' static files and are hardly ever requested: compressing them took 2 s.
 WHITENOISE_SKIP_COMPRESS_EXTENSIONS = (*Compressor.SKIP_COMPRESS_EXTENSIONS, "map")
@@ -191,7 +193,7 @@ SLOW_BODIES_PER_ADDRESS = read_int("FIELDFLAME_SLOW_BODIES_PER_ADDRESS", 8, low=
 # --- Stores ---------------------------------------------------------------------------------------------------------
 DATABASES = {
     "default": {
-        "ENGINE": "config.database",
+        "ENGINE": "ops.database",
         "CONN_MAX_AGE": 0,
         # A pooled connection is checked before it is used, so that a restart of the database breaks no request.
         "CONN_HEALTH_CHECKS": True,
@@ -315,12 +317,12 @@ CELERY_TASK_DEFAULT_QUEUE = FOLD_QUEUE
 UPKEEP_TASKS = [
     "aggregate.delete_projects",
     "aggregate.expire",
-    "aggregate.guard",
+    "alerts.evaluate",
     "aggregate.measure_store",
     "aggregate.merge_hours",
     "aggregate.refold",
     "aggregate.roll_up_hours",
-    "aggregate.send_messages",
+    "alerts.send_messages",
     "aggregate.symbolicate",
     "aggregate.tidy_packs",
     "dashboard.clear_sessions",
@@ -363,8 +365,8 @@ SCHEDULE = {
     "measure": ("aggregate.measure_store", 1800.0),
     "refold": ("aggregate.refold", REFOLD_SWEEP_S),
     "expire": ("aggregate.expire", 3600.0),
-    "guard": ("aggregate.guard", GUARD_SWEEP_S),
-    "messages": ("aggregate.send_messages", GUARD_SWEEP_S),
+    "guard": ("alerts.evaluate", GUARD_SWEEP_S),
+    "messages": ("alerts.send_messages", GUARD_SWEEP_S),
     "packs": ("aggregate.tidy_packs", PACK_SWEEP_S),
     "sessions": ("dashboard.clear_sessions", 3600.0),
 }

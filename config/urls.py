@@ -2,7 +2,7 @@
 
 from django.urls import include, path
 
-from config.health import healthz, metrics, readyz
+from ops.telemetry.health import healthz, metrics, readyz
 
 urlpatterns = [
     path("healthz", healthz, name="healthz"),

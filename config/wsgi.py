@@ -8,11 +8,11 @@ from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 from django.core.wsgi import get_wsgi_application
 
-from config.telemetry.requests import begin_series, mark_request
-from config.telemetry.tasks import PROCESSES
-from config.trimming import keep_trimming
-from config.warming import warm_up
-from ingest.slow_bodies import BodyLimits, SlowPlaces, TimedBody, end_slow
+from ingest.endpoint.slow_bodies import BodyLimits, SlowPlaces, TimedBody, end_slow
+from ops.malloc_trim import keep_trimming
+from ops.preload import warm_up
+from ops.telemetry.requests import begin_series, mark_request
+from ops.telemetry.tasks import PROCESSES
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
@@ -28,7 +28,7 @@ PROCESSES.labels("web").inc()
 keep_trimming()  # its thread starts here, and not in `warm_up`: that is also called before a fork
 
 # They need Django's settings.
-from ingest.door.entrances import DOORS, answer_environ  # noqa: E402
+from ingest.endpoint.wsgi import DOORS, answer_environ  # noqa: E402
 
 _body_limits = BodyLimits(wait_s=settings.BODY_WAIT_S, bytes_per_s=settings.BODY_BYTES_PER_S)
 _slow_places = SlowPlaces(

@@ -5,12 +5,14 @@ The key of each begins with `project_id`, and none has a checked foreign key, as
 
 from django.db import models
 
+from projects.models import Project
+
 
 class ReceiptCount(models.Model):
     """The number of folded and rejected receipts of a project and hour; changed in the same statement as they are."""
 
     pk = models.CompositePrimaryKey("project_id", "hour_at")
-    project = models.ForeignKey("Project", on_delete=models.CASCADE, db_index=False, db_constraint=False)
+    project = models.ForeignKey(Project, on_delete=models.CASCADE, db_index=False, db_constraint=False)
     hour_at = models.DateTimeField()
     folded = models.BigIntegerField()
     rejected = models.BigIntegerField()
@@ -21,7 +23,7 @@ class Refusal(models.Model):
     """The number of envelopes that the door refused, by project, hour and reason; `shard` spreads a hot row."""
 
     pk = models.CompositePrimaryKey("project_id", "hour_at", "reason", "shard")
-    project = models.ForeignKey("Project", on_delete=models.CASCADE, db_index=False, db_constraint=False)
+    project = models.ForeignKey(Project, on_delete=models.CASCADE, db_index=False, db_constraint=False)
     hour_at = models.DateTimeField()
     reason = models.CharField(max_length=40)
     shard = models.SmallIntegerField()
@@ -35,7 +37,7 @@ class AbsentCount(models.Model):
     """
 
     pk = models.CompositePrimaryKey("project_id", "day_on", "page", "browser", "reason", "status", "shard")
-    project = models.ForeignKey("Project", on_delete=models.CASCADE, db_index=False, db_constraint=False)
+    project = models.ForeignKey(Project, on_delete=models.CASCADE, db_index=False, db_constraint=False)
     day_on = models.DateField()
     page = models.TextField()
     browser = models.SmallIntegerField()
@@ -50,7 +52,7 @@ class DayCount(models.Model):
     """The number of traces that a project with a quota sent in a UTC day."""
 
     pk = models.CompositePrimaryKey("project_id", "day_on")
-    project = models.ForeignKey("Project", on_delete=models.CASCADE, db_index=False, db_constraint=False)
+    project = models.ForeignKey(Project, on_delete=models.CASCADE, db_index=False, db_constraint=False)
     day_on = models.DateField()
     traces = models.BigIntegerField()
 
@@ -59,7 +61,7 @@ class DayBytes(models.Model):
     """The bytes of the raw traces that a project had stored on a UTC day, as stored; `shard` spreads a hot row."""
 
     pk = models.CompositePrimaryKey("project_id", "day_on", "shard")
-    project = models.ForeignKey("Project", on_delete=models.CASCADE, db_index=False, db_constraint=False)
+    project = models.ForeignKey(Project, on_delete=models.CASCADE, db_index=False, db_constraint=False)
     day_on = models.DateField()
     shard = models.SmallIntegerField()
     bytes = models.BigIntegerField()

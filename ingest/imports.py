@@ -15,25 +15,25 @@ from uuid import UUID
 from django.conf import settings
 from django.db import connection, transaction
 
-from ingest.audit.acts import Act
-from ingest.audit.entries import record
-from ingest.door.admission import has_room, has_store_room
-from ingest.door.groups import intern_groups
-from ingest.door.keys import KeyFacts, facts_of
-from ingest.door.limits import import_limits
-from ingest.door.quotas import find_full_quota, has_quota, quota_of, take_quota
-from ingest.door.storing import IMPORTS_SHARD, Arrival, page_of, store_arrivals
-from ingest.models import Project
-from ingest.partitions import create_partitions
-from ingest.projects.lifecycle import hold_project
-from ingest.receipt_partitions import NEAR_BORDER
-from ingest.wake import wake_worker
+from ingest.endpoint.admission import has_room, has_store_room
+from ingest.endpoint.limits import import_limits
+from ingest.endpoint.quotas import find_full_quota, has_quota, quota_of, take_quota
+from ingest.notify import wake_worker
+from ingest.storage.groups import intern_groups
+from ingest.storage.partitions import create_partitions
+from ingest.storage.receipt_partitions import NEAR_BORDER
+from ingest.storage.storing import IMPORTS_SHARD, Arrival, page_of, store_arrivals
 from profcore.errors import Reason, TraceError
 from profcore.formats.importers.completing import Defaults
 from profcore.formats.importers.containers import show_name
 from profcore.formats.importers.registry import Imported, read_file
 from profcore.formats.importers.shapes import FileError
 from profcore.trace.posted import NO_TRACE
+from projects.audit.acts import Act
+from projects.audit.entries import record
+from projects.key_cache import KeyFacts, facts_of
+from projects.lifecycle import hold_project
+from projects.models import Project
 
 STATEMENT_TRACES: Final = 100  # per statement, as in the door's batches
 STATEMENT_BYTES: Final = 8 * 2**20  # packed

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 from celery import shared_task
 
-from ingest.partitions import DAYS_AHEAD, create_coming_partitions
+from ingest.storage.partitions import DAYS_AHEAD, create_coming_partitions
 
 
 @shared_task(name="ingest.make_partitions", ignore_result=True)

@@ -25,8 +25,8 @@ from pathlib import Path
 from types import FrameType
 
 from aggregate.sourcemaps.tar_fault import describe_tar_fault
-from config.up.messages import StartError, complain, say
-from config.up.proc import Process, end_processes, has_mark, list_processes
+from ops.supervisor.messages import StartError, complain, say
+from ops.supervisor.proc import Process, end_processes, has_mark, list_processes
 from tests.citus.cluster import citus_environment
 from tests.hostile.cases import PART_NAMES
 from tests.runner.outcome.second_try import FAILED_FILE_NAME, try_again
@@ -37,7 +37,7 @@ RUN_NAME = "FIELDFLAME_TEST_RUN"  # in the environment of all processes that one
 NODE_FOLDERS = ("tests/node", "ingest/snippet")
 EXTERNAL_NAME = "FIELDFLAME_TEST_EXTERNAL"
 NPM_LIMIT_S = 600
-FORMATS = ("tests/profcore/formats", "tests/proof/readers", "tests/proof/test_formats_agree.py")
+FORMATS = ("tests/profcore/formats", "tests/acceptance/readers", "tests/acceptance/test_formats_agree.py")
 NEWEST_NAME = "FIELDFLAME_TEST_NEWEST_READERS"  # asks a registry, so only `./test formats` sets it
 IMAGE_NAME = "FIELDFLAME_TEST_IMAGE"  # builds the image: minutes and some GB, so only `./test image` sets it
 # Much of the suite waits for servers to start and stop, so it runs one more file at a time than there are cores: on two

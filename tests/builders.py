@@ -10,19 +10,20 @@ from uuid import NAMESPACE_OID, UUID, uuid4, uuid5
 from django.db import connection
 from django.db.models import F
 
-from aggregate.folding.settled import count_settled
+from aggregate.fold.receipt_counts import count_settled
 from aggregate.label_models import Label, ReleaseScript, Source
 from aggregate.models import CallTreePiece, Cell, Func, HotspotPiece, PageDay, View
 from ingest.count_models import AbsentCount
-from ingest.models import Group, Project, RawTrace, Receipt
-from ingest.partitions import create_partitions
-from ingest.projects.creation import create_project
+from ingest.models import Group, RawTrace, Receipt
+from ingest.storage.partitions import create_partitions
 from profcore.sums.blobs import Contribution, encode_call_tree, encode_contribution
 from profcore.sums.calltree import CallTree
 from profcore.times import DAY
 from profcore.trace.absence import ABSENT_REASONS
 from profcore.trace.dimensions import BROWSERS, DEVICE_CLASSES, NAVIGATIONS
 from profcore.trace.weights import TimeParts
+from projects.creation import create_project
+from projects.models import Project
 
 MONDAY = datetime(2026, 11, 16, 9, tzinfo=UTC)
 

@@ -11,9 +11,9 @@ import pytest
 
 import tests.properties  # noqa: F401  # loads Hypothesis' profile before any property is made
 from profcore.kernel import find_kernel
+from tests.runner.caches import forget_everything
 from tests.runner.emptying import empty_filled_tables_only
 from tests.runner.lending import close_all
-from tests.runner.memories import forget_everything
 from tests.runner.outcome.second_try import FAILED_FILE_NAME, FailedTests
 from tests.runner.outcome.timings import Timings
 from tests.runner.shares import share_out_valkey
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from execnet import XSpec
     from playwright.sync_api import Browser
 
-    from config.up.running import RunningStack
+    from ops.supervisor.running import RunningStack
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -95,12 +95,12 @@ def django_db_setup(django_db_setup: None, django_db_blocker: pytest.FixtureRequ
     """
     from django.db import connections
 
-    from config.database.distributing import distribute
-    from ingest.partitions import create_coming_partitions
-    from ingest.together.lanes import close_lanes
+    from ingest.storage.partitions import create_coming_partitions
+    from ingest.storage.store_pool import close_lanes
+    from ops.citus.distributing import distribute
     from tests.citus.cluster import is_on_citus
     from tests.citus.guard import watch_statements
-    from tests.runner.door_middleware import use_door
+    from tests.runner.endpoint_middleware import use_door
 
     with django_db_blocker.unblock():  # type: ignore[attr-defined]  # pytest-django does not export its type
         if is_on_citus():

@@ -15,8 +15,8 @@ import pytest
 import requests
 from pytest_django import Settings
 
-from ingest.packs.mark import MARK, forget_mark
-from ingest.packs.store import BodiesUnavailable, ListedObject, ObjectMissing, use_store
+from ingest.storage.packs.mark import MARK, forget_mark
+from ingest.storage.packs.store import BodiesUnavailable, ListedObject, ObjectMissing, use_store
 
 REAL_SERVER: Final = "FIELDFLAME_TEST_S3"
 

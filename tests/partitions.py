@@ -4,7 +4,7 @@ from datetime import date
 
 from django.db import connection
 
-from ingest.receipt_partitions import TABLE, first_day_of
+from ingest.storage.receipt_partitions import TABLE, first_day_of
 
 
 def drop_made_partitions(*days: date) -> None:

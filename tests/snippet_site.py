@@ -9,8 +9,8 @@ from http.server import BaseHTTPRequestHandler
 from typing import Any, Final
 from urllib.parse import parse_qs, urlsplit
 
-from config.loopback import serve_on_loopback
 from ingest.snippet.views import SNIPPET_PATH, STUB_PATH
+from ops.loopback import serve_on_loopback
 
 GZIP: Final = b"\x1f\x8b"
 POLICY: Final = "js-profiling, js-profiling-mode=lazy"

@@ -1,6 +1,6 @@
 """Records the demo again: builds the shop's releases, and visits them in Chromium.
 
-It writes config/demo/recordings and config/demo/maps. It needs Node, npm, openssl and Chromium, and takes about 20
+It writes ops/demo/recordings and ops/demo/maps. It needs Node, npm, openssl and Chromium, and takes about 20
 minutes on four quiet cores.
 """
 
@@ -13,8 +13,8 @@ from typing import Final
 
 from tqdm import tqdm
 
-from config.demo.recordings import DEMO
-from config.demo.story import PAGES, RELEASES
+from ops.demo.recordings import DEMO
+from ops.demo.story import PAGES, RELEASES
 from tools.recording.packing import count_views, pack_build, pack_views, pick_views
 from tools.recording.programs import SHOP, ProgramError, build_shop, find_chromium, make_certificate
 from tools.recording.site import Builds, Door, serve
@@ -68,7 +68,7 @@ def main() -> None:
         "--views", type=int, default=VIEWS, help="recordings per release and page, at least (default: %(default)s)"
     )
     parser.add_argument("--at-a-time", type=int, default=2, help="visits at a time (default: %(default)s)")
-    parser.add_argument("--output", type=Path, default=DEMO, help="where to write (default: config/demo)")
+    parser.add_argument("--output", type=Path, default=DEMO, help="where to write (default: ops/demo)")
     parser.add_argument("--maps-only", action="store_true", help="build and write the maps, record nothing")
     options = parser.parse_args()
     try:

@@ -13,9 +13,9 @@ from typing import Final, Literal
 from django.conf import settings
 from playwright.sync_api import Browser, Page, sync_playwright
 
-from config.demo.story import RELEASES, SLUG
 from config.env import read_str
-from config.up.folder import DataFolder
+from ops.demo.story import RELEASES, SLUG
+from ops.supervisor.folder import DataFolder
 from tools.recording.programs import ProgramError, find_chromium
 
 IMAGES: Final = Path(settings.BASE_DIR) / "docs" / "images"

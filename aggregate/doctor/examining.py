@@ -24,7 +24,7 @@ from aggregate.doctor.tag_checks import (
     read_release,
 )
 from aggregate.doctor.visiting import Hop, VisitResult, VisitTask, result_decoder
-from ingest.models import Project
+from projects.models import Project
 
 VISIT_MODULE: Final = "aggregate.doctor.visiting"
 SPARE_S: Final = 3  # for the process to start, and to write its result when its time is over

@@ -10,9 +10,9 @@ from aggregate.doctor.findings import Finding, ok, warning
 from aggregate.doctor.tag_checks import SnippetTag, origin_of
 from aggregate.doctor.visiting import FetchedScript, VisitResult, is_cors
 from aggregate.label_models import ReleaseScript
-from ingest.door.keys import is_origin_allowed
-from ingest.models import IngestKey
 from profcore.trace.funcs import resource_uri
+from projects.key_cache import is_origin_allowed
+from projects.models import IngestKey
 
 CORS_LINE = "Access-Control-Allow-Origin: *"
 

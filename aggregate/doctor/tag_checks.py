@@ -19,8 +19,8 @@ from aggregate.doctor.policies import (
     read_policies,
 )
 from aggregate.doctor.visiting import Hop, VisitResult, urljoin_safely
-from ingest.door.keys import MAX_KEY_CHARS, is_origin_allowed
-from ingest.models import IngestKey, Project
+from projects.key_cache import MAX_KEY_CHARS, is_origin_allowed
+from projects.models import IngestKey, Project
 
 SNIPPET_PATH: Final = re.compile(r"/snippet(?:\.js|/([^/]+)\.js)$")
 INGEST_PATH: Final = "/ingest/v1/traces"

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from aggregate.folding.writes import HOTSPOT_SUMS
+from aggregate.fold.writes import HOTSPOT_SUMS
 from profcore.trace.weights import MARKERS, TIME_PART_NAMES
 
 SCHEMA: Final = 1

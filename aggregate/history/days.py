@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
-from aggregate.folding.writes import HOTSPOT_SUMS
+from aggregate.fold.writes import HOTSPOT_SUMS
 from aggregate.history.columns import (
     CALL_NODES,
     CELL_SUMS,
@@ -23,7 +23,7 @@ from aggregate.history.columns import (
 from aggregate.history.folder import HistoryError, HistoryFolder, Manifest, WrittenFile
 from aggregate.history.parquet import CELL_ID, DayTables, open_tables
 from aggregate.history.source import DaySnapshot, DaySource, PlaceSums
-from aggregate.selectors.code.project_code import Code, Pair, select_code
+from aggregate.selectors.code.symbols import Code, Pair, select_code
 from aggregate.selectors.functions.table import FunctionRow
 from profcore.sums.calltree import CallTree, total_us
 

@@ -14,8 +14,8 @@ from aggregate.history.columns import CELLS, SCHEMA
 from aggregate.history.days import write_day
 from aggregate.history.folder import HistoryError, HistoryFolder, Manifest
 from aggregate.history.source import DaySource, list_day_sources, list_pending_days, open_snapshot
-from ingest.models import Project
 from profcore.times import DAY, HOUR, bounds_of_day, midnight_days_before, midnight_hours_before
+from projects.models import Project
 
 # Cells expire at midnight by the clock of another host. Near it, a day is not written any more.
 CLOCK_MARGIN: Final = HOUR

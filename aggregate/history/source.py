@@ -11,8 +11,8 @@ from django.db import connection, connections
 from django.db.backends.utils import CursorWrapper
 from psycopg.pq import Format
 
-from aggregate.folding.calltrees import StoredTreeSum
-from aggregate.folding.writes import HOTSPOT_SUMS
+from aggregate.fold.calltrees import StoredTreeSum
+from aggregate.fold.writes import HOTSPOT_SUMS
 from aggregate.history.columns import CELL_SUMS, MARKER_COLUMNS
 from aggregate.models import HOUR_GRAIN
 from ingest.models import PENDING
@@ -124,7 +124,7 @@ class DaySnapshot:
 
     def keep_cells_days(self) -> int | None:
         """Returns the project's own retention of cells, None if it has the server's."""
-        rows = self._select("SELECT keep_cells_days FROM ingest_project WHERE id = %(project_id)s")
+        rows = self._select("SELECT keep_cells_days FROM projects_project WHERE id = %(project_id)s")
         return rows[0][0] if rows else None
 
     def copy_cells(self, path: Path) -> None:

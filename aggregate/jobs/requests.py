@@ -13,8 +13,8 @@ from django.db import connection, transaction
 from django.db.models import Sum
 
 from aggregate.models import Job, JobPiece
-from ingest.patience import bound_idle_time
-from ingest.wake import wake_worker
+from ingest.deadline import bound_idle_time
+from ingest.notify import wake_worker
 
 JOB_FORGET_DAYS: Final = 7  # a job is deleted so long after its result: its address answers 410 until then, then 404
 JOB_TASK: Final = "dashboard.run_jobs"

@@ -1,7 +1,7 @@
 """Running jobs: claimed under a lease bound to the worker's heartbeat, and identified by the number of the attempt.
 
-Attempts are counted before the work. When a worker is gone (`aggregate.claimants`), the next one starts its job again
-from the beginning. Progress and pieces of the result are written only if the row still says that this attempt is
+Attempts are counted before the work. When a worker is gone (`aggregate.worker_leases`), the next one starts its job
+again from the beginning. Progress and pieces of the result are written only if the row still says that this attempt is
 running. So a worker stops there if its job was cancelled or taken over. A worker that is told to stop queues its job
 again, and the attempt does not count.
 """
@@ -17,17 +17,17 @@ from django.conf import settings
 from django.db import InterfaceError, OperationalError, connection, transaction
 from structlog.contextvars import bound_contextvars
 
-from aggregate.claimants import LIVE, beating, drop_dead_claimants, register, release_surely
 from aggregate.jobs.requests import JOB_FLAG, JOB_LOCK, JOB_TASK
 from aggregate.metrics import JOB_SECONDS, note
 from aggregate.models import Job, JobPiece
 from aggregate.selectors.slice.reading import Reading, SliceTooLarge
 from aggregate.selectors.slice.slices import SliceError
-from aggregate.slots import try_slot
+from aggregate.semaphores import try_slot
 from aggregate.sourcemaps.queue import SYMBOLICATE_FLAG, SYMBOLICATE_TASK
 from aggregate.stopping import Stopping, check_stop, is_stopping
-from ingest.patience import bound_idle_time
-from ingest.wake import clear_flag, wake_worker
+from aggregate.worker_leases import LIVE, beating, drop_dead_claimants, register, release_surely
+from ingest.deadline import bound_idle_time
+from ingest.notify import clear_flag, wake_worker
 from profcore.formats.streaming import gzip_stream
 
 logger = logging.getLogger(__name__)

@@ -9,7 +9,7 @@ from urllib.parse import quote
 from django.db import OperationalError, connection
 
 from aggregate.label_models import MAPPED, ReleaseScript
-from ingest.patience import drop_silent_connection, with_patience
+from ingest.deadline import drop_silent_connection, with_patience
 from profcore.symbolicate.paths import script_uri
 
 MAX_SEEN_SCRIPTS: Final = 2_000  # of a release, those with most functions: more are inline scripts of many pages

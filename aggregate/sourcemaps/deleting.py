@@ -8,8 +8,8 @@ from django.db import connection, transaction
 
 from aggregate.label_models import ReleaseScript
 from aggregate.sourcemaps.script_locks import lock_scripts
-from ingest.audit.acts import Act
-from ingest.audit.entries import record
+from projects.audit.acts import Act
+from projects.audit.entries import record
 
 UPLOAD_DAYS: Final = 1  # an upload stores its files before the scripts that name them
 

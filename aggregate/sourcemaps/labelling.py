@@ -10,7 +10,6 @@ from django.conf import settings
 from django.db import connection, transaction
 
 from aggregate.child_process import CrashedAlone, run_alone
-from aggregate.claimants import beating, drop_dead_claimants, release_surely
 from aggregate.label_models import Artifact, Label
 from aggregate.metrics import SCRIPTS, note
 from aggregate.sourcemaps.deleting import delete_labels
@@ -24,7 +23,8 @@ from aggregate.sourcemaps.queue import (
 )
 from aggregate.sourcemaps.script_locks import lock_scripts
 from aggregate.stopping import Stopping, is_stopping
-from ingest.door.groups import allocate_ids
+from aggregate.worker_leases import beating, drop_dead_claimants, release_surely
+from ingest.storage.groups import allocate_ids
 
 logger = logging.getLogger(__name__)
 

@@ -7,7 +7,7 @@ from enum import StrEnum
 from django.db import connection
 
 from aggregate.label_models import MAPPED
-from aggregate.records import select_records
+from aggregate.sql import select_records
 
 
 class ScriptState(StrEnum):

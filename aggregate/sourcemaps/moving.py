@@ -8,10 +8,10 @@ from aggregate.sourcemaps.queue import SYMBOLICATE_FLAG, SYMBOLICATE_TASK
 from aggregate.sourcemaps.script_locks import lock_scripts
 from aggregate.sourcemaps.scripts import ScriptRow, write_scripts
 from aggregate.sourcemaps.uploading import MAX_URI_CHARS, UploadError
-from ingest.audit.acts import Act
-from ingest.audit.entries import record
-from ingest.wake import wake_worker
+from ingest.notify import wake_worker
 from profcore.symbolicate.paths import has_content_hash, is_url_prefix, script_uri
+from projects.audit.acts import Act
+from projects.audit.entries import record
 
 
 def move_scripts(project_id: int, release: str, prefix: str) -> int:

@@ -12,11 +12,11 @@ from uuid import UUID
 from django.conf import settings
 from django.db import connection, transaction
 
-from aggregate.claimants import LIVE, own_token, register
 from aggregate.label_models import FuncScan
-from aggregate.records import select_records
 from aggregate.sourcemaps.script_locks import SCRIPTS_LOCK, lock_scripts
-from ingest.patience import bound_idle_time
+from aggregate.sql import select_records
+from aggregate.worker_leases import LIVE, own_token, register
+from ingest.deadline import bound_idle_time
 
 SYMBOLICATE_TASK: Final = "aggregate.symbolicate"
 SYMBOLICATE_FLAG: Final = "fieldflame:wake-symbolicate"
@@ -96,7 +96,7 @@ def list_projects_with_scripts() -> list[int]:
     """Returns the ids of the projects that have source maps."""
     with connection.cursor() as cursor:
         cursor.execute(
-            """SELECT p.id FROM ingest_project p
+            """SELECT p.id FROM projects_project p
                WHERE p.id IN (SELECT s.project_id FROM aggregate_releasescript s) ORDER BY p.id"""
         )
         return [project_id for (project_id,) in cursor]
@@ -106,7 +106,7 @@ def claim_script(*, project_id: int | None = None) -> ScriptClaim | None:
     """Claims a pending script, of projects in turns; None if none is pending, or if enough are in work.
 
     With `project_id`, it claims one of that project, however many others are in work. The attempt is counted before the
-    work. A claim ends with its claimant (`aggregate.claimants`), or when its lease runs out.
+    work. A claim ends with its claimant (`aggregate.worker_leases`), or when its lease runs out.
     """
     among = "" if project_id is None else OF_PROJECT
     at_once = settings.SYMBOLICATE_AT_ONCE if project_id is None else MANY

@@ -4,7 +4,7 @@ from typing import Final
 
 from django.db import connection
 
-from ingest.patience import bound_idle_time
+from ingest.deadline import bound_idle_time
 
 SCRIPTS_LOCK: Final = 0x736D_6170  # "smap"
 

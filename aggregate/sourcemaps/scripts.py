@@ -11,7 +11,7 @@ from django.db import connection
 from aggregate.label_models import Artifact, ReleaseScript
 from aggregate.sourcemaps.deleting import delete_labels, delete_unused_artifacts
 from aggregate.sourcemaps.script_locks import lock_scripts
-from ingest.door.groups import allocate_ids
+from ingest.storage.groups import allocate_ids
 
 KEY: Final = ("project", "id")
 SAVE_BATCH: Final = 1_000

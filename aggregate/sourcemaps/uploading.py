@@ -19,11 +19,8 @@ from aggregate.sourcemaps.labelling import ISOLATED_MODULE
 from aggregate.sourcemaps.map_reader import GZIP_LEVEL, MapTask, result_decoder
 from aggregate.sourcemaps.queue import SYMBOLICATE_FLAG, SYMBOLICATE_TASK
 from aggregate.sourcemaps.scripts import ScriptRow, StoredMeanwhileDeleted, write_scripts
-from ingest.audit.acts import Act
-from ingest.audit.entries import record
-from ingest.door.groups import allocate_ids
-from ingest.projects.releases import ReleaseError, announce_release, check_release
-from ingest.wake import wake_worker
+from ingest.notify import wake_worker
+from ingest.storage.groups import allocate_ids
 from profcore.symbolicate.builds import (
     BundleFacts,
     InlineMapError,
@@ -36,6 +33,9 @@ from profcore.symbolicate.builds import (
 )
 from profcore.symbolicate.maps import MapError, read_map, read_map_debug_id
 from profcore.symbolicate.paths import has_content_hash, is_url_prefix, script_uri
+from projects.audit.acts import Act
+from projects.audit.entries import record
+from projects.releases import ReleaseError, announce_release, check_release
 
 MAX_URI_CHARS: Final = 2_000  # of a script: browsers and servers accept little more
 TRIES: Final = 3  # if its files were deleted meanwhile, an upload stores them again

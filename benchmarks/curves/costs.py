@@ -12,16 +12,16 @@ from uuid import UUID, uuid5
 from django.conf import settings
 from django.db import connection
 
-from aggregate.folding.fold import BatchOutcome, fold_pending_batch
+from aggregate.fold.fold import BatchOutcome, fold_pending_batch
+from aggregate.maintenance.retention import expire_all
 from aggregate.selectors.slice.slices import Slice, SliceQuery, resolve_slice
 from aggregate.selectors.statistics.comparisons import compare_slices
 from aggregate.selectors.statistics.estimates import TableQuery, select_estimated
-from aggregate.upkeep.retention import expire_all
 from benchmarks.reads.queries import write_export
 from benchmarks.shared.fill import DAYS, LAST_RELEASE, PRIOR_RELEASE, TOP_PAGE, fill_project
 from benchmarks.shared.posting import post_here
 from benchmarks.shared.processes import tree_s
-from ingest.models import IngestKey, Project
+from projects.models import IngestKey, Project
 from tests.corpus import NAMESPACE, corpus_envelopes
 
 FOLDED_TRACES: Final = 100  # a batch

@@ -12,7 +12,7 @@ from typing import Final
 
 from benchmarks.curves.costs import Cost, measure_costs
 from benchmarks.shared.here import add_here, run_here
-from config.up.running import open_own_stores
+from ops.supervisor.running import open_own_stores
 
 MOST_ROWS: Final = 1_000_000  # views with rows of their own take more than a kilobyte each
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from benchmarks.shared.load import PROJECT, add_kind, make_bodies, post_all, read_envelopes
 from benchmarks.shared.processes import find_largest_worker, processor_s
-from config.up.running import run_stack
+from ops.supervisor.running import run_stack
 from tests.corpus import Json
 
 

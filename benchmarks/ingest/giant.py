@@ -21,7 +21,7 @@ import psycopg
 
 from benchmarks.shared.load import make_bodies, post_all, read_envelopes
 from benchmarks.shared.processes import processor_s, read_processes
-from config.up.running import RunningStack, run_stack
+from ops.supervisor.running import RunningStack, run_stack
 
 GIANT: Final = "giant"
 WARM_TRACES: Final = 300  # of each project: its functions are known after them

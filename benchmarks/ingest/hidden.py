@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from profcore.sums.fold import fold_trace
 from profcore.trace.funcs import FuncTable
 from profcore.trace.wire import Limits, decode_envelope
+from tests.acceptance.truth.scores import describe_scores, read_recordings, score_recording
 from tests.corpus import corpus_envelopes
-from tests.proof.truth.scores import describe_scores, read_recordings, score_recording
 
 Page = tuple[str, str]  # app, page
 

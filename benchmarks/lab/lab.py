@@ -10,7 +10,7 @@ from typing import Final
 from benchmarks.lab.prediction import Recorded, predict
 from benchmarks.lab.report import describe_outcome
 from benchmarks.shared.browser import add_chromium
-from config.up.running import run_stack
+from ops.supervisor.running import run_stack
 from tests.packages.lab.recording import Side, plan_visits, record
 from tests.packages.lab.shop import RELEASES
 

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from config.up.parts import BASE_DIR
-from config.up.running import RunningStack
+from ops.supervisor.running import RunningStack
+from ops.supervisor.services import BASE_DIR
 from tests.packages.lab.recording import Envelope, Side
 from tests.packages.lab.shop import RELEASES, Release
 

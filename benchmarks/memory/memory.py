@@ -16,7 +16,7 @@ from benchmarks.shared.here import add_here, run_here
 from benchmarks.shared.load import PROJECT, make_bodies, post_all, read_envelopes
 from benchmarks.shared.processes import Share, describe_memory, take_shares
 from benchmarks.shared.reads import Reads, find_reads, list_reads, read
-from config.up.running import RunningStack, run_stack
+from ops.supervisor.running import RunningStack, run_stack
 from tests.stack_processes import MEGABYTE, find_web_processes, read_memory
 
 SETTLE_S: Final = 12.0  # what is about to be freed is freed, and given back

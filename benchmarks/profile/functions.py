@@ -7,7 +7,7 @@ from typing import Any, Final
 
 # What is left of a file's path (`benchmarks.profile.sampling`) begins with one of these if the file is our own.
 OWN: Final = ("aggregate/", "config/", "dashboard/", "ingest/", "profcore/", "packages/")
-SUPERVISOR: Final = "config/up/"
+SUPERVISOR: Final = "ops/supervisor/"
 LISTED_PACKAGES: Final = 10
 
 

@@ -21,7 +21,7 @@ from benchmarks.profile.sampling import find_py_spy, sample_processes
 from benchmarks.profile.statements import StatementCost, logged_statements
 from benchmarks.shared.load import PROJECT, add_kind, make_bodies, post_all, read_envelopes
 from benchmarks.shared.processes import processor_s, read_processes
-from config.up.running import RunningStack, run_stack
+from ops.supervisor.running import RunningStack, run_stack
 from profcore.kernel import find_kernel
 
 PARTS: Final = ("web", "worker")

@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-from config.up.parts import BASE_DIR
+from ops.supervisor.services import BASE_DIR
 
 RATE_HZ: Final = 200  # py-spy keeps up with a web process's threads on a busy machine, and falls behind at 500
 MANY_THREADS: Final = ("web",)  # the parts of which only the thread that holds the GIL is sampled

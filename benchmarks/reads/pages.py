@@ -13,8 +13,8 @@ from django.test import Client
 from benchmarks.shared.fill import fill_project
 from benchmarks.shared.here import add_here, run_here
 from benchmarks.shared.reads import log_in, make_addresses
-from config.up.running import run_stack
-from ingest.models import Project
+from ops.supervisor.running import run_stack
+from projects.models import Project
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,9 +8,6 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 
-from aggregate.guard.endings.usage import is_older, measure_best, measure_span
-from aggregate.guard.new_cost.new_cost_previews import preview_new_costs
-from aggregate.guard.questions import Question
 from aggregate.selectors.exports.requests import ExportQuery, resolve_export, select_export
 from aggregate.selectors.exports.slice_export import fingerprint_slice
 from aggregate.selectors.functions.table import select_functions
@@ -23,13 +20,16 @@ from aggregate.selectors.statistics.comparisons import compare_slices, select_su
 from aggregate.selectors.statistics.estimates import TableQuery, select_estimated
 from aggregate.selectors.verdict.breakdown import select_breakdown
 from aggregate.selectors.verdict.verdict import Verdict, select_verdict
+from alerts.auto_resolve.usage import is_older, measure_best, measure_span
+from alerts.conditions import Question
+from alerts.new_third_parties.new_third_party_previews import preview_new_costs
 from benchmarks.shared.fill import LAST_RELEASE, PRIOR_RELEASE, TOP_PAGE, fill_project
 from benchmarks.shared.here import add_here, run_here
-from config.up.running import run_stack
-from ingest.models import Project
+from ops.supervisor.running import run_stack
 from profcore.formats.registry import EXPORTERS
 from profcore.stats.comparison import FALSE_DISCOVERIES
 from profcore.times import DAY, start_of_day
+from projects.models import Project
 
 SLICE_FORMATS = [name for name, exporter in EXPORTERS.items() if "slice" in exporter.kinds]
 
@@ -113,7 +113,7 @@ def last_day(project: Project) -> Slice:
 
 
 def ask_about_rollback(project: Project) -> object:
-    """Asks both statements of `aggregate.guard.endings.rollbacks.was_gone`, which rarely needs the second one."""
+    """Asks both statements of `alerts.auto_resolve.rollbacks.was_gone`, which rarely needs the second one."""
     known = select_releases(project.pk)
     prior = next(row for row in known if row.release == PRIOR_RELEASE)
     older = [row.release for row in known if is_older(row, prior)]

@@ -15,7 +15,7 @@ from playwright.sync_api import BrowserContext, sync_playwright
 from benchmarks.shared.browser import add_chromium
 from benchmarks.shared.fill import fill_project
 from benchmarks.shared.here import add_here, run_here
-from config.up.running import RunningStack, run_stack
+from ops.supervisor.running import RunningStack, run_stack
 
 SLUG: Final = "bench-screens"
 # (its name, its address, what it must show)

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from config.demo.recordings import FOLDER
-from config.demo.story import RELEASES
+from ops.demo.recordings import FOLDER
+from ops.demo.story import RELEASES
 from profcore.formats.timeline import ViewTrace, build_timeline
 from profcore.sums.fold import ViewFold, fold_trace
 from profcore.trace.funcs import FuncTable

@@ -18,14 +18,12 @@ import numpy.typing as npt
 from django.db import connection, transaction
 from tqdm import tqdm
 
-from aggregate.folding.interning import intern_funcs
-from aggregate.folding.rolling import ADD_CELLS, roll_up_hours
-from aggregate.folding.settled import count_settled
-from aggregate.folding.writes import HOTSPOT_SUMS
+from aggregate.fold.interning import intern_funcs
+from aggregate.fold.receipt_counts import count_settled
+from aggregate.fold.rollups import ADD_CELLS, roll_up_hours
+from aggregate.fold.writes import HOTSPOT_SUMS
 from aggregate.models import Cell
-from ingest.door.groups import allocate_ids, intern_groups
-from ingest.models import Project
-from ingest.projects.creation import create_project
+from ingest.storage.groups import allocate_ids, intern_groups
 from profcore.sums.blobs import encode_call_tree, encode_contribution
 from profcore.sums.calltree import CallTree, CallTreeBuilder, mark_paths
 from profcore.sums.fold import FOLD_VERSION, contribution_of, fold_trace
@@ -34,6 +32,8 @@ from profcore.trace.dimensions import BROWSERS, DEVICE_CLASSES
 from profcore.trace.funcs import FuncTable
 from profcore.trace.weights import TIME_PART_NAMES
 from profcore.trace.wire import Limits, decode_envelope
+from projects.creation import create_project
+from projects.models import Project
 from tests.corpus import corpus_envelopes
 
 ROLL_UP: Final = f"""

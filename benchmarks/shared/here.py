@@ -5,7 +5,7 @@ import sys
 from argparse import SUPPRESS, ArgumentParser
 from collections.abc import Mapping
 
-from config.up.parts import BASE_DIR
+from ops.supervisor.services import BASE_DIR
 
 
 def add_here(parser: ArgumentParser) -> None:

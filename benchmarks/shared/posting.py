@@ -4,8 +4,8 @@ import json
 
 from django.test import RequestFactory
 
-from ingest.door.posts import read_post
-from ingest.door.views import take_traces
+from ingest.endpoint.requests import read_post
+from ingest.endpoint.views import take_traces
 
 
 def post_here(public_key: str, body: bytes) -> None:

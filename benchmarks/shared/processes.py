@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from config.up.running import RunningStack
+from ops.supervisor.running import RunningStack
 from tests.stack_processes import MEGABYTE, find_parts, read_memory, read_stats
 
 TICKS_A_SECOND: Final = os.sysconf("SC_CLK_TCK")

@@ -11,12 +11,12 @@ from django.conf import settings
 from django.contrib.auth.models import User
 from django.test import Client
 
+from aggregate.selectors.page_views.samples import select_sampled_views
 from aggregate.selectors.project.overview import select_overview
 from aggregate.selectors.slice.slices import Slice
 from aggregate.selectors.statistics.estimates import TableQuery, select_estimated
-from aggregate.selectors.views.samples import select_sampled_views
-from ingest.models import Project
 from profcore.formats.registry import EXPORTERS
+from projects.models import Project
 
 READ_LIMIT_S: Final = 120.0
 PAGES: Final = (

@@ -13,7 +13,7 @@ from django.conf import settings
 from benchmarks.shared.reads import Reads, read
 from benchmarks.soak.repeating import Repeated
 from config.env import make_broker_url
-from config.up.running import RunningStack
+from ops.supervisor.running import RunningStack
 
 READ_PAUSE_S: Final = 1.0
 TASK_PAUSE_S: Final = 10.0

@@ -7,7 +7,7 @@ from benchmarks.shared.load import PROJECT
 from benchmarks.soak.ledger import ExpectedGroup
 from benchmarks.soak.traces import Func, Group
 from benchmarks.soak.watching import open_database
-from config.up.running import RunningStack
+from ops.supervisor.running import RunningStack
 from profcore.sums.fold import FUNC_SUM_NAMES
 from profcore.trace.weights import TIME_PART_NAMES
 
@@ -15,14 +15,14 @@ SUMS: Final = (*FUNC_SUM_NAMES, "views")
 CELLS: Final = f"""
 SELECT g.release, g.page, sum(c.traces), sum(c.views), {", ".join(f"sum(c.{name})" for name in TIME_PART_NAMES)}
 FROM aggregate_cell c JOIN ingest_group g ON g.project_id = c.project_id AND g.id = c.group_id
-JOIN ingest_project p ON p.id = c.project_id WHERE p.slug = %s AND c.merged_into IS NULL GROUP BY 1, 2
+JOIN projects_project p ON p.id = c.project_id WHERE p.slug = %s AND c.merged_into IS NULL GROUP BY 1, 2
 """
 # Summed before it is joined to names: all pieces are read once.
 HOTSPOTS: Final = f"""
 SELECT g.release, g.page, f.uri, f.line, f.col, f.name, {", ".join(f"s.{name}" for name in SUMS)}
 FROM (SELECT c.project_id, c.group_id, h.func_id, {", ".join(f"sum(h.{name}) AS {name}" for name in SUMS)}
       FROM aggregate_hotspot h JOIN aggregate_cell c ON c.project_id = h.project_id AND c.id = h.cell_id
-      WHERE h.project_id = (SELECT id FROM ingest_project WHERE slug = %s) GROUP BY 1, 2, 3 OFFSET 0) AS s
+      WHERE h.project_id = (SELECT id FROM projects_project WHERE slug = %s) GROUP BY 1, 2, 3 OFFSET 0) AS s
 JOIN ingest_group g ON g.project_id = s.project_id AND g.id = s.group_id
 JOIN aggregate_func f ON f.project_id = s.project_id AND f.id = s.func_id
 """
@@ -32,10 +32,10 @@ SELECT count(*) FROM (
     SELECT c.group_id, date_trunc('day', c.bucket_at, 'UTC') AS day_at, h.func_id,
            {", ".join(f"sum(h.{name})::bigint AS {name}" for name in SUMS)}
     FROM aggregate_hotspot h JOIN aggregate_cell c ON c.project_id = h.project_id AND c.id = h.cell_id
-    JOIN ingest_project p ON p.id = h.project_id
+    JOIN projects_project p ON p.id = h.project_id
     WHERE p.slug = %(slug)s AND c.is_rolled AND c.merged_into IS NULL GROUP BY 1, 2, 3
 ) AS own FULL JOIN (
-    SELECT d.* FROM aggregate_dayhotspot d JOIN ingest_project p ON p.id = d.project_id WHERE p.slug = %(slug)s
+    SELECT d.* FROM aggregate_dayhotspot d JOIN projects_project p ON p.id = d.project_id WHERE p.slug = %(slug)s
 ) AS day USING (group_id, day_at, func_id)
 WHERE ({", ".join(f"coalesce(own.{name}, 0)" for name in SUMS)})
     IS DISTINCT FROM ({", ".join(f"coalesce(day.{name}, 0)" for name in SUMS)})

@@ -22,7 +22,7 @@ from benchmarks.soak.report import SoakResult, describe_soak
 from benchmarks.soak.sending import Sender, Sent
 from benchmarks.soak.traces import SoakTrace, prepare
 from benchmarks.soak.watching import Watch, count_pending, take_used
-from config.up.running import RunningStack, run_stack
+from ops.supervisor.running import RunningStack, run_stack
 from tests.corpus import Json
 
 FOLD_LIMIT_S: Final = 3_600.0

@@ -10,7 +10,7 @@ import psycopg
 
 from benchmarks.shared.processes import Share, processor_s, take_shares
 from benchmarks.soak.repeating import Repeated
-from config.up.running import RunningStack
+from ops.supervisor.running import RunningStack
 
 LOOK_S: Final = 1.0
 PENDING: Final = "SELECT count(*) FROM ingest_tracereceipt WHERE state = 0"

@@ -11,21 +11,21 @@ from uuid import uuid4
 from django.conf import settings
 from django.db import connection
 
-from aggregate.upkeep.old_receipts import drop_receipt_partitions
+from aggregate.maintenance.old_receipts import drop_receipt_partitions
 from benchmarks.shared.here import add_here, run_here
 from benchmarks.storage.wal import read_lsn, read_processor_s
-from config.up.running import open_own_stores
-from ingest.door.storing import BYTE_SHARDS, COLUMNS, Care, _run_store
-from ingest.partitions import create_partitions
-from ingest.projects.creation import create_project
-from ingest.receipt_partitions import (
+from ingest.storage.partitions import create_partitions
+from ingest.storage.receipt_partitions import (
     PARTITION_DAYS,
     STORAGE,
     TABLE,
     create_receipt_partitions,
     list_receipt_partitions,
 )
+from ingest.storage.storing import BYTE_SHARDS, COLUMNS, Care, _run_store
+from ops.supervisor.running import open_own_stores
 from profcore.times import DAY
+from projects.creation import create_project
 
 BATCH_ROWS: Final = 500_000
 ONE_TABLE: Final = "ingest_receipts_in_one"

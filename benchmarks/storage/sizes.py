@@ -12,7 +12,7 @@ from uuid import uuid5
 import psycopg
 
 from benchmarks.shared.load import PROJECT, post_all, read_envelopes
-from config.up.running import run_stack
+from ops.supervisor.running import run_stack
 from profcore.times import start_of_hour
 from tests.corpus import NAMESPACE
 
@@ -26,7 +26,7 @@ TRACES = 3_000  # at least so many per measurement, and so many cells, so that h
 CELLS = 20
 ROLL_UP = """
 from datetime import UTC, datetime
-from aggregate.folding.rolling import roll_up_hours
+from aggregate.fold.rollups import roll_up_hours
 while roll_up_hours(datetime.now(UTC)):
     pass
 """

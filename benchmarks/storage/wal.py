@@ -18,13 +18,13 @@ from typing import Any, Final
 from django.conf import settings
 from django.db import connection
 
-from aggregate.folding.fold import BatchOutcome, fold_pending_batch
+from aggregate.fold.fold import BatchOutcome, fold_pending_batch
 from benchmarks.shared.here import add_here, run_here
 from benchmarks.shared.load import PROJECT, add_kind, make_bodies, read_envelopes
 from benchmarks.shared.posting import post_here
-from config.up.running import open_own_stores
-from config.up.stores.binaries import find_postgres
-from ingest.projects.creation import create_project
+from ops.supervisor.running import open_own_stores
+from ops.supervisor.stores.binaries import find_postgres
+from projects.creation import create_project
 
 WARM_TRACES: Final = 120  # funcs, groups and cells are known after them
 RECORD: Final = re.compile(r"len \(rec/tot\):\s*\d+/\s*(\d+),.*? lsn: ([0-9A-F]+/[0-9A-F]+)")

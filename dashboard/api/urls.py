@@ -2,8 +2,10 @@
 
 from django.urls import URLPattern, path, re_path
 
+from dashboard.api.alerts import alert as watch
+from dashboard.api.alerts import alerts as watches
+from dashboard.api.alerts import channels, deliveries, previews
 from dashboard.api.core.views import SchemaView, no_such_address
-from dashboard.api.guard import channels, deliveries, previews, watch, watches
 from dashboard.api.jobs import endpoints as jobs
 from dashboard.api.jobs import links
 from dashboard.api.project import (

@@ -21,11 +21,11 @@ from django.utils.http import urlsafe_base64_encode
 from django.views.decorators.cache import cache_control
 from django.views.decorators.http import require_http_methods
 
-from dashboard.pages.frame.forms import SettingsForm
+from dashboard.layout.forms import SettingsForm
 from dashboard.pages.single_sign_on import context
-from ingest.audit.acts import Act
-from ingest.audit.entries import describe_user, record
-from ingest.models import ProviderIdentity
+from projects.audit.acts import Act
+from projects.audit.entries import describe_user, record
+from projects.models import ProviderIdentity
 
 LINK_DAYS: Final = settings.PASSWORD_RESET_TIMEOUT // 86_400
 

@@ -15,10 +15,10 @@ from django.views.decorators.http import require_http_methods
 
 from aggregate.doctor.addresses import MAX_URL_CHARS
 from aggregate.doctor.examining import examine
-from dashboard.pages.frame.forms import SettingsForm
-from dashboard.pages.frame.shell import Shell, build_tabs
+from dashboard.layout.forms import SettingsForm
+from dashboard.layout.shell import Shell, build_tabs
 from dashboard.web.access import get_visible_project
-from ingest.models import Project
+from projects.models import Project
 
 HOUR_S: Final = 3_600
 # Visits of this process. Each holds a web thread and has a process of its own.

@@ -13,7 +13,7 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
 
-from aggregate.selectors.code.project_code import select_code
+from aggregate.selectors.code.symbols import select_code
 from aggregate.selectors.functions.table import FunctionRow, keep_rows
 from aggregate.selectors.functions.tree_columns import SliceTreeColumns, select_tree_columns
 from aggregate.selectors.project.arrivals import select_arrivals
@@ -21,18 +21,18 @@ from aggregate.selectors.project.pages import ReleaseRow, select_releases
 from aggregate.selectors.project.summaries import select_status
 from aggregate.selectors.slice.reading import SliceTooLarge
 from aggregate.selectors.slice.slices import Slice, SliceError
-from dashboard.pages.frame.display_line import build_display_line
-from dashboard.pages.frame.export_menu import build_export_menu
-from dashboard.pages.frame.shell import Shell, build_shell
-from dashboard.pages.frame.sides import Sides, name_side, read_asked_sides, settle_sides, trim_bar
+from dashboard.layout.display_line import build_display_line
+from dashboard.layout.export_menu import build_export_menu
+from dashboard.layout.shell import Shell, build_shell
+from dashboard.layout.sides import Sides, name_side, read_asked_sides, settle_sides, trim_bar
 from dashboard.web.access import get_visible_project
+from dashboard.web.decorators import private_page
 from dashboard.web.etags import answer_unchanged
-from dashboard.web.guards import private_page
 from dashboard.web.params import Narrowing, read_choice
 from dashboard.web.queries import read_page_narrowing, read_page_slice, write_query
-from ingest.models import Project
 from profcore.code.categories import FUNC_CATEGORIES
 from profcore.stats.summaries import MIN_VIEWS
+from projects.models import Project
 
 SHOWS: Final = ("graph", "table", "sandwich")
 # Rows in the page: more than a person reads, and few enough to load at once.

@@ -17,19 +17,19 @@ from aggregate.selectors.project.pages import select_releases
 from aggregate.selectors.project.summaries import select_status
 from aggregate.selectors.slice.slices import Slice
 from aggregate.selectors.statistics.estimates import COST_SORT, PAGE_SORTS, TableQuery
-from dashboard.pages.frame.display_line import build_display_line
-from dashboard.pages.frame.export_menu import build_export_menu
-from dashboard.pages.frame.shell import build_shell
+from dashboard.layout.display_line import build_display_line
+from dashboard.layout.export_menu import build_export_menu
+from dashboard.layout.shell import build_shell
 from dashboard.web.access import get_visible_project
+from dashboard.web.cache import answer_table
+from dashboard.web.decorators import private_page, private_part
 from dashboard.web.etags import answer_unchanged
-from dashboard.web.guards import private_page, private_part
 from dashboard.web.params import MAX_SEARCH, Narrowing, read_choice, read_count
 from dashboard.web.queries import read_page_narrowing, read_page_slice, write_query
-from dashboard.web.remembered import answer_table
-from ingest.models import Project
 from profcore.code.categories import NO_GROUP
 from profcore.code.display_rules import SUMMING
 from profcore.stats.summaries import MIN_VIEWS, FuncSummary
+from projects.models import Project
 
 TOP_FUNCTIONS: Final = 25  # some screens of a phone; a link shows more
 # With more views the table is fetched: of a million views it takes about 180 ms (docs/benchmarks.md).

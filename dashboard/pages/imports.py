@@ -13,12 +13,12 @@ from django.views.decorators.cache import cache_control
 from django.views.decorators.csrf import csrf_exempt, csrf_protect
 from django.views.decorators.http import require_http_methods
 
-from dashboard.pages.frame.shell import Shell, build_tabs
+from dashboard.layout.shell import Shell, build_tabs
 from dashboard.web.access import get_visible_project, may_administer
 from ingest.imports import FileReport, import_file
-from ingest.models import Project
 from profcore.formats.importers.registry import IMPORTERS
 from profcore.formats.importers.shapes import FileError
+from projects.models import Project
 
 FORM_BYTES: Final = 2**20  # what a form may have beside its files
 MAX_FILES: Final = 20  # of one form; more come in one archive

@@ -13,12 +13,12 @@ from django.utils.text import slugify
 from django.views.decorators.cache import cache_control
 from django.views.decorators.http import require_http_methods
 
-from dashboard.pages.frame.forms import SettingsForm, read_lines
+from dashboard.layout.forms import SettingsForm, read_lines
 from dashboard.pages.settings.keys import OriginsForm
 from dashboard.web.access import may_create_projects
-from ingest.models import Project
-from ingest.projects.creation import create_project
-from ingest.projects.keys import clean_origins
+from projects.creation import create_project
+from projects.keys import clean_origins
+from projects.models import Project
 
 logger = logging.getLogger(__name__)
 

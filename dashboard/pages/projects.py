@@ -18,12 +18,12 @@ from aggregate.selectors.project.summaries import (
     select_project_summaries,
 )
 from aggregate.selectors.slice.slices import Slice
-from dashboard.pages.frame.verdict_words import describe_verdict
+from dashboard.layout.verdict_words import describe_verdict
 from dashboard.pages.overview.view import choose_last_sides
 from dashboard.web.access import get_visible_project, may_create_projects, own_projects
-from dashboard.web.guards import private_page, private_part
+from dashboard.web.decorators import private_page, private_part
 from dashboard.web.verdicts import MAX_RELEASES, answer_verdict
-from ingest.models import Project
+from projects.models import Project
 
 SHOWN_DAYS: Final = 30
 DAY_WIDTH: Final = 4

@@ -16,14 +16,14 @@ from django.urls import reverse
 from django.views.decorators.cache import cache_control
 from django.views.decorators.http import require_http_methods
 
-from dashboard.pages.frame.forms import SettingsForm
-from dashboard.pages.frame.saved_links import link_saved_view, read_saved_address
-from dashboard.pages.frame.shell import Shell, build_tabs
+from dashboard.layout.forms import SettingsForm
+from dashboard.layout.saved_links import link_saved_view, read_saved_address
+from dashboard.layout.shell import Shell, build_tabs
 from dashboard.web.access import get_visible_project, may_administer
-from dashboard.web.guards import private_part
+from dashboard.web.decorators import private_part
 from dashboard.web.params import ParamError
-from ingest.models import Project, SavedView
-from ingest.projects.saved_views import change_view, list_views, save_view
+from projects.models import Project, SavedView
+from projects.saved_views import change_view, list_views, save_view
 
 NAME_CHARS = SavedView._meta.get_field("name").max_length
 

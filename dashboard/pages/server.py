@@ -12,7 +12,7 @@ from django.shortcuts import render
 from aggregate.doctor.findings import DoctorReport, State
 from aggregate.doctor.server.examining import examine_server
 from dashboard.web.access import is_superuser
-from dashboard.web.guards import private_page
+from dashboard.web.decorators import private_page
 
 # Each look asks all workers and waits a second for them: reloads within this time share one.
 KEPT_S: Final = 10.0

@@ -17,8 +17,8 @@ from django.views.decorators.http import require_POST, require_safe
 from dashboard.pages.login import LOGINS_REFUSED, refuse
 from dashboard.web.logins.acting import hide_network
 from dashboard.web.logins.provider import ProviderBusy, ProviderFailed, begin, finish
-from ingest.accounts.sign_in import SignInRefused, link_account, sign_in
-from ingest.audit.actors import Actor, ActorKind, acting_as
+from projects.accounts.sign_in import SignInRefused, link_account, sign_in
+from projects.audit.actors import Actor, ActorKind, acting_as
 
 logger = logging.getLogger(__name__)
 

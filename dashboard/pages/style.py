@@ -11,7 +11,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 
 import dashboard
-from dashboard.web.guards import private_page
+from dashboard.web.decorators import private_page
 
 TOKENS_PATH: Final = Path(dashboard.__file__).parent / "static" / "dashboard" / "frame" / "tokens.css"
 HEAD_OR_TOKEN: Final = re.compile(r"^ +/\* (?P<head>.*?) \*/$|(?P<name>--[\w-]+): (?P<value>[^;]+);", re.MULTILINE)

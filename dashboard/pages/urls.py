@@ -21,15 +21,15 @@ from dashboard.pages import (
     style,
 )
 from dashboard.pages.administration import urls as administration
+from dashboard.pages.alerts import urls as guard
 from dashboard.pages.compare import view as compare
 from dashboard.pages.function import view as function
-from dashboard.pages.guard import urls as guard
 from dashboard.pages.overview import changes, first_visit
 from dashboard.pages.overview import view as overview
+from dashboard.pages.page_views import erase_page, list_page, view_page
 from dashboard.pages.quality import view as quality
 from dashboard.pages.search import view as search
 from dashboard.pages.settings import urls as settings
-from dashboard.pages.views import erase_page, list_page, view_page
 from dashboard.pages.vitals import all_views, savings
 from dashboard.pages.vitals import view as vitals
 

@@ -7,7 +7,7 @@ from django import template
 
 from dashboard.web.access import Guest
 from dashboard.web.guests.allowed import PAGES
-from ingest.projects.shared_links import list_expiry_days
+from projects.shared_links import list_expiry_days
 
 
 class Named(Protocol):

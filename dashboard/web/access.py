@@ -12,8 +12,8 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.http import Http404
 from rest_framework.request import Request
 
-from ingest.models import ApiToken, Membership, Project, SharedLink
-from ingest.replica.source import at_database
+from aggregate.replica.source import at_database
+from projects.models import ApiToken, Membership, Project, SharedLink
 
 
 @dataclass(frozen=True, slots=True)

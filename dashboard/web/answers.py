@@ -12,7 +12,7 @@ from rest_framework.utils.encoders import JSONEncoder
 
 from dashboard.web.etags import answer_if_changed, make_etag
 from dashboard.web.exports import EXPORT_VERSION, accepts_gzip
-from dashboard.web.shapes import Json
+from dashboard.web.schemas import Json
 
 GZIP_LEVEL: Final = 5  # for a tree of 20,000 nodes, level 6 takes 1.5 times as long and saves 2 %
 

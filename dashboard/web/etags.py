@@ -21,7 +21,7 @@ from django.utils.crypto import salted_hmac
 from aggregate.selectors.project.fingerprints import fingerprint_project, with_surroundings
 from dashboard.web.access import get_visible_project
 from dashboard.web.replica.reading import shown_lag
-from ingest.models import Project
+from projects.models import Project
 
 Page = Callable[..., HttpResponse]
 Answer = TypeVar("Answer", bound=HttpResponseBase)

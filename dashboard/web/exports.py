@@ -9,7 +9,7 @@ from django.http import HttpRequest, HttpResponseBase, StreamingHttpResponse
 from django.urls import reverse
 from django.utils.cache import patch_vary_headers
 
-from aggregate.selectors.code.project_code import select_code
+from aggregate.selectors.code.symbols import select_code
 from aggregate.selectors.exports.requests import (
     ExportRequest,
     fingerprint_export,
@@ -17,9 +17,9 @@ from aggregate.selectors.exports.requests import (
 )
 from aggregate.selectors.slice.slices import Slice
 from dashboard.web.etags import answer_if_changed, make_etag
-from ingest.models import Project
 from profcore.formats.registry import Exporter
 from profcore.formats.streaming import gzip_stream
+from projects.models import Project
 
 # A change of what exporters write, or of labels, must change every ETag.
 EXPORT_VERSION: Final = 6

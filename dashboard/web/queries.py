@@ -7,7 +7,7 @@ from django.http import HttpRequest, QueryDict
 
 from aggregate.selectors.slice.slices import DISPLAY, FINE_FIELDS, SLICE_FIELDS, Slice, resolve_slice
 from dashboard.web.params import EVERY_FUNCTION, Narrowing, read_narrowing, read_slice_query
-from ingest.models import Project
+from projects.models import Project
 
 
 def read_page_slice(request: HttpRequest, project: Project) -> Slice:

@@ -7,11 +7,11 @@ from django.http import Http404, HttpResponse, HttpResponseBase
 from rest_framework.exceptions import PermissionDenied
 from rest_framework.request import Request
 
-from aggregate.selectors.views.traces import select_raw_body
+from aggregate.selectors.page_views.traces import select_raw_body
 from dashboard.web.access import may_read_raw, reader_of
 from dashboard.web.exports import accepts_gzip
-from ingest.door.bodies import expand
-from ingest.models import Project
+from ingest.endpoint.bodies import expand
+from projects.models import Project
 
 
 def answer_raw(request: Request, project: Project, ref: str, *, as_gzip_file: bool = False) -> HttpResponseBase:

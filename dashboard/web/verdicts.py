@@ -8,7 +8,6 @@ from typing import Final
 
 from django.http import QueryDict
 
-from aggregate.guard.endings.rollbacks import BaseChoice, Rollback, choose_base, select_rolled_back
 from aggregate.selectors.project.announcements import select_said_rollbacks
 from aggregate.selectors.project.last_release import pick_last_releases
 from aggregate.selectors.project.overview import Overview, OverviewRow, select_overview
@@ -20,8 +19,9 @@ from aggregate.selectors.verdict.breakdown import Breakdown, select_breakdown
 from aggregate.selectors.verdict.looks import find_plan, has_looks
 from aggregate.selectors.verdict.page_changes import MEASURE
 from aggregate.selectors.verdict.verdict import Verdict, select_verdict
+from alerts.auto_resolve.rollbacks import BaseChoice, Rollback, choose_base, select_rolled_back
+from dashboard.web.cache import facts_of_sides, remember_comparison
 from dashboard.web.params import read_side
-from dashboard.web.remembered import facts_of_sides, remember_comparison
 
 # The newest ones, among which the last one that counts and its base are chosen; rows of the overview's table, too.
 MAX_RELEASES: Final = 20

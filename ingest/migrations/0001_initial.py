@@ -1,9 +1,6 @@
-"""All tables of the ingest endpoint, of projects and of accounts."""
+"""All tables of the ingest endpoint: groups, receipts, bodies and counts."""
 
-import django.contrib.postgres.fields
-import django.core.validators
 import django.db.models.deletion
-from django.conf import settings
 from django.db import migrations, models
 
 # The bodies, in daily partitions by the time of receipt. They are gzip already, so PostgreSQL does not compress them again.
@@ -25,7 +22,7 @@ ALTER TABLE ingest_rawtrace ALTER COLUMN body SET STORAGE EXTERNAL;
 CREATE INDEX ingest_rawtrace_trace ON ingest_rawtrace (project_id, trace_id);
 """
 # The receipts, in partitions by the time of receipt. Each partition has the key (project_id, view_id, seq); the whole table
-# cannot have it, because a key must contain the column of the partitions (ingest.receipt_partitions).
+# cannot have it, because a key must contain the column of the partitions (ingest.storage.receipt_partitions).
 RECEIPTS = """
 CREATE TABLE ingest_tracereceipt (
     project_id bigint NOT NULL,
@@ -60,21 +57,6 @@ CREATE INDEX tracereceipt_queue ON ingest_tracereceipt (received_at) WHERE state
 CREATE INDEX tracereceipt_group_queue ON ingest_tracereceipt (project_id, group_id, received_at) WHERE state = 0;
 CREATE INDEX tracereceipt_rejected ON ingest_tracereceipt (project_id, received_at) WHERE state = 2;
 """
-# Entries of the audit log are never changed, and deleted only when they are due.
-KEEP_AUDIT_ENTRIES = """
-CREATE FUNCTION ingest_keep_audit_entry() RETURNS trigger LANGUAGE plpgsql AS $$
-BEGIN
-    IF TG_OP = 'DELETE' AND OLD.kept_until <= now() THEN
-        RETURN OLD;
-    END IF;
-    RAISE EXCEPTION 'The audit log is append-only: % is refused.', TG_OP USING ERRCODE = 'restrict_violation';
-END
-$$;
-CREATE TRIGGER audit_rows_are_kept BEFORE UPDATE OR DELETE ON ingest_auditentry
-    FOR EACH ROW EXECUTE FUNCTION ingest_keep_audit_entry();
-CREATE TRIGGER audit_table_is_kept BEFORE TRUNCATE ON ingest_auditentry
-    FOR EACH STATEMENT EXECUTE FUNCTION ingest_keep_audit_entry();
-"""
 
 
 class Migration(migrations.Migration):
@@ -82,7 +64,7 @@ class Migration(migrations.Migration):
     initial = True
 
     dependencies = [
-        migrations.swappable_dependency(settings.AUTH_USER_MODEL),
+        ('projects', '0001_initial'),
     ]
 
     operations = [
@@ -107,72 +89,12 @@ class Migration(migrations.Migration):
             },
         ),
         migrations.CreateModel(
-            name='Project',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('slug', models.SlugField(max_length=60, unique=True)),
-                ('name', models.CharField(max_length=120)),
-                ('created_at', models.DateTimeField(auto_now_add=True)),
-                ('route_rules', django.contrib.postgres.fields.ArrayField(base_field=models.CharField(max_length=400), blank=True, default=list, size=None)),
-                ('keep_raw_days', models.PositiveIntegerField(blank=True, null=True, validators=[django.core.validators.MinValueValidator(1), django.core.validators.MaxValueValidator(36500)])),
-                ('keep_views_days', models.PositiveIntegerField(blank=True, null=True, validators=[django.core.validators.MinValueValidator(1), django.core.validators.MaxValueValidator(36500)])),
-                ('keep_cells_days', models.PositiveIntegerField(blank=True, null=True, validators=[django.core.validators.MinValueValidator(1), django.core.validators.MaxValueValidator(36500)])),
-                ('max_traces_per_day', models.PositiveIntegerField(blank=True, null=True)),
-                ('max_mb_per_day', models.PositiveIntegerField(blank=True, null=True)),
-                ('max_kept_mb', models.PositiveIntegerField(blank=True, null=True)),
-                ('code_rules', models.JSONField(blank=True, db_default=models.Value({}, models.JSONField()), default=dict)),
-                ('source_link_template', models.CharField(blank=True, db_default='', default='', max_length=400)),
-                ('display_rules', models.JSONField(blank=True, db_default=models.Value([], models.JSONField()), default=list)),
-                ('collection_off', models.BooleanField(db_default=False, default=False)),
-                ('collection_rate', models.FloatField(blank=True, null=True)),
-                ('collection_pages', models.JSONField(blank=True, db_default=models.Value([], models.JSONField()), default=list)),
-                ('collection_duration_ms', models.PositiveIntegerField(blank=True, null=True)),
-                ('collection_interactions', models.BooleanField(db_default=False, default=False)),
-                ('collection_absent_rate', models.FloatField(blank=True, null=True)),
-                ('is_sample', models.BooleanField(db_default=False, default=False)),
-                ('archived_at', models.DateTimeField(blank=True, null=True)),
-                ('deletion_started_at', models.DateTimeField(blank=True, null=True)),
-                ('deleted_rows', models.BigIntegerField(blank=True, null=True)),
-                ('rows_to_delete', models.BigIntegerField(blank=True, null=True)),
-            ],
-        ),
-        migrations.CreateModel(
-            name='AuditEntry',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('at', models.DateTimeField()),
-                ('kept_until', models.DateTimeField()),
-                ('act', models.CharField(max_length=40)),
-                ('actor_kind', models.CharField(max_length=10)),
-                ('actor_id', models.BigIntegerField(null=True)),
-                ('actor_name', models.CharField(max_length=150)),
-                ('network', models.CharField(max_length=16)),
-                ('project_number', models.BigIntegerField(null=True)),
-                ('project_slug', models.CharField(max_length=60)),
-                ('about', models.JSONField()),
-            ],
-            options={
-                'indexes': [models.Index(fields=['project_number', '-id'], name='audit_by_project'), models.Index(fields=['kept_until'], name='audit_to_expire')],
-            },
-        ),
-        migrations.CreateModel(
-            name='IngestKey',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('public_key', models.CharField(max_length=80, unique=True)),
-                ('origins', django.contrib.postgres.fields.ArrayField(base_field=models.CharField(max_length=255), default=list, size=None)),
-                ('created_at', models.DateTimeField(auto_now_add=True)),
-                ('revoked_at', models.DateTimeField(blank=True, null=True)),
-                ('project', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='keys', to='ingest.project')),
-            ],
-        ),
-        migrations.CreateModel(
             name='DayCount',
             fields=[
                 ('pk', models.CompositePrimaryKey('project_id', 'day_on', blank=True, editable=False, primary_key=True, serialize=False)),
                 ('day_on', models.DateField()),
                 ('traces', models.BigIntegerField()),
-                ('project', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.CASCADE, to='ingest.project')),
+                ('project', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.CASCADE, to='projects.project')),
             ],
         ),
         migrations.CreateModel(
@@ -182,7 +104,7 @@ class Migration(migrations.Migration):
                 ('day_on', models.DateField()),
                 ('shard', models.SmallIntegerField()),
                 ('bytes', models.BigIntegerField()),
-                ('project', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.CASCADE, to='ingest.project')),
+                ('project', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.CASCADE, to='projects.project')),
             ],
         ),
         migrations.CreateModel(
@@ -191,7 +113,7 @@ class Migration(migrations.Migration):
                 ('pk', models.CompositePrimaryKey('project_id', 'kind', blank=True, editable=False, primary_key=True, serialize=False)),
                 ('kind', models.CharField(max_length=10)),
                 ('next_id', models.IntegerField(default=1)),
-                ('project', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, to='ingest.project')),
+                ('project', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, to='projects.project')),
             ],
         ),
         migrations.CreateModel(
@@ -201,38 +123,7 @@ class Migration(migrations.Migration):
                 ('view_id', models.UUIDField()),
                 ('seq', models.IntegerField()),
                 ('received_at', models.DateTimeField()),
-                ('project', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.CASCADE, to='ingest.project')),
-            ],
-        ),
-        migrations.CreateModel(
-            name='ApiToken',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('prefix', models.CharField(max_length=12, unique=True)),
-                ('digest', models.CharField(max_length=64)),
-                ('name', models.CharField(default='', max_length=80)),
-                ('scopes', django.contrib.postgres.fields.ArrayField(base_field=models.CharField(choices=[('read', 'Read'), ('raw', 'Raw'), ('sourcemaps', 'Sourcemaps'), ('erase', 'Erase'), ('audit', 'Audit'), ('watches', 'Watches')], max_length=12), size=None)),
-                ('created_at', models.DateTimeField(auto_now_add=True)),
-                ('expires_at', models.DateTimeField(blank=True, null=True)),
-                ('last_used_at', models.DateTimeField(blank=True, null=True)),
-                ('revoked_at', models.DateTimeField(blank=True, null=True)),
-                ('project', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='tokens', to='ingest.project')),
-            ],
-        ),
-        migrations.CreateModel(
-            name='AnnouncedRelease',
-            fields=[
-                ('pk', models.CompositePrimaryKey('project_id', 'release', blank=True, editable=False, primary_key=True, serialize=False)),
-                ('release', models.TextField()),
-                ('announced_at', models.DateTimeField()),
-                ('commit', models.TextField(null=True)),
-                ('base_commit', models.TextField(null=True)),
-                ('released_at', models.DateTimeField(null=True)),
-                ('author', models.TextField(null=True)),
-                ('link', models.TextField(null=True)),
-                ('range_link', models.TextField(null=True)),
-                ('rolled_back_at', models.DateTimeField(null=True)),
-                ('project', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, to='ingest.project')),
+                ('project', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.CASCADE, to='projects.project')),
             ],
         ),
         migrations.CreateModel(
@@ -247,7 +138,7 @@ class Migration(migrations.Migration):
                 ('shard', models.SmallIntegerField()),
                 ('reports', models.BigIntegerField()),
                 ('views', models.BigIntegerField()),
-                ('project', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.CASCADE, to='ingest.project')),
+                ('project', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.CASCADE, to='projects.project')),
             ],
         ),
         migrations.CreateModel(
@@ -258,7 +149,7 @@ class Migration(migrations.Migration):
                 ('folded', models.BigIntegerField()),
                 ('rejected', models.BigIntegerField()),
                 ('last_received_at', models.DateTimeField()),
-                ('project', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.CASCADE, to='ingest.project')),
+                ('project', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.CASCADE, to='projects.project')),
             ],
         ),
         migrations.CreateModel(
@@ -269,35 +160,7 @@ class Migration(migrations.Migration):
                 ('reason', models.CharField(max_length=40)),
                 ('shard', models.SmallIntegerField()),
                 ('count', models.BigIntegerField()),
-                ('project', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.CASCADE, to='ingest.project')),
-            ],
-        ),
-        migrations.CreateModel(
-            name='SavedView',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('name', models.CharField(max_length=80)),
-                ('path', models.CharField(blank=True, max_length=400)),
-                ('query', models.CharField(blank=True, max_length=4000)),
-                ('is_shared', models.BooleanField(default=False)),
-                ('created_at', models.DateTimeField(auto_now_add=True)),
-                ('project', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='saved_views', to='ingest.project')),
-                ('user', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='saved_views', to=settings.AUTH_USER_MODEL)),
-            ],
-        ),
-        migrations.CreateModel(
-            name='SharedLink',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('prefix', models.CharField(max_length=12, unique=True)),
-                ('digest', models.CharField(max_length=64)),
-                ('page', models.TextField()),
-                ('created_at', models.DateTimeField()),
-                ('expires_at', models.DateTimeField()),
-                ('revoked_at', models.DateTimeField(blank=True, null=True)),
-                ('last_used_at', models.DateTimeField(blank=True, null=True)),
-                ('creator', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='shared_links', to=settings.AUTH_USER_MODEL)),
-                ('project', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='shared_links', to='ingest.project')),
+                ('project', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.CASCADE, to='projects.project')),
             ],
         ),
         migrations.CreateModel(
@@ -311,24 +174,11 @@ class Migration(migrations.Migration):
                 ('tidy_at', models.DateTimeField(null=True)),
                 ('doomed_at', models.DateTimeField(null=True)),
                 ('deleted_at', models.DateTimeField(null=True)),
-                ('project', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.CASCADE, to='ingest.project')),
+                ('project', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.CASCADE, to='projects.project')),
             ],
             options={
                 'db_table': 'ingest_pack',
                 'indexes': [models.Index(fields=['day_on', 'project'], name='pack_by_day'), models.Index(condition=models.Q(('tidy_at__isnull', False)), fields=['tidy_at'], name='pack_to_tidy'), models.Index(condition=models.Q(('deleted_at__isnull', True), ('doomed_at__isnull', False)), fields=['doomed_at'], name='pack_doomed'), models.Index(condition=models.Q(('deleted_at__isnull', False)), fields=['deleted_at'], name='pack_deleted')],
-            },
-        ),
-        migrations.CreateModel(
-            name='Membership',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('role', models.CharField(choices=[('member', 'Member'), ('admin', 'Admin')], default='member', max_length=10)),
-                ('by_provider', models.BooleanField(db_default=False, default=False)),
-                ('user', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='memberships', to=settings.AUTH_USER_MODEL)),
-                ('project', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='memberships', to='ingest.project')),
-            ],
-            options={
-                'constraints': [models.UniqueConstraint(fields=('project', 'user'), name='membership_once')],
             },
         ),
         migrations.CreateModel(
@@ -340,24 +190,10 @@ class Migration(migrations.Migration):
                 ('page', models.TextField()),
                 ('first_seen_at', models.DateTimeField()),
                 ('closed_at', models.DateTimeField(null=True)),
-                ('project', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, to='ingest.project')),
+                ('project', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, to='projects.project')),
             ],
             options={
                 'constraints': [models.UniqueConstraint(fields=('project', 'release', 'page'), name='group_once')],
-            },
-        ),
-        migrations.CreateModel(
-            name='ProviderIdentity',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('issuer', models.CharField(max_length=400)),
-                ('subject', models.CharField(max_length=255)),
-                ('made_superuser', models.BooleanField(default=False)),
-                ('created_at', models.DateTimeField(auto_now_add=True)),
-                ('user', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, related_name='provider_identity', to=settings.AUTH_USER_MODEL)),
-            ],
-            options={
-                'constraints': [models.UniqueConstraint(fields=('issuer', 'subject'), name='identity_once')],
             },
         ),
         migrations.SeparateDatabaseAndState(
@@ -393,7 +229,7 @@ class Migration(migrations.Migration):
                         ('reason', models.TextField(null=True)),
                         ('path', models.TextField(null=True)),
                         ('detail', models.TextField(null=True)),
-                        ('project', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.CASCADE, to='ingest.project')),
+                        ('project', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.CASCADE, to='projects.project')),
                     ],
                     options={
                         'db_table': 'ingest_tracereceipt',
@@ -403,5 +239,4 @@ class Migration(migrations.Migration):
             ],
         ),
         migrations.RunSQL(RAW_TRACES, "DROP TABLE ingest_rawtrace"),
-        migrations.RunSQL(KEEP_AUDIT_ENTRIES, "DROP FUNCTION ingest_keep_audit_entry() CASCADE"),
     ]

@@ -12,10 +12,10 @@ from django.utils.cache import get_conditional_response, patch_vary_headers
 from django.utils.http import quote_etag
 from django.views.decorators.http import require_safe
 
-from ingest.door.keys import KeyFacts, find_key
-from ingest.patience import drop_silent_connection, with_patience
+from ingest.deadline import drop_silent_connection, with_patience
 from ingest.snippet.files import FixedFile, choose_coding, fill_settings, read_fixed_file
 from profcore.trace.collection import encode_for_snippet, write_for_script
+from projects.key_cache import KeyFacts, find_key
 
 SNIPPET_PATH = Path(__file__).parent / "dist" / "snippet.js"
 STUB_PATH = SNIPPET_PATH.with_name("stub.js")

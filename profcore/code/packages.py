@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from profcore.remembering import remember
+from profcore.caching import remember
 
 MAX_MATCHED_CHARS: Final = 2_000  # characters of a URI or path, so that no pattern reads a whole data: script
 # Longer ones are matched each time. 20,000 texts of 2,000 characters held up to 490 MB, in two memories; these 102.

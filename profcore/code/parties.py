@@ -12,7 +12,7 @@ from typing import Final, Literal, NamedTuple, TypeVar
 
 import msgspec
 
-from profcore.remembering import remember
+from profcore.caching import remember
 
 Owner = Literal["own", "other"]
 T = TypeVar("T")

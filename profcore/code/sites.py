@@ -7,8 +7,8 @@ from urllib.parse import urlsplit
 
 from publicsuffixlist import PublicSuffixList
 
+from profcore.caching import remember
 from profcore.code.parties import FIRST_PARTY, MAX_HOST_CHARS, Owner, Party, PartyRule, known_party_of, rule_of
-from profcore.remembering import remember
 
 
 @cache

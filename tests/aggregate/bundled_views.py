@@ -3,7 +3,7 @@
 from typing import Any
 
 from aggregate.models import Func
-from ingest.models import Project
+from projects.models import Project
 from tests.builders import make_label
 from tests.envelopes import make_envelope
 

@@ -5,13 +5,13 @@ from contextlib import contextmanager
 
 from django.db import connection, transaction
 
-from aggregate.folding.interning import forget_interned
-from ingest.door.admission import forget_admission
-from ingest.door.groups import forget_groups
-from ingest.door.keys import forget_keys
-from ingest.door.quotas import forget_quotas
-from ingest.models import Project
-from ingest.projects.creation import create_project
+from aggregate.fold.interning import forget_interned
+from ingest.endpoint.admission import forget_admission
+from ingest.endpoint.quotas import forget_quotas
+from ingest.storage.groups import forget_groups
+from projects.creation import create_project
+from projects.key_cache import forget_keys
+from projects.models import Project
 
 
 @contextmanager

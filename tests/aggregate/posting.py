@@ -7,9 +7,9 @@ import psycopg
 from django.db import connection
 from django.test import RequestFactory
 
-from aggregate.claimants import forget_token, own_token
-from aggregate.folding.fold import BatchOutcome, fold_pending_batch
-from tests.runner.door_middleware import receive_traces
+from aggregate.fold.fold import BatchOutcome, fold_pending_batch
+from aggregate.worker_leases import forget_token, own_token
+from tests.runner.endpoint_middleware import receive_traces
 
 GONE = f"{2**30}:1"  # a process id beyond the kernel's limit
 
@@ -60,7 +60,7 @@ def is_held(project_id: int) -> bool:
     """Tells whether the last step of deleting a project would wait now, as another session sees it."""
     with psycopg.connect(database_url()) as other:
         try:
-            other.execute("SELECT FROM ingest_project WHERE id = %s FOR UPDATE NOWAIT", [project_id])
+            other.execute("SELECT FROM projects_project WHERE id = %s FOR UPDATE NOWAIT", [project_id])
         except psycopg.errors.LockNotAvailable:
             return True
         return False

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from aggregate.folding.writes import HOTSPOT_SUMS
+from aggregate.fold.writes import HOTSPOT_SUMS
 from profcore.sums.blobs import decode_call_tree
 from profcore.sums.calltree import merge_call_trees
 from profcore.trace.weights import TIME_PART_NAMES
@@ -61,7 +61,7 @@ def trees_by_day() -> list[tuple[Any, ...]]:
 
 def summed(state: State, rank: int) -> list[list[tuple[Any, ...]]]:
     """Returns cells, hotspots and trees of the `rank`-th project, without its id."""
-    projects = sorted({row[0] for row in rows("SELECT id FROM ingest_project")})
+    projects = sorted({row[0] for row in rows("SELECT id FROM projects_project")})
     return [[row[1:] for row in table if row[0] == projects[rank - 1]] for table in state[:3]]
 
 
@@ -147,6 +147,6 @@ def dump_rows() -> dict[str, list[tuple[Any, ...]]]:
     found["view"] = [
         tuple(bytes(value) if isinstance(value, memoryview) else value for value in row) for row in found["view"]
     ]
-    for project_id in {row[0] for row in rows("SELECT id FROM ingest_project")}:
+    for project_id in {row[0] for row in rows("SELECT id FROM projects_project")}:
         found[f"trees of {project_id}"] = sorted(read_trees(project_id).items(), key=str)
     return found

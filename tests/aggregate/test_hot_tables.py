@@ -2,7 +2,7 @@
 
 import pytest
 
-from ingest.receipt_partitions import list_receipt_partitions
+from ingest.storage.receipt_partitions import list_receipt_partitions
 from tests.aggregate.posting import rows
 
 pytestmark = pytest.mark.django_db

@@ -17,13 +17,13 @@ from django.db import connection
 from pytest_django import Settings
 
 from aggregate import tasks
-from aggregate.folding import batch
-from aggregate.folding.fold import BatchOutcome, fold_pending_batch
+from aggregate.fold import batch
+from aggregate.fold.fold import BatchOutcome, fold_pending_batch
 from aggregate.jobs.runs import JobResult, JobRun, run_next_job
 from aggregate.models import Job
 from aggregate.stopping import tell_to_stop
-from ingest.models import Project
-from ingest.projects.creation import create_project
+from projects.creation import create_project
+from projects.models import Project
 from tests.aggregate.jobs.running_jobs import again, start
 from tests.aggregate.posting import WAITING, database_url, post, rows
 from tests.envelopes import make_envelope
@@ -83,7 +83,7 @@ def test_a_trace_that_is_folded_alone_is_given_up_and_not_blamed(
         threading.Timer(1, stop).start()
         return processes[-1]
 
-    monkeypatch.setattr(batch, "ISOLATED_MODULE", "tests.poisoned.isolated")
+    monkeypatch.setattr(batch, "ISOLATED_MODULE", "tests.fault_injection.isolated")
     monkeypatch.setattr(subprocess, "Popen", note)
     assert fold_pending_batch() is BatchOutcome.GIVEN_BACK
     query = "SELECT attempts, crashes, claim_token, claimed_until <= now() FROM ingest_tracereceipt"

@@ -6,7 +6,7 @@ from django.contrib.sessions.models import Session
 
 from benchmarks.reads.pages import bench_pages, describe
 from benchmarks.shared.reads import list_reads
-from ingest.models import Project
+from projects.models import Project
 from tests.aggregate.posting import fold_all, post
 from tests.builders import make_project
 from tests.envelopes import make_envelope

@@ -15,8 +15,8 @@ from benchmarks.profile.profile import bench_profile, describe, find_busiest, fl
 from benchmarks.profile.sampling import find_py_spy, sample_processes, tidy
 from benchmarks.profile.statements import CHECK, sum_durations, unify
 from benchmarks.shared.load import PROJECT, read_envelopes
-from config.up.parts import BASE_DIR
-from config.up.running import run_stack
+from ops.supervisor.running import run_stack
+from ops.supervisor.services import BASE_DIR
 from tests.profcore.formats.importers.reading import sample_json
 
 # Stands for py-spy, which the tests do not install: says that it samples, and writes a file when interrupted.
@@ -104,7 +104,7 @@ def test_functions_get_their_share_of_the_processor_time() -> None:
         {"name": "fold", "uri": "/profcore/sums/fold.py", "self_ms": 30.0, "total_ms": 90.0},
         {"name": "dump", "uri": "/psycopg/array.py", "self_ms": 60.0, "total_ms": 60.0},
         {"name": "poll", "uri": None, "self_ms": 10.0, "total_ms": 10.0},
-        {"name": "launch", "uri": "/config/up/supervisor.py", "self_ms": 0.0, "total_ms": 100.0},
+        {"name": "launch", "uri": "/ops/supervisor/supervisor.py", "self_ms": 0.0, "total_ms": 100.0},
     ]
     costs = read_costs({"time_ms": {"js": 100.0}, "functions": functions}, processor_ms=2.0)
     assert costs[0] == FunctionCost(name="fold", file="profcore/sums/fold.py", self_ms=0.6, total_ms=1.8)

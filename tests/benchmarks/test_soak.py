@@ -21,10 +21,10 @@ from benchmarks.soak.report import describe_soak, is_pending_flat, list_promises
 from benchmarks.soak.soak import SoakPlan, bench_soak, make_visits
 from benchmarks.soak.traces import prepare
 from benchmarks.soak.watching import DISK, Look, find_growth, is_flat, sum_parts
-from config.up.running import RunningStack
-from ingest.partitions import create_partitions
-from ingest.projects.creation import create_project
+from ingest.storage.partitions import create_partitions
+from ops.supervisor.running import RunningStack
 from profcore.trace.weights import TIME_PART_NAMES
+from projects.creation import create_project
 from tests.aggregate.posting import database_url, fold_all, rows
 from tests.envelopes import make_envelope
 

@@ -11,14 +11,15 @@ from django.contrib.auth.models import User
 from django.http import StreamingHttpResponse
 from django.test import Client
 
-from aggregate.folding.rolling import roll_up_hours
+from aggregate.fold.rollups import roll_up_hours
+from aggregate.maintenance.merging import merge_old_hours
 from aggregate.models import Func, View
 from aggregate.sourcemaps.labelling import label_all
-from aggregate.upkeep.merging import merge_old_hours
-from config.demo.loading import ensure_demo_project, store_views, upload_maps
-from config.demo.story import RELEASES, SLUG
-from ingest.models import Membership, Project, RawTrace
+from ingest.models import RawTrace
+from ops.demo.loading import ensure_demo_project, store_views, upload_maps
+from ops.demo.story import RELEASES, SLUG
 from profcore.formats.registry import EXPORTERS
+from projects.models import Membership, Project
 from tests.aggregate.posting import fold_all
 from tests.dashboard.conftest import VIEW_ID
 from tests.dashboard.web.addresses import (

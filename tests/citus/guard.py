@@ -21,9 +21,9 @@ ROOT: Final = Path(__file__).resolve().parents[2]
 OURS: Final = tuple(f"{ROOT / name}/" for name in ("aggregate", "config", "dashboard", "ingest"))
 TESTS: Final = f"{ROOT / 'tests'}/"
 # They pass statements on: who calls them sends them.
-PASSING: Final = ("aggregate/records.py",)
+PASSING: Final = ("aggregate/sql.py",)
 # What changes the schema, or looks at servers: it runs on the coordinator, and Citus knows what to do.
-APART: Final = ("config/database/", "config/backup/", "config/up/", "config/management/", "/migrations/")
+APART: Final = ("ops/database/", "ops/backup/", "ops/supervisor/", "ops/management/", "/migrations/")
 
 _good: Final[set[str]] = set()
 _broken: Final[list[str]] = []

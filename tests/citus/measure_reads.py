@@ -22,7 +22,7 @@ from aggregate.jobs.runs import claim_job
 from aggregate.selectors.project.summaries import select_project_days, select_project_summaries
 from aggregate.selectors.search.found_functions import find_functions
 from aggregate.sourcemaps.queue import claim_script
-from dashboard.web.remembered import forget_tables
+from dashboard.web.cache import forget_tables
 from tests.citus.asked_site import API, BASE, HEAD, PAGES, ask, make_site
 from tests.citus.cluster import open_database
 from tests.citus.twins import asking, copy_database

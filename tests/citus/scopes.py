@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from config.database.placement import SHARD_COLUMN as KEY
+from ops.citus.placement import SHARD_COLUMN as KEY
 
 Node = object  # a place where a project's id stands: of one table in the statement, or a constant
 CONSTANT: Final = "constant"

@@ -20,8 +20,8 @@ from typing import Any, Final
 import pglast
 from pglast import enums, parse_sql
 
-from config.database.placement import SHARD_COLUMN as KEY
-from config.database.placement import Place, list_places
+from ops.citus.placement import SHARD_COLUMN as KEY
+from ops.citus.placement import Place, list_places
 from tests.citus.grammar import has_no_column, may_join, name_of
 from tests.citus.scopes import CONSTANT, Node, Relation, Scope
 
@@ -112,7 +112,7 @@ class _Reading:
         node = (alias, table.location, len(self.tables))
         if place is Place.DISTRIBUTED:
             self.tables[node] = f"{table.relname} {alias}" if alias != table.relname else alias
-        columns = {KEY: node} if place is Place.DISTRIBUTED or table.relname != "ingest_project" else {"id": node}
+        columns = {KEY: node} if place is Place.DISTRIBUTED or table.relname != "projects_project" else {"id": node}
         scope.relations[alias] = Relation(columns)
 
     # Queries.

@@ -3,8 +3,8 @@
 import pytest
 from django.core.management import CommandError, call_command
 
-from config.database.distributing import is_distributed
 from ingest.citus import has_citus
+from ops.citus.distributing import is_distributed
 from tests.citus.cluster import is_on_citus
 
 pytestmark = [pytest.mark.django_db, pytest.mark.skipif(is_on_citus(), reason="this database is distributed")]

@@ -8,12 +8,12 @@ from datetime import datetime, timedelta
 import psycopg
 import pytest
 
-from config.up.running import RunningStack, run_stack
+from ops.supervisor.running import RunningStack, run_stack
+from tests.acceptance.corpus.oracle import APPS
+from tests.acceptance.corpus.projects import create_projects
+from tests.acceptance.corpus_stack import compare_with_oracle, corpus, database, post_until_accepted
+from tests.acceptance.killing import LIMIT_S, Sender, kill_workers_in_mid_transaction
 from tests.citus.cluster import NEEDS_CITUS, execute_on_workers, open_database
-from tests.proof.corpus.oracle import APPS
-from tests.proof.corpus.projects import create_projects
-from tests.proof.corpus_stack import compare_with_oracle, corpus, database, post_until_accepted
-from tests.proof.killing import LIMIT_S, Sender, kill_workers_in_mid_transaction
 
 pytestmark = [NEEDS_CITUS, pytest.mark.stack, pytest.mark.kills, pytest.mark.slow(200)]
 
@@ -24,14 +24,14 @@ SELECT pg_terminate_backend(pid::int) FROM pg_stat_activity
 WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'
 """
 WORKERS = """
-SELECT p.slug, s.nodeport FROM ingest_project p JOIN pg_dist_shard_placement s
+SELECT p.slug, s.nodeport FROM projects_project p JOIN pg_dist_shard_placement s
 ON s.shardid = get_shard_id_for_distribution_column('ingest_tracereceipt', p.id)
 """
 OLD, GONE = "old", "gone"  # projects of their own, for retention and for deletion
 DELETE = """
 from datetime import UTC, datetime, timedelta
-from aggregate.upkeep.project_deletion import delete_project
-from ingest.models import Project
+from aggregate.maintenance.project_deletion import delete_project
+from projects.models import Project
 project = Project.objects.get(slug="gone")
 project.deletion_started_at = datetime.now(UTC) - timedelta(days=1)
 project.save()
@@ -145,7 +145,7 @@ def test_a_deletion_takes_the_rows_of_one_project_only(site: tuple[RunningStack,
 def make_old(connection: "psycopg.Connection[tuple[object, ...]]", app: str) -> None:
     """Moves the cells of a project back by twenty years."""
     cells = connection.execute(
-        "SELECT c.bucket_at, c.project_id, c.id FROM aggregate_cell c JOIN ingest_project p ON p.id = c.project_id "
+        "SELECT c.bucket_at, c.project_id, c.id FROM aggregate_cell c JOIN projects_project p ON p.id = c.project_id "
         "WHERE p.slug = %s",
         (app,),
     ).fetchall()
@@ -160,6 +160,6 @@ def make_old(connection: "psycopg.Connection[tuple[object, ...]]", app: str) -> 
 def list_with_cells(connection: "psycopg.Connection[tuple[object, ...]]") -> set[object]:
     """Returns the projects that have cells."""
     found = connection.execute(
-        "SELECT p.slug FROM aggregate_cell c JOIN ingest_project p ON p.id = c.project_id GROUP BY 1"
+        "SELECT p.slug FROM aggregate_cell c JOIN projects_project p ON p.id = c.project_id GROUP BY 1"
     )
     return {slug for (slug,) in found}

@@ -14,11 +14,11 @@ import time_machine
 from pytest_django import Settings
 
 from aggregate.jobs.requests import iter_result
+from aggregate.maintenance.project_deletion import begin_deletion, delete_project
 from aggregate.models import Job
 from aggregate.sourcemaps.labelling import label_all
-from aggregate.upkeep.project_deletion import begin_deletion, delete_project
-from ingest.models import Project
-from ingest.projects.limits import change_limits
+from projects.limits import change_limits
+from projects.models import Project
 from tests.aggregate.jobs.running_jobs import again, run_jobs, start
 from tests.aggregate.posting import rows
 from tests.citus.asked_site import API, PAGES, SIZES, Site, addresses_of, ask, make_site
@@ -84,13 +84,13 @@ def act(site: Site) -> Iterator[tuple[str, Any]]:
     yield "erased", site.client.get(f"{API}views/{site.view}").status_code
     label_all()
     for table in (
-        "ingest_apitoken",
-        "ingest_ingestkey",
+        "projects_apitoken",
+        "projects_ingestkey",
         "ingest_tracereceipt",
         "aggregate_view",
         "aggregate_label",
         "ingest_rawtrace",
-        "ingest_auditentry",
+        "projects_auditentry",
     ):
         yield table, rows(f"SELECT count(*) FROM {table}")
     yield (

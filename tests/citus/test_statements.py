@@ -5,8 +5,8 @@ import sys
 import pytest
 from django.db import connection
 
-from aggregate.selectors.code.project_code import select_code
-from config.database.placement import Place, list_places
+from aggregate.selectors.code.symbols import select_code
+from ops.citus.placement import Place, list_places
 from tests.builders import make_project
 from tests.citus.all_shards import REASONS
 from tests.citus.guard import find_sender, list_functions, take_broken
@@ -33,17 +33,17 @@ CELLS = "aggregate_cell c JOIN ingest_group g ON g.project_id = c.project_id AND
         """SELECT 1 FROM aggregate_cell c WHERE c.project_id = 1 AND EXISTS (
                SELECT FROM aggregate_view v WHERE v.project_id = 1 AND v.cell_id = c.id)""",
         # A reference table is on every server.
-        "SELECT p.slug, k.origins FROM ingest_project p JOIN ingest_ingestkey k ON k.project_id = p.id",
-        "SELECT p.id, (SELECT count(*) FROM aggregate_view WHERE project_id = 1) FROM ingest_project p WHERE p.id = 1",
+        "SELECT p.slug, k.origins FROM projects_project p JOIN projects_ingestkey k ON k.project_id = p.id",
+        "SELECT p.id, (SELECT count(*) FROM aggregate_view WHERE project_id = 1) FROM projects_project p WHERE p.id = 1",
         # A local table that is asked first, and tables of the system apart from others.
         """WITH live AS MATERIALIZED (SELECT token FROM aggregate_claimant)
            SELECT id FROM aggregate_job j WHERE j.project_id = 1 AND j.claim_token IN (SELECT token FROM live)""",
-        "SELECT relname FROM pg_class JOIN ingest_auditentry ON true",
+        "SELECT relname FROM pg_class JOIN projects_auditentry ON true",
         "INSERT INTO aggregate_source (project_id, id) VALUES (1, 2), (3, 4) ON CONFLICT (project_id, id) DO NOTHING",
         "INSERT INTO aggregate_source (project_id, id) SELECT * FROM unnest($1::bigint[], $2::int[])",
         "INSERT INTO aggregate_cell (id, project_id) SELECT id, project_id FROM aggregate_cell WHERE project_id = 1",
         "DELETE FROM aggregate_func f USING aggregate_label l WHERE f.project_id = 1 AND l.project_id = f.project_id",
-        "UPDATE ingest_project SET name = 'a' WHERE id = 1",
+        "UPDATE projects_project SET name = 'a' WHERE id = 1",
         "CREATE INDEX CONCURRENTLY i ON aggregate_cell (id)",
     ],
 )
@@ -63,7 +63,7 @@ def test_a_statement_about_one_project_breaks_no_rule(sql: str) -> None:
         ),
         # The subquery gets its project from around it: Citus refuses that, or asks every shard.
         (
-            "SELECT p.id FROM ingest_project p WHERE EXISTS (SELECT 1 FROM aggregate_cell c WHERE c.project_id = p.id)",
+            "SELECT p.id FROM projects_project p WHERE EXISTS (SELECT 1 FROM aggregate_cell c WHERE c.project_id = p.id)",
             ["all shards"],
         ),
         (
@@ -94,14 +94,14 @@ def test_a_statement_about_one_project_breaks_no_rule(sql: str) -> None:
             " SELECT project_id FROM aggregate_source) x JOIN aggregate_label l ON l.project_id = x.project_id",
             ["all shards", "all shards"],
         ),
-        ("SELECT m.role FROM ingest_membership m, aggregate_cell c WHERE c.project_id = 1", ["local"]),
+        ("SELECT m.role FROM projects_membership m, aggregate_cell c WHERE c.project_id = 1", ["local"]),
         ("SELECT 1 FROM ingest_rawtrace_20261123 t, pg_class WHERE t.project_id = 1", ["local"]),
         (
             "WITH live AS (SELECT 1 FROM aggregate_claimant) SELECT 1 FROM aggregate_job, live WHERE project_id = 1",
             ["local"],
         ),
         (
-            "UPDATE ingest_project SET name = 'a' WHERE id = (SELECT min(id) FROM aggregate_cell WHERE project_id = 1)",
+            "UPDATE projects_project SET name = 'a' WHERE id = (SELECT min(id) FROM aggregate_cell WHERE project_id = 1)",
             ["reference"],
         ),
         ("UPDATE aggregate_cell SET project_id = 2 WHERE project_id = 1", ["moves rows"]),
@@ -126,10 +126,10 @@ def test_the_guard_sees_who_sends_a_statement_and_fails_the_test(monkeypatch: py
     project = make_project("shop")
     assert find_sender(sys._getframe()) is None
     worse = "SELECT '{}', '[]', count(*), 0, '{}'::text[] FROM aggregate_view WHERE %(project_id)s > 0"
-    monkeypatch.setattr("aggregate.selectors.code.project_code.VERSION", worse)
+    monkeypatch.setattr("aggregate.selectors.code.symbols.VERSION", worse)
     select_code(project.pk)
     (said,) = take_broken()
-    assert said.startswith("aggregate/selectors/code/project_code.py:select_code sends what Citus would refuse")
+    assert said.startswith("aggregate/selectors/code/symbols.py:select_code sends what Citus would refuse")
     with connection.cursor() as cursor:
         cursor.execute(worse, {"project_id": project.pk})  # of a test
     assert take_broken() == []

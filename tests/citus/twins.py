@@ -12,10 +12,10 @@ from urllib.parse import urlsplit
 import psycopg
 from django.db import connection
 
-from config.database.placement import list_places
-from ingest.together.lanes import close_lanes
+from ingest.storage.store_pool import close_lanes
+from ops.citus.placement import list_places
 from tests.aggregate.posting import database_url
-from tests.runner.memories import forget_everything
+from tests.runner.caches import forget_everything
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 LIMIT_S: Final = 900

@@ -9,8 +9,8 @@ from django.contrib.auth.models import User
 from django.test import Client
 from pytest_django import Settings
 
-from ingest.models import Membership, Project
-from ingest.projects.tokens import create_token
+from projects.models import Membership, Project
+from projects.tokens import create_token
 from tests.aggregate.posting import fold_all, post
 from tests.builders import (
     make_call_tree,

@@ -11,8 +11,8 @@ import pytest
 from django.conf import settings
 from django.test import Client
 
-from ingest.projects.creation import create_project
-from ingest.projects.tokens import create_token
+from projects.creation import create_project
+from projects.tokens import create_token
 from tests.aggregate.posting import fold_all
 
 pytestmark = pytest.mark.django_db

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from config.up.running import find_free_port
+from ops.supervisor.running import find_free_port
 from tests.deploy.files import NGINX
 
 START_LIMIT_S = 60

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.architecture.tree import PRODUCT
 from tests.deploy.files import ROOT
-from tests.house.tree import PRODUCT
 
-HISTORY = 'root=$1; . "$2/config/up/bootstrap.sh"; ensure_history'
-COMPILE = 'root=$1; . "$2/config/up/bootstrap.sh"; compile_all'
+HISTORY = 'root=$1; . "$2/ops/supervisor/bootstrap.sh"; ensure_history'
+COMPILE = 'root=$1; . "$2/ops/supervisor/bootstrap.sh"; compile_all'
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import pytest
 from django.core.exceptions import ImproperlyConfigured
 
 from config.env import read_group_roles, read_issuer
-from ingest.accounts.group_roles import GroupRole
+from projects.accounts.group_roles import GroupRole
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 PROVIDER = {

@@ -20,11 +20,11 @@ import pytest
 from django.conf import settings
 from django.urls import reverse
 
-from config.up.parts import WEB_HEADER_WAIT_MS
-from config.up.running import find_free_port
 from dashboard.pages.imports import FORM_BYTES
-from ingest.door.answers import STATUS_OF_REASON
-from ingest.door.bodies import BodyTooLarge
+from ingest.endpoint.bodies import BodyTooLarge
+from ingest.endpoint.responses import STATUS_OF_REASON
+from ops.supervisor.running import find_free_port
+from ops.supervisor.services import WEB_HEADER_WAIT_MS
 from profcore.errors import Reason
 from tests.deploy.files import NGINX
 from tests.deploy.proxy import Proxy, lay_out_proxy, require_program, run_proxy

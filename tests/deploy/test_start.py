@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from config.up.children import Child
-from config.up.folder import DataFolder
-from config.up.parts import make_beat_child, make_web_child, make_worker_child
+from ops.supervisor.children import Child
+from ops.supervisor.folder import DataFolder
+from ops.supervisor.services import make_beat_child, make_web_child, make_worker_child
 from tests.deploy.files import DEPLOY, SYSTEMD, read_services, read_unit
 
 FAKE_PYTHON = """#!/bin/sh
-[ "$*" != "-m config.sound" ] || exit 0
+[ "$*" != "-m ops.checks" ] || exit 0
 exec {python} -c 'import json, os, sys; print(json.dumps([sys.argv[1:], dict(os.environ)]))' "$@"
 """
 COUNTS = {

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from config.up.stores.postgres import SERVER_SETTINGS
+from ops.supervisor.stores.postgres import SERVER_SETTINGS
 from tests.deploy.files import ROOT, SYSTEMD, read_unit
 from tests.deploy.proxy import require_program
 

@@ -14,8 +14,8 @@ from django.conf import settings as django_settings
 from django.contrib.sessions.models import Session
 
 from config.celery import app
-from ingest.projects.creation import create_project
-from ingest.wake import flag_client
+from ingest.notify import flag_client
+from projects.creation import create_project
 from tests.aggregate.posting import database_url, post, rows
 from tests.deploy.files import DEPLOY
 from tests.envelopes import make_envelope

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, Page
 
-from config.up.running import RunningStack
+from ops.supervisor.running import RunningStack
 from tests.e2e.browser import find_chromium, open_page
 
 

@@ -13,9 +13,9 @@ from playwright.sync_api import Browser, ConsoleMessage, Page, Request
 from aggregate.label_models import ReleaseScript
 from aggregate.models import HotspotPiece, View
 from dashboard.urls import urlpatterns
-from ingest.models import ApiToken, IngestKey, Membership
-from ingest.projects.creation import create_project
-from ingest.projects.tokens import create_token
+from projects.creation import create_project
+from projects.models import ApiToken, IngestKey, Membership
+from projects.tokens import create_token
 from tests.aggregate.posting import fold_all, post
 from tests.builders import make_absence
 from tests.corpus import corpus_envelopes

@@ -12,7 +12,7 @@ from urllib.request import urlopen
 import pytest
 from playwright.sync_api import Page, expect
 
-from config.up.running import RunningStack
+from ops.supervisor.running import RunningStack
 from tests.e2e.browser import save_screenshot
 
 pytestmark = [pytest.mark.e2e, pytest.mark.stack, pytest.mark.slow(50)]

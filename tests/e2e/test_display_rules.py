@@ -8,7 +8,7 @@ from django.test import Client
 from playwright.sync_api import Browser, Page, expect
 from pytest_django.live_server_helper import LiveServer
 
-from ingest.models import Project
+from projects.models import Project
 from tests.builders import make_call_tree, make_cell, make_func, make_hotspot, make_project, make_receipt
 from tests.e2e.axe import find_violations
 from tests.e2e.browser import open_page, save_screenshot

@@ -13,7 +13,7 @@ from aggregate.selectors.slice.slices import Slice
 from aggregate.sourcemaps.archives import BuildFile
 from aggregate.sourcemaps.labelling import label_all
 from aggregate.sourcemaps.uploading import store_build
-from ingest.models import Project
+from projects.models import Project
 from tests.builds import build_files, manifest, needs_builds
 from tests.e2e.axe import find_violations
 from tests.e2e.browser import save_screenshot

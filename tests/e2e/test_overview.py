@@ -14,14 +14,14 @@ from django.test import RequestFactory
 from playwright.sync_api import Browser, Page, expect
 from pytest_django.live_server_helper import LiveServer
 
-from ingest.models import Project
-from ingest.projects.creation import create_project
+from projects.creation import create_project
+from projects.models import Project
 from tests.aggregate.posting import fold_all, post
 from tests.e2e.axe import find_violations
 from tests.e2e.browser import save_screenshot
 from tests.e2e.site import LOOKS, Look, open_as
 from tests.envelopes import make_envelope
-from tests.runner.door_middleware import receive_traces
+from tests.runner.endpoint_middleware import receive_traces
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow(40), pytest.mark.django_db(transaction=True)]
 

@@ -14,8 +14,8 @@ from playwright.sync_api import Browser, Page, expect
 from pytest_django.live_server_helper import LiveServer
 
 from aggregate.sourcemaps.labelling import label_all
-from dashboard.pages.settings.frame import SECTIONS
-from ingest.models import IngestKey, Membership, Project
+from dashboard.pages.settings.layout import SECTIONS
+from projects.models import IngestKey, Membership, Project
 from tests.aggregate.sourcemaps.shop import BUNDLE, intern, write_shop_map
 from tests.builders import make_cell, make_project
 from tests.e2e.axe import find_violations

@@ -17,14 +17,15 @@ from django.contrib.auth.models import User
 from django.test import Client
 from pytest_django import Settings
 
-from aggregate.folding.interning import intern_funcs
-from aggregate.guard_models import Channel, Watch
+from aggregate.fold.interning import intern_funcs
 from aggregate.models import Func, HotspotPiece, View
 from aggregate.sourcemaps.labelling import label_all
-from config.demo.loading import date_groups, ensure_demo_project, store_views, upload_maps
-from ingest.models import IngestKey, Membership, Project, RawTrace, Receipt
-from ingest.projects.tokens import create_token
+from alerts.models import Channel, Watch
+from ingest.models import RawTrace, Receipt
+from ops.demo.loading import date_groups, ensure_demo_project, store_views, upload_maps
 from profcore.trace.funcs import FuncKey
+from projects.models import IngestKey, Membership, Project
+from projects.tokens import create_token
 from tests.aggregate.posting import fold_all
 from tests.equality.addresses import API, API_ASKED, API_EXPORTS, OTHERS, PAGES, PAGES_ASKED
 

@@ -13,13 +13,13 @@ from django.db import connection, transaction
 from django.http import StreamingHttpResponse
 from django.test import Client
 
-from ingest.models import Membership, Project
-from ingest.projects.tokens import create_token
+from projects.models import Membership, Project
+from projects.tokens import create_token
 from tests.aggregate.posting import fold_all, post
 from tests.builders import make_project
 from tests.envelopes import make_envelope
 from tests.hostile.cases import RequestCase
-from tests.runner.memories import forget_everything
+from tests.runner.caches import forget_everything
 
 SECRET_WORD: Final = "kolibri7f3a"  # in all that the shop's readers must not see
 

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from ingest.projects.creation import create_project
-from tests.ingest.door.posting import Door
+from projects.creation import create_project
+from tests.ingest.endpoint.posting import Door
 from tests.ingest.snippet.site import Site, serve_site
 from tests.object_stores import bucket, moto_server, objects  # noqa: F401
 

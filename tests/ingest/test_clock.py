@@ -9,7 +9,7 @@ from django.conf import settings
 
 from aggregate import tasks
 from ingest.clock import database_now
-from ingest.projects.lifecycle import mark_for_deletion
+from projects.lifecycle import mark_for_deletion
 from tests.builders import make_project
 
 AHEAD = timedelta(hours=3)

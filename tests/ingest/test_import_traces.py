@@ -12,15 +12,15 @@ from django.core.management import CommandError, call_command
 from django.db import OperationalError, connection
 from pytest_django import Settings
 
-from ingest.door.storing import store_arrivals
 from ingest.imports import import_file
-from ingest.models import Project
-from ingest.projects.lifecycle import mark_for_deletion
+from ingest.storage.storing import store_arrivals
 from profcore.formats.importers.shapes import FileError
+from projects.lifecycle import mark_for_deletion
+from projects.models import Project
 from tests.aggregate.posting import fold_all, is_held
 from tests.corpus import corpus_envelopes
 from tests.envelopes import make_envelope
-from tests.ingest.door.posting import Door, ndjson
+from tests.ingest.endpoint.posting import Door, ndjson
 
 SAMPLES = Path(__file__).parents[1] / "data" / "imports"
 

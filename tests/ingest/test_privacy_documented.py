@@ -9,7 +9,7 @@ from django.test import Client
 
 from profcore.trace.dimensions import BROWSERS, DEVICE_CLASSES
 from tests.envelopes import make_envelope
-from tests.ingest.door.posting import DOOR, Door
+from tests.ingest.endpoint.posting import DOOR, Door
 
 ROOT: Final = Path(__file__).parents[2]
 DOCUMENT: Final = (ROOT / "docs" / "privacy.md").read_text(encoding="utf-8")

@@ -13,7 +13,7 @@ from pytest_django.live_server_helper import LiveServer
 
 from ingest.sending import MAX_WAIT_S, group_lines, read_lines
 from tests.envelopes import make_envelope
-from tests.ingest.door.posting import Door, ndjson
+from tests.ingest.endpoint.posting import Door, ndjson
 
 
 def envelopes(count: int) -> list[dict[str, Any]]:

@@ -63,7 +63,7 @@ class Place:
 
     def call(self, function: str, **more: str) -> subprocess.CompletedProcess[str]:
         """Calls a function of bootstrap.sh, as `run` and `test` do."""
-        script = f'set -eu; root="{self.root}"; . "{ROOT}/config/up/bootstrap.sh"; {function}; echo started'
+        script = f'set -eu; root="{self.root}"; . "{ROOT}/ops/supervisor/bootstrap.sh"; {function}; echo started'
         environment = {"PATH": f"{self.root}/programs:/usr/bin:/bin", "HOME": str(self.root), "PYTHON": sys.executable}
         return subprocess.run(
             ["sh", "-c", script],
@@ -83,7 +83,7 @@ def place(tmp_path: Path) -> Place:
     shutil.copytree(FOLDER, found.folder, ignore=shutil.ignore_patterns("target", "Cargo.lock"))
     (tmp_path / ".venv").mkdir()
     found.write_program(
-        "run", f'#!/bin/sh\nroot="{tmp_path}"; . "{ROOT}/config/up/bootstrap.sh"; install_kernel "$kernel"'
+        "run", f'#!/bin/sh\nroot="{tmp_path}"; . "{ROOT}/ops/supervisor/bootstrap.sh"; install_kernel "$kernel"'
     )
     return found
 

@@ -32,12 +32,12 @@ BEGIN
     END LOOP;
     IF cardinality(filled) > 0 THEN
         -- The audit log refuses to be emptied; the owner of the table may look away for a moment.
-        IF 'ingest_auditentry' = ANY(filled) THEN
-            ALTER TABLE ingest_auditentry DISABLE TRIGGER USER;
+        IF 'projects_auditentry' = ANY(filled) THEN
+            ALTER TABLE projects_auditentry DISABLE TRIGGER USER;
         END IF;
         EXECUTE format('TRUNCATE %s CASCADE', array_to_string(filled, ', '));
-        IF 'ingest_auditentry' = ANY(filled) THEN
-            ALTER TABLE ingest_auditentry ENABLE TRIGGER USER;
+        IF 'projects_auditentry' = ANY(filled) THEN
+            ALTER TABLE projects_auditentry ENABLE TRIGGER USER;
         END IF;
     END IF;
 END

@@ -6,7 +6,7 @@ from typing import TypeVar
 from django.db import transaction
 from pytest_django import DjangoDbBlocker
 
-from tests.runner.memories import forget_everything
+from tests.runner.caches import forget_everything
 
 T = TypeVar("T")
 

@@ -7,11 +7,11 @@ from xdist.scheduler import LoadFileScheduling  # type: ignore[import-untyped]  
 TOGETHER: Final = (
     (
         "tests/e2e/test_demo_to_dashboard.py",
-        "tests/proof/test_corpus_end_to_end.py",
-        "tests/proof/test_job_kills.py",
-        "tests/proof/test_source_maps.py",
+        "tests/acceptance/test_corpus_end_to_end.py",
+        "tests/acceptance/test_job_kills.py",
+        "tests/acceptance/test_source_maps.py",
     ),
-    ("tests/up/test_killed_parts.py", "tests/up/test_start_and_stop.py"),
+    ("tests/ops/supervisor/test_killed_parts.py", "tests/ops/supervisor/test_start_and_stop.py"),
 )
 FIRST_OF: Final = {file: files[0] for files in TOGETHER for file in files}
 

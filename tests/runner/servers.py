@@ -11,10 +11,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from config.up.children import Child
-from config.up.folder import DataFolder
-from config.up.parts import make_environment
-from config.up.supervisor import Supervisor
+from ops.supervisor.children import Child
+from ops.supervisor.folder import DataFolder
+from ops.supervisor.services import make_environment
+from ops.supervisor.supervisor import Supervisor
 
 STORE_NAMES = ("DATABASE_URL", "REDIS_URL")
 

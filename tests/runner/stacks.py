@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
 
-from config.up.running import RunningStack, run_stack
+from ops.supervisor.running import RunningStack, run_stack
 from tests.runner.lending import Lender
 
 SETTINGS: Final = {

@@ -18,7 +18,7 @@ def test_files_that_share_a_fieldflame_are_one_scope() -> None:
 
 
 def test_any_other_file_is_a_scope_of_its_own() -> None:
-    assert scope_of("tests/up/test_ports.py::test_one") == "tests/up/test_ports.py"
+    assert scope_of("tests/ops/supervisor/test_ports.py::test_one") == "tests/ops/supervisor/test_ports.py"
 
 
 def test_files_that_belong_together_are_there() -> None:

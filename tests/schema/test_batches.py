@@ -2,10 +2,10 @@
 
 import pytest
 
-from aggregate.upkeep import batches
-from aggregate.upkeep.batches import delete_some
+from aggregate.maintenance import batches
+from aggregate.maintenance.batches import delete_some
 from ingest.models import Receipt
-from ingest.projects.creation import create_project
+from projects.creation import create_project
 from tests.aggregate.posting import post
 from tests.envelopes import make_envelope
 

@@ -13,8 +13,8 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from pytest_django import Settings
 
-from config.database import waiting
-from ingest.projects.creation import create_project
+from ops.database import waiting
+from projects.creation import create_project
 from tests.aggregate.posting import database_url, fold_all, post, rows
 from tests.envelopes import make_envelope
 from tests.schema.migrating import migrate, migrate_to_newest

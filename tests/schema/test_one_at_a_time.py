@@ -13,9 +13,9 @@ from typing import Any
 import psycopg
 import pytest
 
-from config.database.one_migration import NAME
-from config.up.parts import BASE_DIR
-from ingest.partitions import DAYS_AHEAD
+from ingest.storage.partitions import DAYS_AHEAD
+from ops.database.one_migration import NAME
+from ops.supervisor.services import BASE_DIR
 from profcore.times import DAY
 from tests.runner.servers import run_stores
 

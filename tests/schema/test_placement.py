@@ -6,8 +6,8 @@ from typing import Final
 import pytest
 from django.db import connection
 
-from config.database.placement import REFERENCES, SHARD_COLUMN, Place, list_places, list_tables
-from tests.house.tree import ROOT
+from ops.citus.placement import REFERENCES, SHARD_COLUMN, Place, list_places, list_tables
+from tests.architecture.tree import ROOT
 
 pytestmark = pytest.mark.django_db
 
@@ -20,9 +20,9 @@ LOCAL: Final = {
     **dict.fromkeys(("auth_user_groups", "auth_user_user_permissions", "auth_group_permissions"), PERSONS),
     **dict.fromkeys(("axes_accessattempt", "axes_accessattemptexpiration", "axes_accesslog"), PERSONS),
     "axes_accessfailurelog": PERSONS,
-    **dict.fromkeys(("ingest_membership", "ingest_apitoken", "ingest_sharedlink", "ingest_savedview"), PERSONS),
-    "ingest_provideridentity": PERSONS,
-    "ingest_auditentry": "it outlives the project that it names",
+    **dict.fromkeys(("projects_membership", "projects_apitoken", "projects_sharedlink", "projects_savedview"), PERSONS),
+    "projects_provideridentity": PERSONS,
+    "projects_auditentry": "it outlives the project that it names",
     "django_migrations": "Django's own",
 }
 TABLES: Final = """
@@ -112,4 +112,4 @@ def test_only_one_function_finds_rows_by_their_place_on_a_disk() -> None:
         for path in (ROOT / folder).rglob("*.py")
         if re.search(r"\bctid\b", path.read_text(encoding="utf-8")) and "migrations" not in path.parts
     ]
-    assert named == ["aggregate/upkeep/batches.py"]
+    assert named == ["aggregate/maintenance/batches.py"]

@@ -6,7 +6,7 @@ from importlib import import_module
 
 import pytest
 
-from config.up.parts import BASE_DIR
+from ops.supervisor.services import BASE_DIR
 from tools.starting import find_programs
 
 PACKAGES = ("benchmarks", "tools")

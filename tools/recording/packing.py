@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from config.demo.story import PAGES
+from ops.demo.story import PAGES
 from tools.recording.site import Door
 
 # The browser's clock has steps of 0.1 ms; the digits behind are those of its floating point numbers.

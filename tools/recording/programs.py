@@ -7,7 +7,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
-from config.demo.recordings import DEMO
+from ops.demo.recordings import DEMO
 
 SHOP: Final = DEMO / "shop"
 CHROMIUM_NAMES: Final = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
@@ -60,7 +60,7 @@ def build_shop(folder: Path) -> None:
     if not (SHOP / "node_modules" / "esbuild").is_dir():
         npm = shutil.which("npm")
         if npm is None:
-            raise ProgramError("There is no npm on this machine: install it, or run `npm ci` in config/demo/shop.")
+            raise ProgramError("There is no npm on this machine: install it, or run `npm ci` in ops/demo/shop.")
         run_program([npm, "ci"], SHOP)
     run_program([node, "build.mjs", str(folder)], SHOP)
 

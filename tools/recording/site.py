@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import parse_qs, urlsplit
 
-from config.demo.story import DOOR_HOST, RELEASE_WITH_TAG, SHOP_HOST, TAG_HOST, TAG_PATH
-from config.loopback import serve_on_loopback
 from ingest.snippet.views import SNIPPET_PATH, STUB_PATH
+from ops.demo.story import DOOR_HOST, RELEASE_WITH_TAG, SHOP_HOST, TAG_HOST, TAG_PATH
+from ops.loopback import serve_on_loopback
 
 GZIP: Final = b"\x1f\x8b"
 POLICY: Final = "js-profiling, js-profiling-mode=lazy"

@@ -11,7 +11,7 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from config.demo.story import DOOR_HOST, RELEASES, SHOP_HOST, TAG_HOST
+from ops.demo.story import DOOR_HOST, RELEASES, SHOP_HOST, TAG_HOST
 from tools.recording.site import RELEASE_COOKIE, VISIT_COOKIE, Door
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ from django.conf import settings
 from django.db import connection
 
 from aggregate.doctor.findings import Finding, ok, problem, warning
-from ingest.packs.mark import Standing, read_standing
-from ingest.packs.store import BodiesUnavailable, open_store
+from ingest.storage.packs.mark import Standing, read_standing
+from ingest.storage.packs.store import BodiesUnavailable, open_store
 
 PROBE: Final = "fieldflame-probe"
 LATE_S: Final = 900.0  # upkeep looks every minute; a restart or a long turn takes some

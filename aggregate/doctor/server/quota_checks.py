@@ -10,10 +10,10 @@ from typing import Final
 from django.db import connection
 
 from aggregate.doctor.findings import Finding, ok, problem, warning
-from ingest.door.quotas import MB
-from ingest.models import Project
-from ingest.projects.limits import limit_of
+from ingest.endpoint.quotas import MB
 from profcore.times import DAY
+from projects.limits import limit_of
+from projects.models import Project
 
 WINDOW_DAYS: Final = 7  # a week has each day of the week once
 WARNING_DAYS: Final = 14  # time to enlarge a disk, or to decide on a shorter retention

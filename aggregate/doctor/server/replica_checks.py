@@ -11,8 +11,8 @@ from django.conf import settings
 from django.db import DEFAULT_DB_ALIAS
 
 from aggregate.doctor.findings import Finding, ok, problem, warning
-from ingest.replica.lag import END, REPLAYED, Look
-from ingest.replica.source import REPLICA, has_replica
+from aggregate.replica.lag import END, REPLAYED, Look
+from aggregate.replica.source import REPLICA, has_replica
 
 WAIT_S: Final = 2.0  # people wait for the doctor
 PAUSE_S: Final = 0.02

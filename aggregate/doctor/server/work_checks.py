@@ -12,14 +12,15 @@ from django.db.migrations.executor import MigrationExecutor
 from django.db.models import Min
 from kombu.exceptions import KombuError
 
-from aggregate.claimants import LIVE
 from aggregate.doctor.findings import Finding, ok, problem, warning
+from aggregate.maintenance.retention import list_partitions
 from aggregate.models import Cell, Job
-from aggregate.upkeep.retention import list_partitions
-from ingest.models import PENDING, Project
-from ingest.partitions import DAYS_AHEAD
-from ingest.projects.limits import limit_of
+from aggregate.worker_leases import LIVE
+from ingest.models import PENDING
+from ingest.storage.partitions import DAYS_AHEAD
 from profcore.times import DAY, midnight_days_before
+from projects.limits import limit_of
+from projects.models import Project
 
 WORKER_WAIT_S: Final = 1.0
 LEAST_DAYS_AHEAD: Final = 3  # beat makes a week's: it has been away for days

@@ -7,11 +7,11 @@ from uuid import UUID
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from aggregate.upkeep.erasing import Erasure, erase_view
-from aggregate.upkeep.tag_erasures import erase_tagged
-from ingest.audit.acts import Act
-from ingest.audit.entries import record
-from ingest.models import Project
+from aggregate.maintenance.erasing import Erasure, erase_view
+from aggregate.maintenance.tag_erasures import erase_tagged
+from projects.audit.acts import Act
+from projects.audit.entries import record
+from projects.models import Project
 
 EXIT_KEPT = 3
 

@@ -7,7 +7,7 @@ from typing import Any
 from django.core.management.base import BaseCommand
 from tqdm import tqdm
 
-from aggregate.upkeep.retention import expire_all
+from aggregate.maintenance.retention import expire_all
 
 
 class Command(BaseCommand):

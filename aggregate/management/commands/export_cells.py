@@ -11,7 +11,7 @@ from tqdm import tqdm
 from aggregate.history.exporting import Exported, export_days, last_folded_day
 from aggregate.history.folder import HistoryError, HistoryFolder
 from aggregate.history.parquet import MISSING, is_installed
-from ingest.models import Project
+from projects.models import Project
 
 EXIT_LEFT_OUT = 3
 

@@ -18,15 +18,15 @@ from aggregate.selectors.exports.requests import (
     resolve_export,
     select_export,
 )
+from aggregate.selectors.page_views.fine_sums import count_read_traces
+from aggregate.selectors.page_views.traces import select_raw_body
 from aggregate.selectors.slice.reading import Reading
 from aggregate.selectors.slice.sides import SIDE_FIELDS
 from aggregate.selectors.slice.slices import SLICE_FIELDS, SliceError, SliceQuery, resolve_slice
-from aggregate.selectors.views.fine_sums import count_read_traces
-from aggregate.selectors.views.traces import select_raw_body
-from ingest.models import Project
 from profcore.formats.registry import EXPORTERS, FORMATS, RAW
 from profcore.formats.slice import SEGMENTS, Export
 from profcore.formats.streaming import gzip_stream
+from projects.models import Project
 
 
 class Command(BaseCommand):

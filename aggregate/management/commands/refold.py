@@ -7,11 +7,11 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from tqdm import tqdm
 
-from aggregate.folding.fold import BatchOutcome, fold_pending_batch
+from aggregate.fold.fold import BatchOutcome, fold_pending_batch
+from aggregate.maintenance.background_refold import list_background_runs, set_paused
+from aggregate.maintenance.refolding import CellOutcome, Scope, finish_run, list_cells, list_runs, reset_cell, start_run
 from aggregate.models import RefoldRun
-from aggregate.upkeep.background_refold import list_background_runs, set_paused
-from aggregate.upkeep.refolding import CellOutcome, Scope, finish_run, list_cells, list_runs, reset_cell, start_run
-from ingest.models import Project
+from projects.models import Project
 
 EXIT_KEPT = 3
 FOLD_AFTER_CELLS = 20  # cells whose sums are taken back before their traces are folded: pages lack few meanwhile

@@ -9,7 +9,7 @@ from tqdm import tqdm
 from aggregate.label_models import ReleaseScript
 from aggregate.sourcemaps.labelling import label_all
 from aggregate.sourcemaps.queue import count_pending, mark_all, scan_new_funcs
-from ingest.models import Project
+from projects.models import Project
 
 
 class Command(BaseCommand):

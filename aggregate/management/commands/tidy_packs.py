@@ -6,10 +6,10 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from aggregate.packs.orphans import delete_orphans
-from aggregate.packs.tidying import tidy_packs
-from ingest.packs.mark import Standing, read_standing, take_over
-from ingest.packs.store import BodiesUnavailable
+from aggregate.maintenance.packs.orphans import delete_orphans
+from aggregate.maintenance.packs.tidying import tidy_packs
+from ingest.storage.packs.mark import Standing, read_standing, take_over
+from ingest.storage.packs.store import BodiesUnavailable
 
 
 class Command(BaseCommand):

@@ -12,7 +12,7 @@ from tqdm import tqdm
 from aggregate.sourcemaps.archives import list_folder
 from aggregate.sourcemaps.coverage import Coverage, select_coverage
 from aggregate.sourcemaps.uploading import UploadError, UploadReport, store_build
-from ingest.models import Project
+from projects.models import Project
 
 EXIT_REJECTED: Final = 3
 

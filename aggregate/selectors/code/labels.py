@@ -3,8 +3,8 @@
 from typing import Final
 from urllib.parse import urlsplit
 
+from profcore.caching import remember
 from profcore.code.identity import Original
-from profcore.remembering import remember
 
 # A page's functions are in some dozen scripts, and each anonymous one names its file.
 FILES_KEPT: Final = 1_000

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from django.db import connection
 
-from aggregate.selectors.code.project_code import Code, Labels, Pair, RowId, select_code
+from aggregate.selectors.code.symbols import Code, Labels, Pair, RowId, select_code
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,7 +38,7 @@ def forget_sites() -> None:
 def _select_origins(project_id: int) -> list[str]:
     with connection.cursor() as cursor:
         cursor.execute(
-            """WITH origins AS (SELECT unnest(k.origins) AS origin FROM ingest_ingestkey k
+            """WITH origins AS (SELECT unnest(k.origins) AS origin FROM projects_ingestkey k
                                 WHERE k.project_id = %(project_id)s AND k.revoked_at IS NULL)
                SELECT origin FROM origins
                UNION SELECT i.origin FROM aggregate_inlineorigin i

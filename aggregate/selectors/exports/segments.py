@@ -8,7 +8,7 @@ from django.conf import settings
 from django.db import connection
 from django.utils import timezone
 
-from aggregate.selectors.code.project_code import select_code
+from aggregate.selectors.code.symbols import select_code
 from aggregate.selectors.exports.slice_export import select_slice_export
 from aggregate.selectors.functions.renames import Candidate, find_renames
 from aggregate.selectors.slice.reading import Reading

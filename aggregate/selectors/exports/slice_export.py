@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 from django.conf import settings
 from django.db import connection
 
-from aggregate.selectors.code.project_code import Code, select_code
+from aggregate.selectors.code.symbols import Code, select_code
 from aggregate.selectors.functions.display_rows import show_rows
 from aggregate.selectors.functions.merged_slice import MergedSlice
 from aggregate.selectors.functions.named_trees import merge_named

@@ -10,11 +10,11 @@ from uuid import UUID
 from django.conf import settings
 
 from aggregate.raw_bodies import AMONG_TRACES, StoredBody, load_raw_bodies
-from aggregate.records import select_records
 from aggregate.selectors.exports.slice_export import NamedFuncs, make_export_funcs
 from aggregate.selectors.slice.reading import Reading
 from aggregate.selectors.slice.slices import Slice, SliceError, where_receipts
-from ingest.door.limits import envelope_limits
+from aggregate.sql import select_records
+from ingest.endpoint.limits import envelope_limits
 from ingest.models import FOLDED
 from profcore.code.display_rules import show_stacks
 from profcore.formats.slice import ExportFunc, TimelineExport

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
-from aggregate.selectors.code.project_code import Code, Pair, RowId, select_code
 from aggregate.selectors.code.refs import FuncRef, find_home, find_ref, list_releases, select_owned
+from aggregate.selectors.code.symbols import Code, Pair, RowId, select_code
 from aggregate.selectors.functions.display_rows import is_made_id
 from aggregate.selectors.functions.grouped_rows import find_grouped_row
 from aggregate.selectors.functions.named_trees import merge_named, select_rows

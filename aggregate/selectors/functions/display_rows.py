@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from aggregate.selectors.code.project_code import Code, RowId
+from aggregate.selectors.code.symbols import Code, RowId
 from aggregate.selectors.functions.table import FunctionRow
 from profcore.code.display_rules import SHOWN_ID, Shown
 

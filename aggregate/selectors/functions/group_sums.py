@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from aggregate.selectors.code.project_code import Code, select_code
+from aggregate.selectors.code.symbols import Code, select_code
 from aggregate.selectors.functions.groups import name_group
 from aggregate.selectors.functions.table import select_parts
 from aggregate.selectors.slice.slices import Slice

@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass, replace
 
-from aggregate.selectors.code.project_code import select_code
 from aggregate.selectors.code.refs import FuncRef
+from aggregate.selectors.code.symbols import select_code
 from aggregate.selectors.functions.display_rows import id_of_part, make_part_row
 from aggregate.selectors.functions.groups import select_function_table
 from aggregate.selectors.functions.table import FunctionRow, FunctionTable, select_parts

@@ -7,8 +7,8 @@ from typing import Final
 from django.conf import settings
 from django.db import connection
 
-from aggregate.folding.hotspots import spots_of_funcs
-from aggregate.selectors.code.project_code import Code, Pair, RowId, RowOf, select_code
+from aggregate.fold.hotspots import spots_of_funcs
+from aggregate.selectors.code.symbols import Code, Pair, RowId, RowOf, select_code
 from aggregate.selectors.functions.display_rows import id_of_part, is_made_id, make_part_row, stored_id_of_part
 from aggregate.selectors.functions.merged_slice import merge_slice
 from aggregate.selectors.functions.table import (
@@ -20,10 +20,10 @@ from aggregate.selectors.functions.table import (
     select_parts,
     sort_rows,
 )
+from aggregate.selectors.page_views.contributions import iter_slice_views
+from aggregate.selectors.page_views.fine_sums import is_raw
 from aggregate.selectors.slice.reading import Reading, SliceTooLarge
 from aggregate.selectors.slice.slices import FROM_CELLS, Slice, where_slice
-from aggregate.selectors.views.contributions import iter_slice_views
-from aggregate.selectors.views.fine_sums import is_raw
 from profcore.code.categories import NO_GROUP
 from profcore.code.sites import origin_of
 from profcore.sums.fold import sum_by_func

@@ -5,7 +5,7 @@ from typing import Final
 
 from django.db import connection
 
-from aggregate.folding.writes import HOTSPOT_SUMS
+from aggregate.fold.writes import HOTSPOT_SUMS
 from aggregate.selectors.slice.slices import DAY_OF_CELL, Slice, where_rolled
 from profcore.trace.funcs import FuncKey
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
-from aggregate.selectors.code.project_code import RowId, select_code
+from aggregate.selectors.code.symbols import RowId, select_code
 from aggregate.selectors.functions.groups import select_function_table
 from aggregate.selectors.functions.table import FunctionRow
 from aggregate.selectors.slice.slices import Slice

@@ -12,12 +12,12 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.backends.utils import CursorWrapper
 from psycopg.pq import Format
 
-from aggregate.folding.calltrees import StoredTreeSum
+from aggregate.fold.calltrees import StoredTreeSum
 from aggregate.models import Cell
+from aggregate.selectors.page_views.contributions import SliceView, iter_slice_views
+from aggregate.selectors.page_views.raw_traces import RawFolder
 from aggregate.selectors.slice.reading import Reading
 from aggregate.selectors.slice.slices import DAY_OF_CELL, FROM_CELLS, Slice, where_rolled, where_slice
-from aggregate.selectors.views.contributions import SliceView, iter_slice_views
-from aggregate.selectors.views.raw_traces import RawFolder
 from profcore.sums.calltree import CallTree
 from profcore.sums.fold import map_tree
 from profcore.times import DAY, HOUR

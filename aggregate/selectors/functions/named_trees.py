@@ -5,13 +5,13 @@ from dataclasses import replace
 
 from django.db import connection
 
-from aggregate.selectors.code.project_code import Code, RowId
+from aggregate.selectors.code.symbols import Code, RowId
 from aggregate.selectors.functions.display_rows import id_of_part, is_made_id, make_part_row
 from aggregate.selectors.functions.merged_slice import MergedSlice, merge_slice
 from aggregate.selectors.functions.table import FunctionRow, label_rows
+from aggregate.selectors.page_views.raw_traces import NO_FUNC
 from aggregate.selectors.slice.reading import Reading
 from aggregate.selectors.slice.slices import Slice
-from aggregate.selectors.views.raw_traces import NO_FUNC
 from profcore.code.display_rules import show_stacks
 from profcore.sums.calltree import CallTree, CallTreeBuilder
 from profcore.trace.funcs import OTHER_FUNC

@@ -11,8 +11,8 @@ from typing import Final, NamedTuple
 from django.db import connection
 
 from aggregate.selectors.code.labels import label_original
-from aggregate.selectors.code.project_code import Code, FuncLabel, RowId
 from aggregate.selectors.code.refs import FuncRef, find_ref, list_releases
+from aggregate.selectors.code.symbols import Code, FuncLabel, RowId
 from aggregate.selectors.functions.originals import select_texts
 from aggregate.selectors.functions.table import FunctionRow
 from profcore.code.identity import Original

@@ -7,12 +7,12 @@ from typing import Any, Final
 from django.db import connection
 
 from aggregate.selectors.code.labels import label_func, label_original, place_of
-from aggregate.selectors.code.project_code import Code, FuncLabel, RowOf, select_code
+from aggregate.selectors.code.symbols import Code, FuncLabel, RowOf, select_code
 from aggregate.selectors.functions.hotspots import from_hotspots
+from aggregate.selectors.page_views.contributions import SliceFuncSums
+from aggregate.selectors.page_views.fine_sums import sum_fine
 from aggregate.selectors.slice.reading import Reading
 from aggregate.selectors.slice.slices import FROM_CELLS, Slice, where_slice
-from aggregate.selectors.views.contributions import SliceFuncSums
-from aggregate.selectors.views.fine_sums import sum_fine
 from profcore.code.display_rules import Shown
 from profcore.stats.summaries import FuncSummary, Summary
 from profcore.stats.views import ViewSample

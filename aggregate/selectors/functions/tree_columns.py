@@ -3,7 +3,7 @@
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from aggregate.selectors.code.project_code import select_code
+from aggregate.selectors.code.symbols import select_code
 from aggregate.selectors.functions.merged_slice import MergedSlice
 from aggregate.selectors.functions.named_trees import merge_named
 from aggregate.selectors.functions.table import FunctionRow, describe_row

@@ -7,7 +7,7 @@ from typing import Final
 
 from django.db import connection
 
-from aggregate.selectors.code.project_code import Code, select_code
+from aggregate.selectors.code.symbols import Code, select_code
 from aggregate.selectors.functions.table import FunctionRow, label_rows, select_parts
 from aggregate.selectors.slice.slices import Slice
 from profcore.code.code_rules import CodeRules

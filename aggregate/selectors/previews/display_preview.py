@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from aggregate.selectors.code.project_code import Code, RowId, select_code
+from aggregate.selectors.code.symbols import Code, RowId, select_code
 from aggregate.selectors.functions.display_rows import id_of_part, make_part_row, stored_id_of_part
 from aggregate.selectors.functions.table import FunctionRow, describe_row, select_parts, sort_rows
 from aggregate.selectors.slice.slices import Slice

@@ -9,7 +9,8 @@ from django.db import connection
 
 from aggregate.selectors.slice.sides import are_releases
 from aggregate.selectors.slice.slices import Slice
-from ingest.models import AnnouncedRelease, Group
+from ingest.models import Group
+from projects.models import AnnouncedRelease
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,7 +7,8 @@ from django.db.models import QuerySet, TextField
 from django.db.models.expressions import RawSQL
 
 from aggregate.selectors.code.sites import select_sites
-from ingest.models import PENDING, Project
+from ingest.models import PENDING
+from projects.models import Project
 
 # Sums change with every trace that is folded, rejected, refused or erased, and with every cell that expires. A refold
 # may give the same sums to other functions, so its run counts too. The lowest cell with kept views changes when views
@@ -33,24 +34,24 @@ SELECT to_jsonb(p)::text,
         FROM aggregate_refoldrun f WHERE f.project_id = %(project_id)s),
        (SELECT min(v.cell_id) FROM aggregate_view v WHERE v.project_id = %(project_id)s),
        (SELECT count(*) FROM ingest_group g WHERE g.project_id = %(project_id)s),
-       (SELECT concat_ws(',', count(*), max(n.announced_at)) FROM ingest_announcedrelease n
+       (SELECT concat_ws(',', count(*), max(n.announced_at)) FROM projects_announcedrelease n
         WHERE n.project_id = %(project_id)s),
        (SELECT concat_ws(',', count(*), bit_xor(hashtextextended(concat_ws(' ', s.id, s.map_id, s.bundle_id, s.attempts,
                          s.labelled_func_id, s.pending_at, s.uploaded_at, s.failure), 0)))
         FROM aggregate_releasescript s WHERE s.project_id = %(project_id)s),
-       (SELECT concat_ws(',', max(h.id), min(h.id)) FROM aggregate_statechange h WHERE h.project_id = %(project_id)s),
-       (SELECT concat_ws(',', count(*), max(w.seen_at)) FROM aggregate_watchstate w
+       (SELECT concat_ws(',', max(h.id), min(h.id)) FROM alerts_statechange h WHERE h.project_id = %(project_id)s),
+       (SELECT concat_ws(',', count(*), max(w.seen_at)) FROM alerts_watchstate w
         WHERE w.project_id = %(project_id)s AND w.state IN (2, 3)),
-       (SELECT jsonb_agg(k ORDER BY k.id)::text FROM ingest_ingestkey k WHERE k.project_id = %(project_id)s)
-FROM ingest_project p WHERE p.id = %(project_id)s
+       (SELECT jsonb_agg(k ORDER BY k.id)::text FROM projects_ingestkey k WHERE k.project_id = %(project_id)s)
+FROM projects_project p WHERE p.id = %(project_id)s
 """
 # What is not where the project's rows are, if workers of Citus have these: the catalog, and who may log in. An
 # expression of a project's row.
 AROUND: Final = """
 concat_ws(' ', (SELECT string_agg(i.inhrelid::text, ',' ORDER BY i.inhrelid) FROM pg_inherits i
                 WHERE i.inhparent = 'ingest_rawtrace'::regclass),
-               (SELECT string_agg(m.user_id || m.role, ',' ORDER BY m.user_id) FROM ingest_membership m
-                WHERE m.project_id = ingest_project.id))
+               (SELECT string_agg(m.user_id || m.role, ',' ORDER BY m.user_id) FROM projects_membership m
+                WHERE m.project_id = projects_project.id))
 """
 
 

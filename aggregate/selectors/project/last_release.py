@@ -5,8 +5,8 @@ from typing import Protocol
 
 from aggregate.selectors.project.pages import ReleaseRow
 from aggregate.selectors.slice.slices import Slice
-from ingest.door.groups import OTHER
-from profcore.guard.usage import is_used
+from ingest.storage.groups import OTHER
+from profcore.alerts.usage import is_used
 from profcore.stats.comparison import MIN_COMPARED_VIEWS
 
 

@@ -12,11 +12,11 @@ from uuid import UUID
 
 from django.conf import settings
 
+from aggregate.selectors.page_views.samples import select_sampled
 from aggregate.selectors.project.overview import OverviewRow, select_overview
 from aggregate.selectors.slice.slices import Slice, SliceQuery, format_instant, resolve_slice
-from aggregate.selectors.views.samples import select_sampled
-from ingest.door.groups import OTHER
-from profcore.guard.usage import LEAST_SHARE
+from ingest.storage.groups import OTHER
+from profcore.alerts.usage import LEAST_SHARE
 from profcore.times import HOUR, start_of_hour
 from profcore.trace.weights import TimeParts
 

@@ -9,11 +9,11 @@ from typing import Final
 
 from django.db import connection
 
-from aggregate.records import select_rows
 from aggregate.selectors.functions.table import SUM_PARTS
 from aggregate.selectors.slice.slices import FROM_CELLS, Slice, where_slice
-from ingest.door.groups import OTHER
-from profcore.guard.usage import is_used
+from aggregate.sql import select_rows
+from ingest.storage.groups import OTHER
+from profcore.alerts.usage import is_used
 from profcore.times import DAY, start_of_day
 from profcore.trace.weights import TimeParts
 
@@ -100,7 +100,7 @@ def select_releases(project_id: int, *, page: str | None = None, since: datetime
                GROUP BY GROUPING SETS ((g.release), (c.day_at)))
            SELECT s.is_release, s.release, s.day_at, s.first_seen_at, s.views, s.truncated_views,
                   a.release IS NOT NULL AND a.rolled_back_at IS NULL
-           FROM sums s LEFT JOIN ingest_announcedrelease a
+           FROM sums s LEFT JOIN projects_announcedrelease a
                 ON a.project_id = %(project_id)s AND a.release = s.release
            ORDER BY s.first_seen_at DESC, s.release DESC""",
         {"project_id": project_id, "page": page, "since": since},

@@ -14,11 +14,11 @@ from uuid import UUID
 
 from django.db import connection
 
-from aggregate.records import select_records
+from aggregate.selectors.page_views.samples import select_sampled_views
 from aggregate.selectors.slice.slices import FROM_CELLS, Slice, where_arrived, where_slice
-from aggregate.selectors.views.samples import select_sampled_views
-from ingest.door.groups import OTHER
+from aggregate.sql import select_records
 from ingest.models import PENDING, REJECTED
+from ingest.storage.groups import OTHER
 from profcore.trace.dimensions import BROWSERS, DEVICE_CLASSES, END_REASONS, NAVIGATIONS
 from profcore.trace.weights import TIME_PART_NAMES, TimeParts
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 from django.conf import settings
 from django.db import connection
 
-from aggregate.planned_rows import estimate_rows_of
+from aggregate.estimates import estimate_rows_of
 
 # From the counts of settled receipts by hour. Some of the oldest may be deleted already, so this is an upper bound.
 RAW: Final = """

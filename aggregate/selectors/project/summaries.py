@@ -7,8 +7,8 @@ from typing import Final
 
 from django.db import connection
 
-from aggregate.records import select_records
 from aggregate.selectors.project.arrivals import Arrivals
+from aggregate.sql import select_records
 from ingest.models import PENDING
 
 

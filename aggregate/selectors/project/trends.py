@@ -9,9 +9,9 @@ from django.conf import settings
 from django.db import connection
 
 from aggregate.models import Cell
+from aggregate.selectors.page_views.view_times import Stratum, ViewTimes, select_view_times
 from aggregate.selectors.project.overview import OverviewRow
 from aggregate.selectors.slice.slices import FROM_CELLS, Slice, SliceError, where_slice
-from aggregate.selectors.views.view_times import Stratum, ViewTimes, select_view_times
 from profcore.stats.trends import BucketMean, BucketSums, estimate_buckets
 from profcore.stats.views import IntColumn
 from profcore.times import DAY, HOUR, WEEK, start_of_day, start_of_hour, start_of_week

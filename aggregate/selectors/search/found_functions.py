@@ -11,9 +11,9 @@ from typing import Final
 from django.conf import settings
 
 from aggregate.label_models import MAPPED
-from aggregate.records import select_records
 from aggregate.selectors.code.labels import place_of
 from aggregate.selectors.search.matching import LOWER, ORDER, match_params, rank_name
+from aggregate.sql import select_records
 from profcore.code.identity import without_hash
 
 # Candidates of one statement: a function is found once for each bundle that has it, under other hashes.

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from aggregate.records import select_records
 from aggregate.selectors.search.matching import LOWER, ORDER, match_params
+from aggregate.sql import select_records
 
 # Groups without data are closed, and their pages would be empty.
 FOUND: Final = """

@@ -8,17 +8,17 @@ from typing import Final
 from django.conf import settings
 from django.db import connection
 
-from aggregate.selectors.code.project_code import Code, RowId, select_code
+from aggregate.selectors.code.symbols import Code, RowId, select_code
 from aggregate.selectors.functions.display_rows import id_of_part, make_part_row
 from aggregate.selectors.functions.groups import empty_group, name_group
 from aggregate.selectors.functions.hotspots import load_keys
 from aggregate.selectors.functions.merged_slice import merge_slice
 from aggregate.selectors.functions.renames import find_renames, list_candidates
 from aggregate.selectors.functions.table import FunctionRow, label_rows
+from aggregate.selectors.page_views.samples import select_marker_sample, select_view_sample
 from aggregate.selectors.slice.reading import Reading, SliceTooLarge
 from aggregate.selectors.slice.sides import may_share
 from aggregate.selectors.slice.slices import FROM_CELLS, Slice, where_slice
-from aggregate.selectors.views.samples import select_marker_sample, select_view_sample
 from profcore.code.identity import identity_of, without_hash
 from profcore.stats.comparison import Comparison, compare
 from profcore.stats.culprits import find_callers

@@ -6,16 +6,16 @@ from typing import Final
 
 from django.conf import settings
 
-from aggregate.selectors.code.project_code import Code
+from aggregate.selectors.code.symbols import Code
 from aggregate.selectors.functions.groups import ALL, select_function_table, select_group_table
 from aggregate.selectors.functions.table import (
     FunctionRow,
     FunctionTable,
     sort_rows,
 )
+from aggregate.selectors.page_views.samples import select_view_sample, sum_sample
 from aggregate.selectors.slice.reading import Reading
 from aggregate.selectors.slice.slices import Slice
-from aggregate.selectors.views.samples import select_view_sample, sum_sample
 from profcore.stats.summaries import KnownSums, Summary, summarise
 from profcore.stats.views import Measure, ViewSample
 

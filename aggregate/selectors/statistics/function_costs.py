@@ -10,11 +10,19 @@ from typing import Final
 from django.conf import settings
 
 from aggregate.selectors.code.refs import FuncRef
-from aggregate.selectors.functions.census import DIMENSIONS, WHOLE, WORDS, CensusRow, count_census, sum_views, value_of
+from aggregate.selectors.functions.breakdown import (
+    DIMENSIONS,
+    WHOLE,
+    WORDS,
+    CensusRow,
+    count_census,
+    sum_views,
+    value_of,
+)
+from aggregate.selectors.page_views.contributions import SliceView
+from aggregate.selectors.page_views.fine_sums import select_seen_views
+from aggregate.selectors.page_views.samples import ViewSampler, select_samples_by, select_view_sample
 from aggregate.selectors.slice.slices import Slice
-from aggregate.selectors.views.contributions import SliceView
-from aggregate.selectors.views.fine_sums import select_seen_views
-from aggregate.selectors.views.samples import ViewSampler, select_samples_by, select_view_sample
 from profcore.stats.summaries import FuncSummary, KnownSums, Summary, summarise
 from profcore.stats.views import Measure, ViewSample, pick_funcs
 

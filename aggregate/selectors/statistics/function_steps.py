@@ -5,9 +5,9 @@ from dataclasses import dataclass, replace
 
 from django.db import connection
 
-from aggregate.folding.hotspots import spots_of_funcs
-from aggregate.selectors.code.project_code import select_code
+from aggregate.fold.hotspots import spots_of_funcs
 from aggregate.selectors.code.refs import FuncRef, list_releases
+from aggregate.selectors.code.symbols import select_code
 from aggregate.selectors.functions.matches import FuncMatch, select_matches
 from aggregate.selectors.functions.renames import OtherName
 from aggregate.selectors.functions.table import FunctionRow

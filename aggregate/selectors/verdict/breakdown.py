@@ -7,9 +7,9 @@ from typing import Final, Literal
 from django.conf import settings
 from django.db import connection
 
+from aggregate.selectors.page_views.view_times import Stratum, select_view_times
 from aggregate.selectors.slice.slices import FROM_CELLS, Slice, where_slice
 from aggregate.selectors.verdict.page_changes import MEASURE
-from aggregate.selectors.views.view_times import Stratum, select_view_times
 from profcore.stats.comparison import Comparison, compare
 from profcore.stats.standardised import ClassSums
 from profcore.stats.strata import KnownKinds, PageKind, text_code

@@ -8,10 +8,10 @@ import numpy as np
 from django.conf import settings
 from django.db import connection
 
+from aggregate.selectors.page_views.view_times import Stratum, ViewTimes, select_view_times
 from aggregate.selectors.slice.sides import may_share
 from aggregate.selectors.slice.slices import FROM_CELLS, Slice, where_slice
-from aggregate.selectors.views.view_times import Stratum, ViewTimes, select_view_times
-from profcore.guard.usage import LEAST_SHARE
+from profcore.alerts.usage import LEAST_SHARE
 from profcore.stats.comparison import Comparison, compare
 from profcore.stats.standardised import ClassSums
 from profcore.stats.strata import KnownKinds, text_code

@@ -11,17 +11,17 @@ from typing import Final
 
 from django.conf import settings
 
-from aggregate.selectors.code.project_code import Code, Pair, RowId, RowOf, select_code
+from aggregate.selectors.code.symbols import Code, Pair, RowId, RowOf, select_code
 from aggregate.selectors.exports.slice_export import select_ids
 from aggregate.selectors.functions.display_rows import id_of_part, make_part_row
 from aggregate.selectors.functions.groups import empty_group, name_group
 from aggregate.selectors.functions.table import FunctionRow, describe_row, label_rows
+from aggregate.selectors.page_views.samples import ViewSampler, sum_sample
 from aggregate.selectors.project.overview import select_overview
 from aggregate.selectors.slice.reading import Reading
 from aggregate.selectors.slice.slices import Slice, SliceError
-from aggregate.selectors.views.samples import ViewSampler, sum_sample
 from aggregate.selectors.vitals.view_windows import WindowedView, WindowReader
-from ingest.door.groups import OTHER
+from ingest.storage.groups import OTHER
 from profcore.stats.summaries import FuncSummary, KnownSums, Summary, summarise
 from profcore.sums.blobs import Contribution
 from profcore.sums.fold import contribution_of

@@ -10,14 +10,19 @@ from uuid import UUID
 from django.conf import settings
 
 from aggregate.raw_bodies import StoredBody, load_raw_bodies
-from aggregate.records import select_records
+from aggregate.selectors.page_views.contributions import (
+    SliceView,
+    iter_slice_views,
+    select_slice_views,
+    select_views_of,
+)
+from aggregate.selectors.page_views.raw_traces import FROM_STORED, split_traces
+from aggregate.selectors.page_views.samples import select_sampled_views
+from aggregate.selectors.page_views.view_rows import ViewKey
 from aggregate.selectors.slice.reading import Reading
 from aggregate.selectors.slice.slices import Slice
-from aggregate.selectors.views.contributions import SliceView, iter_slice_views, select_slice_views, select_views_of
-from aggregate.selectors.views.raw_traces import FROM_STORED, split_traces
-from aggregate.selectors.views.samples import select_sampled_views
-from aggregate.selectors.views.view_rows import ViewKey
-from ingest.door.limits import envelope_limits
+from aggregate.sql import select_records
+from ingest.endpoint.limits import envelope_limits
 from profcore.formats.timeline import ViewTrace, build_timeline
 from profcore.stats.sampling import sample_key
 from profcore.trace.funcs import FuncTable, clean_url

@@ -10,8 +10,8 @@ from rest_framework.authentication import BaseAuthentication
 from rest_framework.exceptions import AuthenticationFailed
 from rest_framework.request import Request
 
-from ingest.models import ApiToken
-from ingest.projects.tokens import digest_token, live_tokens, note_use
+from projects.models import ApiToken
+from projects.tokens import digest_token, live_tokens, note_use
 
 TOKEN: Final = re.compile(r"ff_([0-9a-f]{8})_[A-Za-z0-9_-]{1,100}")
 

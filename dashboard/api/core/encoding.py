@@ -21,7 +21,7 @@ from dashboard.api.core.statistics import (
     encode_interval,
     encode_statistics,
 )
-from dashboard.web.shapes import Json, Shape, define_shape, interval_field
+from dashboard.web.schemas import Json, Shape, define_shape, interval_field
 from profcore.code.display_rules import COLOURS
 from profcore.trace.weights import TimeParts
 

@@ -4,8 +4,8 @@ from rest_framework.permissions import BasePermission
 from rest_framework.request import Request
 from rest_framework.views import APIView
 
-from dashboard.web.guards import may_read
-from ingest.models import ApiToken
+from dashboard.web.decorators import may_read
+from projects.models import ApiToken
 
 
 class HasCredentials(BasePermission):

@@ -3,7 +3,7 @@
 from rest_framework import serializers
 
 from dashboard.web.params import MEASURES
-from dashboard.web.shapes import Json, Shape, interval_field
+from dashboard.web.schemas import Json, Shape, interval_field
 from profcore.stats.estimates import Figure, Interval
 from profcore.stats.summaries import FuncSummary, Summary
 

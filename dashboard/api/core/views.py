@@ -25,7 +25,7 @@ from dashboard.api.core.permissions import HasCredentials
 from dashboard.web.access import Guest, get_visible_project, may_administer, reader_of
 from dashboard.web.params import ParamError, check_known, read_slice_query
 from dashboard.web.replica.reading import answer_from_replica, may_read_there
-from ingest.models import ApiToken, Project
+from projects.models import ApiToken, Project
 
 
 class OneRenderer(BaseContentNegotiation):

@@ -20,14 +20,14 @@ from aggregate.selectors.slice.slices import FINE_FIELDS
 from dashboard.api.core.encoding import ErrorShape
 from dashboard.api.core.parameters import ERRORS
 from dashboard.api.core.views import ProjectView
-from dashboard.api.jobs.bodies import PARAMS_HELP, read_body_params
 from dashboard.api.jobs.preparation import read_job
-from dashboard.api.slices.questions import GZIP_TYPE, KINDS, ProfileQuestion
+from dashboard.api.jobs.schemas import PARAMS_HELP, read_body_params
+from dashboard.api.slices.queries import GZIP_TYPE, KINDS, ProfileQuestion
 from dashboard.web.exports import SOURCE_HEADER, accepts_gzip, link_of
 from dashboard.web.params import ParamError
-from dashboard.web.shapes import Json, Shape, define_shape
-from ingest.models import Project
+from dashboard.web.schemas import Json, Shape, define_shape
 from profcore.formats.streaming import GZIP_WINDOW
+from projects.models import Project
 
 RETRY_AFTER_S: Final = 60
 POLL_AFTER_S: Final = 2

@@ -13,8 +13,8 @@ from rest_framework.response import Response
 from dashboard.api.core.encoding import ErrorShape
 from dashboard.api.core.parameters import ERRORS
 from dashboard.api.core.views import ProjectView
-from dashboard.api.jobs.bodies import PARAMS_HELP, read_body_params
 from dashboard.api.jobs.preparation import read_job
+from dashboard.api.jobs.schemas import PARAMS_HELP, read_body_params
 from dashboard.api.jobs.signing import (
     VIEWED_FORMAT,
     DeadLink,
@@ -25,11 +25,11 @@ from dashboard.api.jobs.signing import (
     viewer_url,
 )
 from dashboard.api.slices.profile import ProfileView
-from dashboard.api.slices.questions import ProfileQuestion
+from dashboard.api.slices.queries import ProfileQuestion
 from dashboard.web.access import reader_of
 from dashboard.web.exports import name_export
 from dashboard.web.params import ParamError, check_known
-from dashboard.web.shapes import Shape
+from dashboard.web.schemas import Shape
 
 MIN_LINK_S: Final = 60  # a viewer on a slow connection must start within this time
 

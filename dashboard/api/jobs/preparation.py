@@ -2,13 +2,13 @@
 
 from django.http import QueryDict
 
-from aggregate.guard.previews import PREVIEW_KIND, run_preview
 from aggregate.jobs.runs import JobResult, JobRun, run_job_in_turn
+from aggregate.maintenance.tag_erasures import ERASE_TAG_KIND, run_tag_erasure
+from aggregate.maintenance.view_erasures import ERASE_KIND, run_erasure
+from aggregate.selectors.page_views.fine_sums import count_read_traces
 from aggregate.selectors.slice.slices import Slice, SliceError, resolve_slice
-from aggregate.selectors.views.fine_sums import count_read_traces
-from aggregate.upkeep.tag_erasures import ERASE_TAG_KIND, run_tag_erasure
-from aggregate.upkeep.view_erasures import ERASE_KIND, run_erasure
-from dashboard.api.slices.questions import KINDS, Question
+from alerts.previews import PREVIEW_KIND, run_preview
+from dashboard.api.slices.queries import KINDS, Question
 from dashboard.web.params import ParamError, check_known, read_slice_query
 
 

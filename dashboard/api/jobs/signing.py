@@ -18,8 +18,8 @@ from django.urls import reverse
 
 from dashboard.api.jobs.preparation import make_params
 from dashboard.web.access import Reader, visible_projects
-from ingest.models import ApiToken, Project
-from ingest.projects.tokens import live_tokens
+from projects.models import ApiToken, Project
+from projects.tokens import live_tokens
 
 SALT: Final = "fieldflame.export-link"
 VIEWED_FORMAT: Final = "firefox"

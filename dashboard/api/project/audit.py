@@ -13,9 +13,9 @@ from dashboard.api.core.parameters import ERRORS
 from dashboard.api.core.views import ProjectView
 from dashboard.web.access import may_administer
 from dashboard.web.params import ParamError
-from dashboard.web.shapes import Shape
-from ingest.audit.entries import encode_entry, entries_of
-from ingest.models import ApiToken, Project
+from dashboard.web.schemas import Shape
+from projects.audit.entries import encode_entry, entries_of
+from projects.models import ApiToken, Project
 
 PAGE_ROWS: Final = 1_000
 AFTER: Final = OpenApiParameter("after", OpenApiTypes.INT64, description="Only entries after the one with this id.")

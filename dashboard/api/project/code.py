@@ -14,15 +14,15 @@ from aggregate.selectors.slice.sides import SIDE_FIELDS, resolve_sides
 from aggregate.selectors.slice.slices import SLICE_FIELDS
 from dashboard.api.core.parameters import ERRORS, SIDE_PARAMS, SLICE_PARAMS
 from dashboard.api.core.views import ProjectView
-from dashboard.api.slices.drilldown_shapes import FuncShape, encode_func
+from dashboard.api.slices.drilldown_schemas import FuncShape, encode_func
 from dashboard.web.access import may_administer
 from dashboard.web.params import ParamError, read_changes, read_side
-from dashboard.web.shapes import Json, Shape, define_shape
-from ingest.models import ApiToken
-from ingest.projects.descriptions import change_code_rules, change_source_link
+from dashboard.web.schemas import Json, Shape, define_shape
 from profcore.code.code_rules import CodeRuleError, CodeSpec, read_code_rules
 from profcore.code.parties import known_parties
 from profcore.code.source_links import TemplateError, check_template
+from projects.descriptions import change_code_rules, change_source_link
+from projects.models import ApiToken
 
 NO_GROUP: Final = "(none)"
 RULES: Final[dict[str, Any]] = {  # Any: a JSON Schema

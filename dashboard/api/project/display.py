@@ -14,8 +14,7 @@ from dashboard.api.core.parameters import ERRORS
 from dashboard.api.core.views import ProjectView
 from dashboard.web.access import may_administer, reader_of
 from dashboard.web.params import ParamError, read_changes
-from dashboard.web.shapes import Json, Shape, define_shape
-from ingest.projects.descriptions import change_display_rules
+from dashboard.web.schemas import Json, Shape, define_shape
 from profcore.code.display_rules import (
     ACTIONS,
     COLOURS,
@@ -24,6 +23,7 @@ from profcore.code.display_rules import (
     DisplayRules,
     read_display_rules,
 )
+from projects.descriptions import change_display_rules
 
 RULE: Final[dict[str, Any]] = {  # Any: a JSON Schema
     "type": "object",

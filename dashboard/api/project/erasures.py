@@ -15,16 +15,16 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from aggregate.jobs.requests import has_result, iter_result, select_job
+from aggregate.maintenance.tag_erasures import ERASE_TAG_KIND, start_tag_erasure
+from aggregate.maintenance.view_erasures import ERASE_KIND, start_erasure
 from aggregate.models import Job
-from aggregate.upkeep.tag_erasures import ERASE_TAG_KIND, start_tag_erasure
-from aggregate.upkeep.view_erasures import ERASE_KIND, start_erasure
 from dashboard.api.core.encoding import ErrorShape
 from dashboard.api.core.parameters import ERRORS
 from dashboard.api.core.views import ProjectView
 from dashboard.web.access import may_administer
 from dashboard.web.params import ParamError, read_changes
-from dashboard.web.shapes import Json, Shape
-from ingest.models import ApiToken
+from dashboard.web.schemas import Json, Shape
+from projects.models import ApiToken
 
 MAX_TAG_CHARS = 200  # as the ingest endpoint has it
 FORBIDDEN = OpenApiResponse(ErrorShape, "Only administrators and tokens with the scope erase can erase views.")

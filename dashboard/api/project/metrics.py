@@ -13,17 +13,17 @@ from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_sche
 from prometheus_client.openmetrics.exposition import CONTENT_TYPE_LATEST
 from rest_framework.request import Request
 
-from aggregate.guard.reading import select_standings
+from aggregate.replica.source import at_database
 from aggregate.selectors.exports.slice_export import fingerprint_slice
 from aggregate.selectors.project.page_metrics import last_hours, select_page_metrics
 from aggregate.selectors.slice.slices import Slice
+from alerts.reading import select_standings
 from dashboard.api.core.parameters import ERRORS
 from dashboard.api.core.views import ProjectView
 from dashboard.api.project.openmetrics import END, page_families, watch_families, write_families
 from dashboard.web.exports import accepts_gzip
 from dashboard.web.params import read_count
-from ingest.models import Project
-from ingest.replica.source import at_database
+from projects.models import Project
 
 DEFAULT_HOURS: Final = 24
 MAX_HOURS: Final = 48  # hours are merged into days then

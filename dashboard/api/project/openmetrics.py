@@ -9,9 +9,9 @@ from typing import Final
 from prometheus_client.core import Exemplar, GaugeMetricFamily, Metric
 from prometheus_client.openmetrics.exposition import generate_latest
 
-from aggregate.guard.reading import Standings
 from aggregate.selectors.project.page_metrics import BOUNDS_MS, PageMetrics, PageSeries
-from profcore.guard.states import State
+from alerts.reading import Standings
+from profcore.alerts.states import State
 
 # Characters of a label's value. Pages may have 400, and Prometheus keeps them in memory for each series.
 MAX_LABEL_CHARS: Final = 160

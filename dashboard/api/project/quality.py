@@ -35,7 +35,7 @@ from dashboard.api.core.encoding import (
 )
 from dashboard.api.core.parameters import ERRORS, SLICE_PARAMS
 from dashboard.api.core.views import ProjectView
-from dashboard.web.shapes import Json, Shape, define_shape
+from dashboard.web.schemas import Json, Shape, define_shape
 
 MAX_DAYS = 10_000  # 27 years
 

@@ -17,8 +17,8 @@ from dashboard.api.core.parameters import BUILDS_ONLY, ERRORS
 from dashboard.api.core.views import BuildView, ProjectView
 from dashboard.web.access import Guest
 from dashboard.web.params import ParamError, read_changes
-from dashboard.web.shapes import Json, Shape
-from ingest.projects.releases import FACTS, TIMES, Facts, ReleaseError, announce_release
+from dashboard.web.schemas import Json, Shape
+from projects.releases import FACTS, TIMES, Facts, ReleaseError, announce_release
 
 MAX_TIME_CHARS: Final = 40  # of an ISO 8601 time with a zone and microseconds
 

@@ -15,12 +15,12 @@ from dashboard.api.core.parameters import ERRORS
 from dashboard.api.core.views import ProjectView
 from dashboard.web.access import may_administer, reader_of
 from dashboard.web.params import ParamError
-from dashboard.web.shapes import Json, Shape
+from dashboard.web.schemas import Json, Shape
 from ingest.count_models import DayCount
-from ingest.door.quotas import select_bytes
-from ingest.models import Project
-from ingest.projects.collection import change_collection, plan_collection
-from ingest.projects.limits import LIMITS, change_limits, limit_of
+from ingest.endpoint.quotas import select_bytes
+from projects.collection import change_collection, plan_collection
+from projects.limits import LIMITS, change_limits, limit_of
+from projects.models import Project
 
 
 class LimitShape(Shape):

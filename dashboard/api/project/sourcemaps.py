@@ -24,8 +24,8 @@ from dashboard.api.core.parameters import BUILDS_ONLY, ERRORS
 from dashboard.api.core.views import BuildView
 from dashboard.api.jobs.endpoints import format_at
 from dashboard.web.params import ParamError, read_count, read_one
-from dashboard.web.shapes import Json, Shape
-from ingest.door.bodies import CHUNK_BYTES
+from dashboard.web.schemas import Json, Shape
+from ingest.endpoint.bodies import CHUNK_BYTES
 from profcore.symbolicate.builds import Match
 
 MAX_LISTED: Final = 1_000

@@ -25,11 +25,11 @@ from dashboard.api.core.encoding import (
 from dashboard.api.core.parameters import ERRORS, SIDE_PARAMS, SLICE_PARAMS
 from dashboard.api.core.statistics import encode_interval
 from dashboard.api.core.views import ProjectView
-from dashboard.api.slices.questions import MAX_FUNCTIONS
+from dashboard.api.slices.queries import MAX_FUNCTIONS
 from dashboard.web.answers import answer_json
+from dashboard.web.cache import facts_of_sides, remember_comparison
 from dashboard.web.params import MEASURES, ParamError, read_choice, read_count, read_measure, read_one, read_side
-from dashboard.web.remembered import facts_of_sides, remember_comparison
-from dashboard.web.shapes import Json, Shape, define_shape, interval_field
+from dashboard.web.schemas import Json, Shape, define_shape, interval_field
 from profcore.stats.comparison import Difference
 from profcore.trace.dimensions import DEVICE_CLASSES, NAVIGATIONS
 

@@ -11,17 +11,17 @@ from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_sche
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from aggregate.selectors.code.project_code import select_code
+from aggregate.selectors.code.symbols import select_code
+from aggregate.selectors.functions.breakdown import DIMENSIONS, select_census
 from aggregate.selectors.functions.calls import select_calls, select_func
-from aggregate.selectors.functions.census import DIMENSIONS, select_census
 from aggregate.selectors.functions.display_rows import is_made_id
 from aggregate.selectors.functions.table import FunctionRow
+from aggregate.selectors.page_views.picked_views import VIEW_ORDERS, select_views
+from aggregate.selectors.page_views.traces import TraceRow, select_trace, select_trace_page
 from aggregate.selectors.slice.slices import FINE_FIELDS, SLICE_FIELDS, read_func_id
-from aggregate.selectors.views.picked_views import VIEW_ORDERS, select_views
-from aggregate.selectors.views.traces import TraceRow, select_trace, select_trace_page
 from dashboard.api.core.parameters import ERRORS, FINE_PARAMS, SIDE_PARAMS, SLICE_PARAMS
 from dashboard.api.core.views import ProjectView
-from dashboard.api.slices.drilldown_shapes import (
+from dashboard.api.slices.drilldown_schemas import (
     CalleesShape,
     CallersShape,
     CallTreeShape,
@@ -36,7 +36,7 @@ from dashboard.api.slices.drilldown_shapes import (
     encode_views,
 )
 from dashboard.api.slices.flamegraph import FlameGraphShape
-from dashboard.api.slices.questions import FLAME_NODES, KINDS, MAX_NODES, CallTreeQuestion, FlameGraphQuestion
+from dashboard.api.slices.queries import FLAME_NODES, KINDS, MAX_NODES, CallTreeQuestion, FlameGraphQuestion
 from dashboard.web.answers import answer_json
 from dashboard.web.params import ParamError, read_choice, read_count, read_one
 from dashboard.web.raw_bodies import answer_raw

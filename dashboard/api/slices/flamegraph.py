@@ -7,7 +7,7 @@ from rest_framework import serializers
 from aggregate.selectors.functions.tree_columns import SliceTreeColumns, TreeSide
 from aggregate.selectors.slice.slices import Slice
 from dashboard.api.core.encoding import DisplayShape, SliceShape, TimeShape, encode_slice, encode_time
-from dashboard.web.shapes import Json, Shape, define_shape
+from dashboard.web.schemas import Json, Shape, define_shape
 
 
 def _texts(*, allow_null: bool = False, allow_blank: bool = False) -> serializers.ListField:

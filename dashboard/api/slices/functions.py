@@ -12,7 +12,7 @@ from dashboard.api.core.encoding import (
 )
 from dashboard.api.core.parameters import ERRORS, FINE_PARAMS, SLICE_PARAMS, _many
 from dashboard.api.core.views import ProjectView
-from dashboard.api.slices.questions import KINDS, MAX_FUNCTIONS, FunctionsQuestion
+from dashboard.api.slices.queries import KINDS, MAX_FUNCTIONS, FunctionsQuestion
 from dashboard.web.params import MEASURES
 from profcore.code.categories import FUNC_CATEGORIES
 

@@ -11,7 +11,7 @@ from dashboard.api.core.encoding import SliceShape, encode_slice
 from dashboard.api.core.parameters import ERRORS, SLICE_PARAMS
 from dashboard.api.core.statistics import EstimatesShape, StatisticsShape, encode_estimates, encode_statistics
 from dashboard.api.core.views import ProjectView
-from dashboard.web.shapes import Json, Shape
+from dashboard.web.schemas import Json, Shape
 from profcore.trace.weights import MARKERS
 
 

@@ -24,7 +24,7 @@ from dashboard.api.core.encoding import (
 from dashboard.api.core.parameters import ERRORS, SLICE_PARAMS
 from dashboard.api.core.views import ProjectView
 from dashboard.web.params import read_count, read_words
-from dashboard.web.shapes import Json, define_shape
+from dashboard.web.schemas import Json, define_shape
 from profcore.trace.weights import TimeParts
 
 MAX_ROWS: Final = 10_000  # 40 pages × 6 releases × 30 days are 7,200 rows: about 4 MB

@@ -7,7 +7,7 @@ from rest_framework.request import Request
 
 from dashboard.api.core.parameters import ERRORS, EXPORT_PARAMS, FINE_PARAMS, SLICE_PARAMS
 from dashboard.api.core.views import ProjectView
-from dashboard.api.slices.questions import KINDS, ProfileQuestion
+from dashboard.api.slices.queries import KINDS, ProfileQuestion
 from dashboard.web.exports import answer_export, link_of
 from dashboard.web.params import read_choice, read_one, read_raw_ref
 from dashboard.web.raw_bodies import answer_raw

@@ -15,9 +15,9 @@ from dashboard.api.core.encoding import SliceShape, encode_slice
 from dashboard.api.core.parameters import ERRORS, SLICE_PARAMS, _many
 from dashboard.api.core.statistics import StatisticsShape, encode_interval, encode_statistics
 from dashboard.api.core.views import ProjectView
+from dashboard.web.cache import Savings, answer_savings
 from dashboard.web.params import read_choice, read_count, read_narrowing
-from dashboard.web.remembered import Savings, answer_savings
-from dashboard.web.shapes import Json, Shape, define_shape, interval_field
+from dashboard.web.schemas import Json, Shape, define_shape, interval_field
 from profcore.code.categories import FUNC_CATEGORIES
 
 DEFAULT_ROWS: Final = 20

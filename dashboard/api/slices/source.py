@@ -12,11 +12,11 @@ from aggregate.selectors.functions.originals import SourceExcerpt, select_excerp
 from aggregate.selectors.functions.table import FunctionRow
 from dashboard.api.core.parameters import ERRORS
 from dashboard.api.slices.drilldown import FuncView
-from dashboard.api.slices.drilldown_shapes import FuncShape, encode_func
+from dashboard.api.slices.drilldown_schemas import FuncShape, encode_func
 from dashboard.web.params import read_one
-from dashboard.web.shapes import Json, Shape
-from ingest.models import Project
+from dashboard.web.schemas import Json, Shape
 from profcore.code.source_links import make_link
+from projects.models import Project
 
 NOTE: Final = "The line says where the function is defined. The browser never says which of its lines were running."
 

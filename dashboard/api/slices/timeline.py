@@ -8,19 +8,19 @@ from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_sche
 from rest_framework import serializers
 from rest_framework.request import Request
 
-from aggregate.selectors.code.project_code import select_code
+from aggregate.selectors.code.symbols import select_code
 from aggregate.selectors.exports.timelines import fingerprint_timeline
 from aggregate.selectors.exports.view_timelines import NamedTimeline, select_named_timeline
+from aggregate.selectors.page_views.traces import select_traces_of
+from aggregate.selectors.page_views.view_facts import choose_group, order_groups
 from aggregate.selectors.slice.slices import AS_STORED, DISPLAY, Slice
-from aggregate.selectors.views.traces import select_traces_of
-from aggregate.selectors.views.view_facts import choose_group, order_groups
 from dashboard.api.core.encoding import TimeShape, encode_time
 from dashboard.api.core.parameters import ERRORS
 from dashboard.api.core.views import ProjectView
 from dashboard.api.slices.flamegraph import make_func_columns
 from dashboard.web.answers import answer_json
 from dashboard.web.params import read_choice, read_one
-from dashboard.web.shapes import Json, Shape, define_shape
+from dashboard.web.schemas import Json, Shape, define_shape
 from profcore.code.packages import package_of
 from profcore.formats.slice import ExportFunc
 from profcore.formats.timeline import TimelineTrace

@@ -24,7 +24,7 @@ from dashboard.api.core.statistics import encode_interval
 from dashboard.api.core.views import ProjectView
 from dashboard.web.answers import answer_json
 from dashboard.web.params import read_choice, read_count
-from dashboard.web.shapes import Json, Shape, interval_field
+from dashboard.web.schemas import Json, Shape, interval_field
 
 DEFAULT_LINES: Final = 6  # more cannot be told apart in one chart
 MAX_LINES: Final = 50

@@ -23,9 +23,9 @@ from dashboard.api.core.statistics import encode_interval
 from dashboard.api.core.views import ProjectView
 from dashboard.web.access import Guest
 from dashboard.web.answers import answer_json
-from dashboard.web.shapes import Json, Shape, define_shape, interval_field
+from dashboard.web.schemas import Json, Shape, define_shape, interval_field
 from dashboard.web.verdicts import ChosenSides, answer_verdict, choose_sides, facts_of_verdict, find_rollback
-from profcore.guard.states import Evidence, weigh_change
+from profcore.alerts.states import Evidence, weigh_change
 from profcore.stats.comparison import MIN_COMPARED_VIEWS
 from profcore.stats.power import SmallestChange
 from profcore.stats.verdict import STATES, Change

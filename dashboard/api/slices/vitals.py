@@ -12,9 +12,9 @@ from dashboard.api.core.encoding import SliceShape
 from dashboard.api.core.parameters import ERRORS, SLICE_PARAMS, _many
 from dashboard.api.core.statistics import EstimatesShape, StatisticsShape
 from dashboard.api.core.views import ProjectView
-from dashboard.api.slices.questions import KINDS, VitalsQuestion
+from dashboard.api.slices.queries import KINDS, VitalsQuestion
 from dashboard.api.slices.vitals_encoding import DEFAULT_ROWS, MAX_ROWS, WAITS
-from dashboard.web.shapes import Shape, define_shape
+from dashboard.web.schemas import Shape, define_shape
 from profcore.vitals.window_sums import WINDOW_PARTS
 from profcore.vitals.windows import WINDOWS
 

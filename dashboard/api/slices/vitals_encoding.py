@@ -6,7 +6,7 @@ from aggregate.selectors.slice.slices import Slice
 from aggregate.selectors.vitals.table import VitalsTable, WindowRow, WindowTable
 from dashboard.api.core.encoding import encode_place, encode_slice
 from dashboard.api.core.statistics import encode_estimates, encode_statistics
-from dashboard.web.shapes import Json
+from dashboard.web.schemas import Json
 from profcore.vitals.window_sums import WINDOW_PARTS
 
 WAITS: Final = ("all", "slow")

@@ -4,11 +4,11 @@ from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 
-from dashboard.pages.administration.frame import administration_page, render_page
-from dashboard.pages.frame.audit_table import read_table, stream_lines
+from dashboard.layout.audit_table import read_table, stream_lines
+from dashboard.pages.administration.layout import administration_page, render_page
 from dashboard.web.access import own_projects
-from ingest.audit.entries import entries_of
-from ingest.models import AuditEntry
+from projects.audit.entries import entries_of
+from projects.models import AuditEntry
 
 
 @administration_page

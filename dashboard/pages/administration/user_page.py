@@ -9,12 +9,12 @@ from django.contrib.auth.models import User
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 
-from dashboard.pages.administration.frame import administration_page, render_page
+from dashboard.layout.forms import SettingsForm
+from dashboard.pages.administration.layout import administration_page, render_page
 from dashboard.pages.administration.users import NAME_CHARS, PLAIN, show_link
-from dashboard.pages.frame.forms import SettingsForm
 from dashboard.pages.single_sign_on import context
-from ingest.accounts.last_ones import is_last_superuser
-from ingest.accounts.users import (
+from projects.accounts.last_ones import is_last_superuser
+from projects.accounts.users import (
     LastOne,
     NeedsSuccessor,
     activate_user,
@@ -23,7 +23,7 @@ from ingest.accounts.users import (
     delete_user,
     list_belongings,
 )
-from ingest.models import ProviderIdentity
+from projects.models import ProviderIdentity
 
 # What a button does, and what the page says then.
 ACTIONS: Final[dict[str, tuple[Callable[[User], None], str]]] = {

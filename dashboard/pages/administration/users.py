@@ -7,11 +7,11 @@ from django.db.models import Count
 from django.http import HttpRequest, HttpResponse
 from django.utils.cache import add_never_cache_headers
 
+from dashboard.layout.forms import SettingsForm
 from dashboard.pages.account import LINK_DAYS, write_password_link
-from dashboard.pages.administration.frame import administration_page, render_page
-from dashboard.pages.frame.forms import SettingsForm
+from dashboard.pages.administration.layout import administration_page, render_page
 from dashboard.pages.single_sign_on import context
-from ingest.accounts.users import create_user
+from projects.accounts.users import create_user
 
 NAME_CHARS = 150  # as the table of users has it
 PLAIN = {"autocomplete": "off", "autocapitalize": "none", "spellcheck": "false"}

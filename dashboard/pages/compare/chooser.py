@@ -7,9 +7,9 @@ from typing import Final
 
 from aggregate.selectors.slice.sides import BASE, HEAD
 from aggregate.selectors.slice.slices import format_instant
-from dashboard.pages.compare.question import CompareQuestion
-from dashboard.pages.frame.shell import Choice, ChoiceField, SliceBar
-from dashboard.pages.frame.sides import DESKTOPS, PHONES, AskedSides, Sides
+from dashboard.layout.shell import Choice, ChoiceField, SliceBar
+from dashboard.layout.sides import DESKTOPS, PHONES, AskedSides, Sides
+from dashboard.pages.compare.query import CompareQuestion
 from dashboard.web.queries import write_query
 
 WEEK: Final = timedelta(days=7)

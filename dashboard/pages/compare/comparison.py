@@ -3,13 +3,13 @@
 from dataclasses import dataclass
 from typing import Self
 
-from aggregate.selectors.code.project_code import Code, select_code
+from aggregate.selectors.code.symbols import Code, select_code
 from aggregate.selectors.statistics.comparisons import SliceComparison
-from dashboard.pages.compare.question import CompareQuestion, TableOptions
-from dashboard.pages.frame.sides import Sides
+from dashboard.layout.sides import Sides
+from dashboard.pages.compare.query import CompareQuestion, TableOptions
+from dashboard.web.cache import facts_of_sides, remember_comparison
 from dashboard.web.queries import write_query
-from dashboard.web.remembered import facts_of_sides, remember_comparison
-from ingest.models import Project
+from projects.models import Project
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

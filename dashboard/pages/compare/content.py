@@ -8,14 +8,14 @@ from django.urls import reverse
 
 from aggregate.selectors.slice.sides import BASE, HEAD
 from aggregate.selectors.statistics.comparisons import SliceComparison
+from dashboard.layout.sides import SIDE_WORDS, SideName, name_side
+from dashboard.layout.verdict_words import describe_verdict
 from dashboard.pages.compare.comparison import AskedComparison
-from dashboard.pages.compare.question import GROUPED_BY, MORE_ROWS, TableOptions
+from dashboard.pages.compare.query import GROUPED_BY, MORE_ROWS, TableOptions
 from dashboard.pages.compare.table import ComparedTable, build_table
-from dashboard.pages.frame.sides import SIDE_WORDS, SideName, name_side
-from dashboard.pages.frame.verdict_words import describe_verdict
 from dashboard.web.params import EVERY_FUNCTION
 from dashboard.web.queries import write_query
-from dashboard.web.shapes import Json
+from dashboard.web.schemas import Json
 from dashboard.web.verdicts import answer_verdict, facts_of_verdict
 from profcore.stats.comparison import Comparison
 from profcore.stats.views import Measure

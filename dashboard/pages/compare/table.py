@@ -5,12 +5,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from aggregate.selectors.code.project_code import Code, RowId
+from aggregate.selectors.code.symbols import Code, RowId
 from aggregate.selectors.functions.matches import FuncMatch, match_rows
 from aggregate.selectors.functions.table import FunctionRow, describe_row, keep_rows
 from aggregate.selectors.statistics.comparisons import SliceComparison
 from aggregate.selectors.statistics.moved import find_moved
-from dashboard.pages.compare.question import KINDS, TableOptions
+from dashboard.pages.compare.query import KINDS, TableOptions
 from profcore.stats.comparison import FALSE_DISCOVERIES, Difference
 
 CLEAR_Q: Final = 0.001  # one in a thousand of such findings is expected to be noise

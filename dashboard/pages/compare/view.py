@@ -13,22 +13,22 @@ from django.utils import timezone
 
 from aggregate.selectors.project.arrivals import select_arrivals
 from aggregate.selectors.project.summaries import select_status
+from dashboard.layout.display_line import build_display_line
+from dashboard.layout.export_menu import build_export_menu
+from dashboard.layout.shell import build_shell
+from dashboard.layout.sides import Sides, name_side, trim_bar
+from dashboard.layout.verdict_words import describe_changed_releases
 from dashboard.pages.compare.chooser import build_chooser
 from dashboard.pages.compare.comparison import AskedComparison
 from dashboard.pages.compare.content import build_content
 from dashboard.pages.compare.csv_file import write_csv
-from dashboard.pages.compare.question import CompareQuestion
-from dashboard.pages.frame.display_line import build_display_line
-from dashboard.pages.frame.export_menu import build_export_menu
-from dashboard.pages.frame.shell import build_shell
-from dashboard.pages.frame.sides import Sides, name_side, trim_bar
-from dashboard.pages.frame.verdict_words import describe_changed_releases
+from dashboard.pages.compare.query import CompareQuestion
 from dashboard.web.access import get_visible_project, may_administer
+from dashboard.web.decorators import private_page, private_part
 from dashboard.web.etags import answer_if_changed, answer_unchanged, fingerprint_server, make_etag
 from dashboard.web.exports import name_file
-from dashboard.web.guards import private_page, private_part
 from dashboard.web.queries import write_query
-from dashboard.web.shapes import Json
+from dashboard.web.schemas import Json
 
 PART: Final = "dashboard/compare/_comparison.html"
 

@@ -8,12 +8,12 @@ from django.conf import settings
 from django.http import QueryDict
 from django.urls import reverse
 
+from aggregate.selectors.page_views.raw_traces import count_raw
 from aggregate.selectors.slice.slices import Slice, SliceError
 from aggregate.selectors.statistics.function_costs import FuncCost, select_costs
-from aggregate.selectors.views.raw_traces import count_raw
-from dashboard.pages.frame.dot_chart import DotChart, Point, draw_dots
-from dashboard.pages.frame.export_menu import build_export_menu
-from dashboard.pages.function.question import FunctionQuestion
+from dashboard.layout.dot_chart import DotChart, Point, draw_dots
+from dashboard.layout.export_menu import build_export_menu
+from dashboard.pages.function.query import FunctionQuestion
 from dashboard.templatetags.figures import count, interval_as_time, ms_as_time, visible
 from profcore.stats.summaries import MIN_VIEWS, FuncSummary
 from profcore.stats.views import Measure

@@ -10,16 +10,16 @@ from django.http import QueryDict
 from django.urls import reverse
 
 from aggregate.selectors.functions.calls import CallRow, select_neighbours
+from aggregate.selectors.page_views.contributions import sample_slice_views
+from aggregate.selectors.page_views.fine_sums import SeenViews, select_seen_views
+from aggregate.selectors.page_views.picked_views import ViewRow, pick_views
 from aggregate.selectors.slice.slices import Slice
-from aggregate.selectors.views.contributions import sample_slice_views
-from aggregate.selectors.views.fine_sums import SeenViews, select_seen_views
-from aggregate.selectors.views.picked_views import ViewRow, pick_views
-from dashboard.pages.frame.export_menu import make_profile_url, name_view
+from dashboard.layout.export_menu import make_profile_url, name_view
 from dashboard.pages.function.costs import Context
-from dashboard.pages.function.question import FunctionQuestion
+from dashboard.pages.function.query import FunctionQuestion
 from dashboard.web.queries import write_query
-from ingest.models import Project
 from profcore.trace.dimensions import BROWSERS, DEVICE_CLASSES, NAVIGATIONS
+from projects.models import Project
 
 MOST_CALLS: Final = 12  # callers, or callees: the sandwich has all
 MOST_VIEWS: Final = 5  # of each kind

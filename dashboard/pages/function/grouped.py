@@ -12,8 +12,8 @@ from aggregate.selectors.functions.grouped_rows import select_members
 from aggregate.selectors.project.arrivals import select_arrivals
 from aggregate.selectors.project.pages import select_releases
 from aggregate.selectors.slice.slices import Slice
-from dashboard.pages.frame.export_menu import build_export_menu
-from dashboard.pages.frame.shell import build_shell
+from dashboard.layout.export_menu import build_export_menu
+from dashboard.layout.shell import build_shell
 from dashboard.web.access import get_visible_project
 from dashboard.web.queries import read_page_slice
 

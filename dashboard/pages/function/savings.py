@@ -3,10 +3,10 @@
 from django.http import QueryDict
 
 from dashboard.pages.function.costs import Context
-from dashboard.pages.function.question import FunctionQuestion
+from dashboard.pages.function.query import FunctionQuestion
+from dashboard.web.cache import RANKED, answer_savings
 from dashboard.web.params import EVERY_FUNCTION
 from dashboard.web.queries import write_query
-from dashboard.web.remembered import RANKED, answer_savings
 
 
 def build_savings(question: FunctionQuestion, _params: QueryDict) -> Context:

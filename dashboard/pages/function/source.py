@@ -13,7 +13,7 @@ from aggregate.selectors.functions.source_changes import ChangedLine, SourceChan
 from aggregate.selectors.functions.table import FunctionRow
 from dashboard.api.slices.source import NOTE, link_of_source
 from dashboard.pages.function.highlighting import highlight_lines
-from dashboard.pages.function.question import FunctionQuestion
+from dashboard.pages.function.query import FunctionQuestion
 from dashboard.web.params import read_choice, read_one
 
 CHANGES: Final = "changes"

@@ -7,7 +7,7 @@ from urllib.parse import urlencode
 
 from django.http import QueryDict
 
-from aggregate.selectors.code.project_code import select_code
+from aggregate.selectors.code.symbols import select_code
 from aggregate.selectors.functions.renames import select_other_names
 from aggregate.selectors.project.pages import select_releases
 from aggregate.selectors.statistics.function_costs import select_costs
@@ -19,7 +19,7 @@ from aggregate.selectors.statistics.function_steps import (
     select_step,
 )
 from dashboard.pages.function.costs import Context, CostRow, draw_rows, make_row
-from dashboard.pages.function.question import FunctionQuestion
+from dashboard.pages.function.query import FunctionQuestion
 from dashboard.web.params import ParamError, read_one
 
 MOST_RELEASES: Final = 12  # as many as have room for a label below them

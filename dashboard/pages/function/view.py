@@ -10,12 +10,12 @@ from django.template.loader import render_to_string
 from django.utils import timezone
 from django.utils.safestring import SafeString
 
-from aggregate.selectors.code.project_code import select_code
+from aggregate.selectors.code.symbols import select_code
 from aggregate.selectors.functions.display_rows import is_made_id
 from aggregate.selectors.project.arrivals import select_arrivals
 from aggregate.selectors.project.pages import select_releases
 from aggregate.selectors.slice.slices import SliceError, read_func_id
-from dashboard.pages.frame.shell import Shell, build_shell, build_tabs
+from dashboard.layout.shell import Shell, build_shell, build_tabs
 from dashboard.pages.function.costs import (
     Context,
     build_browsers,
@@ -27,13 +27,13 @@ from dashboard.pages.function.costs import (
 )
 from dashboard.pages.function.drill import build_calls, build_views
 from dashboard.pages.function.grouped import show_grouped_row
-from dashboard.pages.function.question import MEASURES, FunctionQuestion, read_function_question
+from dashboard.pages.function.query import MEASURES, FunctionQuestion, read_function_question
 from dashboard.pages.function.savings import build_savings
 from dashboard.pages.function.source import describe_source
 from dashboard.pages.function.trend import build_relatives, build_step, build_trend
 from dashboard.web.access import Guest
+from dashboard.web.decorators import private_page, private_part
 from dashboard.web.etags import answer_unchanged
-from dashboard.web.guards import private_page, private_part
 from dashboard.web.params import read_choice
 from dashboard.web.queries import read_page_narrowing
 from profcore.stats.summaries import MIN_RAN, MIN_VIEWS
@@ -119,7 +119,7 @@ def _render(part: str, question: FunctionQuestion, params: QueryDict, request: H
     try:
         context = build(question, params)
     except SliceError as error:
-        return render_to_string("dashboard/frame/_bad_part.html", {"error": error}, request)
+        return render_to_string("dashboard/layout/_bad_part.html", {"error": error}, request)
     nested = [
         _render(inner, question, QueryDict(link.partition("?")[2]), request)
         for inner, name in NESTED

@@ -16,15 +16,15 @@ from aggregate.selectors.verdict.page_changes import MEASURE
 from aggregate.selectors.verdict.verdict import Verdict, narrow_to
 from dashboard.pages.compare.table import count_moved, sureness_of
 from dashboard.web.access import get_visible_project
+from dashboard.web.decorators import private_part
 from dashboard.web.etags import answer_unchanged
-from dashboard.web.guards import private_part
 from dashboard.web.measures import TIME_WORDS
 from dashboard.web.params import ParamError, read_choice, read_side
 from dashboard.web.queries import read_page_slice, write_query
 from dashboard.web.verdicts import answer_breakdown, answer_verdict, compare_functions
-from ingest.models import Project
 from profcore.stats.comparison import MIN_COMPARED_VIEWS
 from profcore.stats.views import Measure
+from projects.models import Project
 
 SHOWN_PAGES: Final = 8
 SHOWN_FUNCTIONS: Final = 3  # as many as a clear verdict names

@@ -10,14 +10,15 @@ from django.utils import timezone
 
 from aggregate.selectors.project.absences import AbsentReason, select_recent_reasons
 from aggregate.selectors.project.summaries import NewestTrace, Status, select_newest_trace, select_status
-from dashboard.pages.frame.shell import Shell, build_tabs
+from dashboard.layout.shell import Shell, build_tabs
 from dashboard.pages.overview.onboarding import build_onboarding
 from dashboard.pages.quality.absent_words import AbsentRow, explain_absence
 from dashboard.pages.quality.reasons import explain_reason
 from dashboard.pages.quality.view import ReasonRow, explain_reasons
 from dashboard.web.access import Guest, get_visible_project, may_administer
-from dashboard.web.guards import private_part
-from ingest.models import Project, Receipt
+from dashboard.web.decorators import private_part
+from ingest.models import Receipt
+from projects.models import Project
 
 State = Literal["done", "now", "problem", "later"]
 # A worker that runs folds a lone trace within a second or two.

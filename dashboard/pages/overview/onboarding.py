@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import uuid4
 
-from dashboard.pages.frame.snippet_tag import HEADER, write_tag
-from ingest.models import Project
+from dashboard.layout.snippet_tag import HEADER, write_tag
+from projects.models import Project
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

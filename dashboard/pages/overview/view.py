@@ -21,26 +21,26 @@ from aggregate.selectors.slice.slices import Slice
 from aggregate.selectors.verdict.page_changes import MEASURE
 from aggregate.selectors.verdict.verdict import Verdict
 from dashboard.api.slices.trend import DEFAULT_LINES
-from dashboard.pages.frame.export_menu import build_export_menu
-from dashboard.pages.frame.shell import build_shell
-from dashboard.pages.frame.verdict_words import describe_changed_releases, describe_verdict
+from dashboard.layout.export_menu import build_export_menu
+from dashboard.layout.shell import build_shell
+from dashboard.layout.verdict_words import describe_changed_releases, describe_verdict
 from dashboard.pages.overview.changes import describe_page_changes, link_comparison, read_measure
 from dashboard.pages.overview.first_visit import answer_first_visit
 from dashboard.pages.overview.watched import Mark, describe_watches, list_marks
 from dashboard.pages.quality.view import explain_reasons
 from dashboard.web.access import get_visible_project, may_administer
+from dashboard.web.decorators import private_page
 from dashboard.web.etags import answer_unchanged
-from dashboard.web.guards import private_page
 from dashboard.web.measures import TIME_WORDS
 from dashboard.web.params import EVERY_FUNCTION, read_choice, read_count
 from dashboard.web.queries import make_query, read_page_narrowing, read_page_slice
 from dashboard.web.verdicts import MAX_RELEASES, ChosenSides, answer_verdict, choose_sides
-from ingest.door.groups import OTHER
-from ingest.models import Project
+from ingest.storage.groups import OTHER
 from profcore.stats.comparison import MIN_COMPARED_VIEWS
 from profcore.stats.summaries import MIN_VIEWS
 from profcore.stats.trends import BucketMean
 from profcore.stats.views import Measure
+from projects.models import Project
 
 US_PER_MS: Final = 1_000
 MAX_MARKS: Final = 12  # in the chart; more names would cover each other

@@ -6,12 +6,12 @@ from typing import Final
 
 from django.http import HttpRequest
 
-from aggregate.guard.delivery.wording import clean
-from aggregate.guard.reading import changes_of, select_open
-from aggregate.guard_models import StateChange
+from alerts.delivery.wording import clean
+from alerts.models import StateChange
+from alerts.reading import changes_of, select_open
 from dashboard.web.access import Guest
-from ingest.models import Project
-from profcore.guard.states import State
+from profcore.alerts.states import State
+from projects.models import Project
 
 SHOWN_OPEN: Final = 3
 SHOWN_MARKS: Final = 4  # beside the marks of releases

@@ -6,7 +6,7 @@ from types import MappingProxyType
 from typing import Final
 
 from aggregate.selectors.project.absences import AbsentReason
-from dashboard.pages.frame.snippet_tag import HEADER
+from dashboard.layout.snippet_tag import HEADER
 
 # What the ingest endpoint answers traces with, and what to do.
 STATUS_ADVICE: Final[Mapping[int, str]] = MappingProxyType(

@@ -34,13 +34,13 @@ from aggregate.selectors.project.quality import (
 from aggregate.selectors.project.refolds import select_refold
 from aggregate.selectors.project.summaries import select_status
 from aggregate.selectors.slice.slices import Slice
-from dashboard.pages.frame.shell import build_shell
+from dashboard.layout.shell import build_shell
 from dashboard.pages.quality.absent_words import explain_absence
 from dashboard.pages.quality.headline import Quality, write_headline
 from dashboard.pages.quality.reasons import explain_reason
 from dashboard.web.access import get_visible_project
+from dashboard.web.decorators import private_page, private_part
 from dashboard.web.etags import answer_unchanged
-from dashboard.web.guards import private_page, private_part
 from dashboard.web.params import read_choice
 from dashboard.web.queries import read_page_slice, write_query
 from ingest.snippet.files import read_fixed_file

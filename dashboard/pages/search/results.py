@@ -10,13 +10,13 @@ from django.urls import reverse
 from aggregate.selectors.search.found_functions import find_functions
 from aggregate.selectors.search.found_places import FoundPlace, find_pages, find_releases
 from aggregate.selectors.slice.slices import Slice
-from dashboard.pages.frame.saved_links import link_saved_view
-from dashboard.pages.frame.shell import build_tabs
-from dashboard.pages.settings.frame import SECTIONS
+from dashboard.layout.saved_links import link_saved_view
+from dashboard.layout.shell import build_tabs
+from dashboard.pages.settings.layout import SECTIONS
 from dashboard.web.access import Reader, visible_projects
 from dashboard.web.queries import write_query
-from ingest.models import Project
-from ingest.projects.saved_views import list_views
+from projects.models import Project
+from projects.saved_views import list_views
 
 MIN_CHARS: Final = 2  # one letter is in nearly every name
 OTHER_WAYS: Final = "more"  # the group of what can always be done: it is no result, as the palette's script knows

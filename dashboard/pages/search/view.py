@@ -4,13 +4,13 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
 from aggregate.selectors.slice.slices import Slice, SliceError
-from dashboard.pages.frame.shell import Shell, build_tabs
+from dashboard.layout.shell import Shell, build_tabs
 from dashboard.pages.search.results import OTHER_WAYS, Search, select_groups
 from dashboard.web.access import get_visible_project
-from dashboard.web.guards import private_page, private_part
+from dashboard.web.decorators import private_page, private_part
 from dashboard.web.params import MAX_SEARCH, ParamError, read_one
 from dashboard.web.queries import read_page_slice
-from ingest.models import Project
+from projects.models import Project
 
 
 @private_page

@@ -4,10 +4,10 @@ from django.db.models import QuerySet
 from django.http import HttpResponse
 from django.urls import reverse
 
-from dashboard.pages.frame.audit_table import read_table, stream_lines
-from dashboard.pages.settings.frame import SettingsRequest, settings_page
-from ingest.audit.entries import entries_of
-from ingest.models import AuditEntry, Project
+from dashboard.layout.audit_table import read_table, stream_lines
+from dashboard.pages.settings.layout import SettingsRequest, settings_page
+from projects.audit.entries import entries_of
+from projects.models import AuditEntry, Project
 
 
 @settings_page("settings-audit", for_admins=True)

@@ -9,9 +9,8 @@ from django.http import HttpResponse
 
 from aggregate.selectors.previews.code_preview import preview_code, preview_moves
 from aggregate.selectors.slice.slices import Slice
-from dashboard.pages.frame.forms import SettingsForm, SettingsRows, read_lines
-from dashboard.pages.settings.frame import SettingsRequest, settings_page
-from ingest.projects.descriptions import change_code_rules
+from dashboard.layout.forms import SettingsForm, SettingsRows, read_lines
+from dashboard.pages.settings.layout import SettingsRequest, settings_page
 from profcore.code.categories import FUNC_CATEGORIES
 from profcore.code.code_rules import (
     MAX_RULES,
@@ -22,6 +21,7 @@ from profcore.code.code_rules import (
     read_code_rules,
 )
 from profcore.code.parties import known_parties
+from projects.descriptions import change_code_rules
 
 PREVIEW_DAYS: Final = 7  # of script time in a preview: takes 0.2 s with 100,000 page views a month
 MAX_MOVED: Final = 30  # functions that a preview lists

@@ -7,11 +7,9 @@ from django import forms
 from django.core.exceptions import ValidationError
 from django.http import HttpResponse
 
-from dashboard.pages.frame.forms import SettingsForm
-from dashboard.pages.frame.snippet_tag import write_tag
-from dashboard.pages.settings.frame import SettingsRequest, settings_page
-from ingest.models import Project
-from ingest.projects.collection import change_collection, plan_collection
+from dashboard.layout.forms import SettingsForm
+from dashboard.layout.snippet_tag import write_tag
+from dashboard.pages.settings.layout import SettingsRequest, settings_page
 from profcore.trace.absence import LEAST_RATE as LEAST_ABSENT_RATE
 from profcore.trace.collection import (
     LEAST_RATE,
@@ -21,6 +19,8 @@ from profcore.trace.collection import (
     MIN_DURATION_MS,
     find_pattern_problem,
 )
+from projects.collection import change_collection, plan_collection
+from projects.models import Project
 
 CACHE_MINUTES: Final = 5  # as ingest.snippet.views says to caches
 PAGE_LINE: Final = re.compile(r"(?P<pattern>.+?)\s+(?P<percent>[0-9]+(?:\.[0-9]+)?)\s*%?")

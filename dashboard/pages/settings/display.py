@@ -12,9 +12,8 @@ from django.forms import formset_factory
 from django.http import HttpResponse
 
 from aggregate.selectors.previews.display_preview import RuleEffect, preview_display
-from dashboard.pages.frame.forms import SettingsForm, SettingsRows
-from dashboard.pages.settings.frame import SettingsRequest, settings_page
-from ingest.projects.descriptions import change_display_rules
+from dashboard.layout.forms import SettingsForm, SettingsRows
+from dashboard.pages.settings.layout import SettingsRequest, settings_page
 from profcore.code.display_rules import (
     COLOURS,
     MAX_PATTERN_CHARS,
@@ -24,6 +23,7 @@ from profcore.code.display_rules import (
     find_problems,
     read_display_rules,
 )
+from projects.descriptions import change_display_rules
 
 ACTION_WORDS: Final = {
     "fold": "Fold runs of",

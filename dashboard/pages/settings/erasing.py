@@ -9,10 +9,10 @@ from django.http import Http404, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 
 from aggregate.jobs.requests import has_result, iter_result, select_job
+from aggregate.maintenance.tag_erasures import ERASE_TAG_KIND, start_tag_erasure
 from aggregate.models import Job
-from aggregate.upkeep.tag_erasures import ERASE_TAG_KIND, start_tag_erasure
-from dashboard.pages.frame.forms import SettingsForm
-from dashboard.pages.settings.frame import SettingsRequest, settings_page
+from dashboard.layout.forms import SettingsForm
+from dashboard.pages.settings.layout import SettingsRequest, settings_page
 from dashboard.web.identifiers import read_uuid
 
 PLAIN = {"autocomplete": "off", "autocapitalize": "none", "spellcheck": "false"}

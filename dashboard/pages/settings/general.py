@@ -6,10 +6,10 @@ from django import forms
 from django.http import HttpResponse
 
 from aggregate.selectors.previews.example_source import ExampleSource, select_example_source
-from dashboard.pages.frame.forms import SettingsForm
-from dashboard.pages.settings.frame import SettingsRequest, settings_page
-from ingest.projects.descriptions import change_source_link, rename_project
+from dashboard.layout.forms import SettingsForm
+from dashboard.pages.settings.layout import SettingsRequest, settings_page
 from profcore.code.source_links import MAX_TEMPLATE_CHARS, TemplateError, check_template, make_link
+from projects.descriptions import change_source_link, rename_project
 
 NAME_CHARS: Final = 120  # as the table has it
 # The example of the link if there is no source map yet.

@@ -8,13 +8,13 @@ from django.core.exceptions import ValidationError
 from django.http import Http404, HttpResponse
 
 from aggregate.selectors.project.summaries import count_refused
-from dashboard.pages.frame.forms import SettingsForm, read_lines
-from dashboard.pages.frame.snippet_tag import HEADER, write_tag
-from dashboard.pages.settings.frame import SettingsRequest, settings_page
-from ingest.door.keys import CACHE_S
-from ingest.models import IngestKey
-from ingest.projects.keys import MAX_ORIGINS, change_origins, create_key, revoke_key
+from dashboard.layout.forms import SettingsForm, read_lines
+from dashboard.layout.snippet_tag import HEADER, write_tag
+from dashboard.pages.settings.layout import SettingsRequest, settings_page
 from profcore.errors import Reason
+from projects.key_cache import CACHE_S
+from projects.keys import MAX_ORIGINS, change_origins, create_key, revoke_key
+from projects.models import IngestKey
 
 ORIGIN_CHARS: Final = 300  # per line of the form; the service has a slightly lower limit and a better error
 REFUSED_DAYS: Final = 7

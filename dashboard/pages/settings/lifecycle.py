@@ -4,12 +4,12 @@ from django import forms
 from django.http import HttpResponse
 from django.urls import reverse
 
+from aggregate.maintenance.project_deletion import begin_deletion
 from aggregate.selectors.project.summaries import select_project_summaries
-from aggregate.upkeep.project_deletion import begin_deletion
-from dashboard.pages.frame.forms import SettingsForm
-from dashboard.pages.settings.frame import SettingsRequest, settings_page
-from ingest.door.keys import CACHE_S
-from ingest.projects.lifecycle import archive_project, restore_project
+from dashboard.layout.forms import SettingsForm
+from dashboard.pages.settings.layout import SettingsRequest, settings_page
+from projects.key_cache import CACHE_S
+from projects.lifecycle import archive_project, restore_project
 
 
 @settings_page("settings", for_admins=True)

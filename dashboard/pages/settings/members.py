@@ -11,11 +11,11 @@ from django.http import Http404, HttpResponse
 from django.urls import reverse
 from django.utils.cache import add_never_cache_headers
 
+from dashboard.layout.forms import SettingsForm
 from dashboard.pages.account import LINK_DAYS, write_password_link
-from dashboard.pages.frame.forms import SettingsForm
-from dashboard.pages.settings.frame import SettingsRequest, settings_page
-from ingest.models import Membership
-from ingest.projects.members import LastAdmin, add_member, add_new_member, change_role, is_last_admin, remove_member
+from dashboard.pages.settings.layout import SettingsRequest, settings_page
+from projects.members import LastAdmin, add_member, add_new_member, change_role, is_last_admin, remove_member
+from projects.models import Membership
 
 NAME_CHARS: Final = 150  # as the table of users has it
 LAST_ADMIN: Final = (

@@ -12,12 +12,12 @@ from django.http import HttpResponse
 
 from aggregate.selectors.project.storage import Kept, Storage, select_storage
 from dashboard.api.project.settings import count_today
-from dashboard.pages.frame.forms import SettingsForm
-from dashboard.pages.settings.frame import SettingsRequest, settings_page
-from ingest.door.quotas import MB, select_bytes
-from ingest.models import Project
-from ingest.projects.limits import LIMITS, ProjectLimit, change_limits, limit_of
+from dashboard.layout.forms import SettingsForm
+from dashboard.pages.settings.layout import SettingsRequest, settings_page
+from ingest.endpoint.quotas import MB, select_bytes
 from profcore.times import midnight_days_before
+from projects.limits import LIMITS, ProjectLimit, change_limits, limit_of
+from projects.models import Project
 
 MAX_DAYS: Final = 36_500
 MAX_TRACES: Final = 2**31 - 1  # as the table has it

@@ -7,11 +7,11 @@ from django import forms
 from django.http import HttpResponse
 
 from aggregate.selectors.previews.route_preview import preview_addresses, preview_routes
-from dashboard.pages.frame.forms import SettingsForm, read_lines
-from dashboard.pages.settings.frame import SettingsRequest, settings_page
-from ingest.door.keys import CACHE_S
-from ingest.projects.descriptions import MAX_ROUTE_RULES, change_route_rules
+from dashboard.layout.forms import SettingsForm, read_lines
+from dashboard.pages.settings.layout import SettingsRequest, settings_page
 from profcore.trace.routes import MAX_ROUTE_CHARS, RouteRuleError, check_rule, find_unreached
+from projects.descriptions import MAX_ROUTE_RULES, change_route_rules
+from projects.key_cache import CACHE_S
 
 ADDRESS_DAYS: Final = 2  # of raw traces in a preview: few daily partitions
 MAX_SHOWN: Final = 200  # renamed pages in the list; the others are counted

@@ -12,10 +12,10 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.utils.cache import add_never_cache_headers
 
-from dashboard.pages.settings.frame import SettingsRequest, settings_page
+from dashboard.pages.settings.layout import SettingsRequest, settings_page
 from dashboard.web.guests.allowed import NotShareable, read_shared_page
-from ingest.models import SharedLink
-from ingest.projects.shared_links import (
+from projects.models import SharedLink
+from projects.shared_links import (
     MAX_PAGE_CHARS,
     TooManyLinks,
     change_expiry,

@@ -21,12 +21,12 @@ from aggregate.sourcemaps.listing import ListedScript, select_script_releases, s
 from aggregate.sourcemaps.moving import move_scripts
 from aggregate.sourcemaps.uploading import UploadError, UploadReport, store_build
 from dashboard.api.project.sourcemaps import MAX_LISTED, OthersUpload, upload_turn
-from dashboard.pages.frame.forms import SettingsForm, read_lines
+from dashboard.layout.forms import SettingsForm, read_lines
 from dashboard.pages.imports import FORM_BYTES, sent_bytes
-from dashboard.pages.settings.frame import SettingsRequest, settings_page
+from dashboard.pages.settings.layout import SettingsRequest, settings_page
 from dashboard.web.access import get_visible_project, may_administer
-from dashboard.web.guards import private_part
-from ingest.models import Project
+from dashboard.web.decorators import private_part
+from projects.models import Project
 
 MAX_RELEASES: Final = 100
 ARCHIVE_ENDINGS: Final = (".tar", ".tar.gz", ".tgz")

@@ -10,10 +10,10 @@ from django.http import Http404, HttpResponse
 from django.urls import reverse
 from django.utils.cache import add_never_cache_headers
 
-from dashboard.pages.frame.forms import SettingsForm
-from dashboard.pages.settings.frame import SettingsRequest, settings_page
-from ingest.models import ApiToken
-from ingest.projects.tokens import NOTE_EVERY, create_token, revoke_token
+from dashboard.layout.forms import SettingsForm
+from dashboard.pages.settings.layout import SettingsRequest, settings_page
+from projects.models import ApiToken
+from projects.tokens import NOTE_EVERY, create_token, revoke_token
 
 NAME_CHARS: Final = 80  # as the table has it
 SCOPES: Final = (

@@ -18,15 +18,15 @@ from aggregate.models import Job
 from aggregate.selectors.slice.slices import SliceError
 from aggregate.selectors.vitals.table import check_vitals
 from dashboard.api.jobs.preparation import make_params, read_job
-from dashboard.api.slices.questions import VitalsQuestion
-from dashboard.pages.vitals.frame import describe_frame
+from dashboard.api.slices.queries import VitalsQuestion
+from dashboard.pages.vitals.layout import describe_frame
 from dashboard.pages.vitals.stored_answer import read_answer
 from dashboard.pages.vitals.view import ROWS, VitalsPlace, describe_table, kept_params, link_ways, read_query
 from dashboard.web.access import get_visible_project
 from dashboard.web.identifiers import read_uuid
 from dashboard.web.params import ParamError
 from dashboard.web.queries import read_page_slice, write_query
-from ingest.models import Project
+from projects.models import Project
 
 KIND = "vitals"
 
@@ -45,7 +45,7 @@ def show_all_views(request: HttpRequest, slug: str) -> HttpResponse:
         if request.method == "POST":
             return start(request, project, place)
     except (ParamError, SliceError) as error:
-        return render(request, "dashboard/frame/bad_address.html", {"error": error}, status=400)
+        return render(request, "dashboard/layout/bad_address.html", {"error": error}, status=400)
     return show(request, project, place)
 
 

@@ -11,13 +11,13 @@ from django.urls import reverse
 from aggregate.selectors.functions.groups import GROUPINGS
 from aggregate.selectors.slice.slices import Slice
 from dashboard.pages.functions import GROUP_WORDS, TableLink
-from dashboard.pages.vitals.frame import describe_frame
+from dashboard.pages.vitals.layout import describe_frame
 from dashboard.web.access import get_visible_project
+from dashboard.web.cache import answer_savings
+from dashboard.web.decorators import private_page, private_part
 from dashboard.web.etags import answer_unchanged
-from dashboard.web.guards import private_page, private_part
 from dashboard.web.params import Narrowing, read_choice
 from dashboard.web.queries import read_page_narrowing, read_page_slice, write_query
-from dashboard.web.remembered import answer_savings
 from profcore.stats.summaries import MIN_VIEWS
 
 ROWS: Final = 25

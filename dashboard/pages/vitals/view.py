@@ -15,18 +15,18 @@ from aggregate.selectors.functions.groups import GROUPINGS
 from aggregate.selectors.slice.slices import Slice
 from aggregate.selectors.vitals.table import VitalsQuery, VitalsTable, WindowTable
 from dashboard.pages.functions import GROUP_WORDS, TableLink
-from dashboard.pages.vitals.frame import describe_frame
+from dashboard.pages.vitals.layout import describe_frame
 from dashboard.web.access import get_visible_project
+from dashboard.web.cache import answer_vitals
+from dashboard.web.decorators import private_page, private_part
 from dashboard.web.etags import answer_unchanged
-from dashboard.web.guards import private_page, private_part
 from dashboard.web.params import read_choice
 from dashboard.web.queries import read_page_slice, write_query
-from dashboard.web.remembered import answer_vitals
-from ingest.models import Project
 from profcore.numbers import write_ms, write_share
 from profcore.stats.summaries import MIN_VIEWS, FuncSummary
 from profcore.trace.weights import TimeParts
 from profcore.vitals.windows import INTERACTION_PARTS
+from projects.models import Project
 
 ROWS: Final = 10  # of each window: what is below costs little
 WAIT_WORDS: Final = {"all": "All waits", "slow": "Slow waits only"}

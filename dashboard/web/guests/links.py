@@ -11,10 +11,10 @@ from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonRespons
 from django.shortcuts import render
 
 from dashboard.web.access import visible_projects
-from dashboard.web.giving_up import API_PATH
 from dashboard.web.logins.visitors import name_network
-from ingest.models import SharedLink
-from ingest.projects.shared_links import find_shared_link, note_use
+from dashboard.web.unavailable import API_PATH
+from projects.models import SharedLink
+from projects.shared_links import find_shared_link, note_use
 
 Answer = TypeVar("Answer", bound=HttpResponseBase)
 MINUTE_S: Final = 60

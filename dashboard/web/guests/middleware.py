@@ -18,7 +18,7 @@ from django.utils.cache import patch_vary_headers
 from dashboard.web.access import Guest
 from dashboard.web.guests.allowed import find_refused, may_visit
 from dashboard.web.guests.links import LinkRefused, protect, read_link, refuse
-from ingest.projects.shared_links import PREFIX_CHARS
+from projects.shared_links import PREFIX_CHARS
 
 AREA: Final = re.compile(rf"/(shared/([0-9a-f]{{{PREFIX_CHARS}}}))(/.+)", re.DOTALL)
 LINK: Final = re.compile(r"/shared/([^/]+)/?")

@@ -7,8 +7,8 @@ from django.http import HttpRequest, HttpResponseBase
 from django.utils.crypto import salted_hmac
 
 from dashboard.web.logins.visitors import name_network
-from ingest.audit.actors import SERVER, Actor, ActorKind, acting_as
-from ingest.models import ApiToken
+from projects.audit.actors import SERVER, Actor, ActorKind, acting_as
+from projects.models import ApiToken
 
 NETWORK_CHARS: Final = 12  # two networks share a name once in 2^24
 

@@ -15,7 +15,7 @@ from django.contrib.auth.backends import ModelBackend
 from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponse
 
-from ingest.accounts.sign_in import Person, SignInRefused
+from projects.accounts.sign_in import Person, SignInRefused
 
 AT_ONCE: Final = 8  # threads of a process that may wait for the provider: it may be slow, and others need theirs
 REFRESH_S: Final = 86_400  # what the provider says of itself is asked again after a day; unknown keys at once

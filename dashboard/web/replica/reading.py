@@ -13,9 +13,9 @@ from django.db import InterfaceError, InternalError, OperationalError
 from django.http import HttpRequest, HttpResponseBase
 from prometheus_client import Counter, Histogram
 
-from ingest.patience import OutOfPatience
-from ingest.replica.lag import WATCH
-from ingest.replica.source import at_replica, drop_replica_connection, has_replica, open_replica
+from aggregate.replica.lag import WATCH
+from aggregate.replica.source import at_replica, drop_replica_connection, has_replica, open_replica
+from ingest.deadline import OutOfPatience
 
 # By the names of their addresses: what reads sums of traces, and nothing that a person or a build has just changed.
 READ_THERE: Final = frozenset(

@@ -10,9 +10,9 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from tqdm import tqdm
 
 from ingest.imports import FileReport, import_file
-from ingest.models import Project
 from profcore.formats.importers.registry import IMPORTERS
 from profcore.formats.importers.shapes import FileError
+from projects.models import Project
 
 
 class Command(BaseCommand):

@@ -7,8 +7,8 @@ from pytest_django import Settings
 
 from aggregate.doctor.examining import examine
 from aggregate.doctor.findings import Finding
-from ingest.models import Project
-from ingest.projects.creation import create_project
+from projects.creation import create_project
+from projects.models import Project
 from tests.aggregate.doctor.site import VisitedSite, by_check, serve_visited, visit_here
 
 

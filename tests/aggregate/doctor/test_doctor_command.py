@@ -14,8 +14,8 @@ from aggregate.doctor.findings import DoctorReport, Finding, ok, problem, warnin
 from aggregate.doctor.server import settings_checks
 from aggregate.doctor.server.settings_checks import check_kernel
 from aggregate.management.commands import doctor as doctor_command
-from ingest.models import Project
 from profcore.kernel import FoundKernel
+from projects.models import Project
 from tests.aggregate.doctor.site import VisitedSite
 
 TAG = "<script src=/snippet.js data-key=shop-key data-release=1.0.0></script>"

@@ -7,7 +7,7 @@ import pytest
 from aggregate.doctor.findings import Finding, State
 from aggregate.sourcemaps.archives import BuildFile
 from aggregate.sourcemaps.uploading import store_build
-from ingest.models import Project
+from projects.models import Project
 from tests.aggregate.doctor.site import VisitedSite
 
 Look = Callable[..., dict[str, Finding]]

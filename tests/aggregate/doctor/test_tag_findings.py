@@ -5,9 +5,9 @@ from collections.abc import Callable
 import pytest
 
 from aggregate.doctor.findings import Finding, State
-from ingest.models import Project
-from ingest.projects.creation import create_project
-from ingest.projects.keys import revoke_key
+from projects.creation import create_project
+from projects.keys import revoke_key
+from projects.models import Project
 from tests.aggregate.doctor.site import POLICY, VisitedSite
 
 Look = Callable[..., dict[str, Finding]]

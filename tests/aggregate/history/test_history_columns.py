@@ -11,12 +11,12 @@ import pytest
 from django.conf import settings
 
 from aggregate.history.columns import SCHEMA, TABLES
-from aggregate.upkeep.merging import merge_old_hours
-from ingest.projects.creation import create_project
+from aggregate.maintenance.merging import merge_old_hours
+from projects.creation import create_project
 from tests.aggregate.history.files import export
 from tests.aggregate.old_views import NOW, old_views
 from tests.aggregate.posting import fold_all, post
-from tests.house.tree import imports_of, list_modules
+from tests.architecture.tree import imports_of, list_modules
 
 DOCUMENT = Path(settings.BASE_DIR) / "docs" / "history.md"
 

@@ -9,11 +9,11 @@ from django.core.management import CommandError, call_command
 
 from aggregate.history.exporting import export_days
 from aggregate.history.folder import HistoryFolder
+from aggregate.maintenance.merging import merge_old_hours
+from aggregate.maintenance.retention import expire_all
 from aggregate.models import RefoldRun
-from aggregate.upkeep.merging import merge_old_hours
-from aggregate.upkeep.retention import expire_all
-from ingest.models import Project
-from ingest.projects.creation import create_project
+from projects.creation import create_project
+from projects.models import Project
 from tests.aggregate.history.files import ask, export, list_contents
 from tests.aggregate.old_views import NOW, OLD, old_views
 from tests.aggregate.posting import fold_all, post

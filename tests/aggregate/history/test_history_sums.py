@@ -9,11 +9,11 @@ import pytest
 from django.test import Client
 
 from aggregate.history.columns import CELL_SUMS, MARKER_COLUMNS
-from aggregate.upkeep.merging import merge_old_hours
-from ingest.projects.creation import create_project
-from ingest.projects.tokens import create_token
+from aggregate.maintenance.merging import merge_old_hours
 from profcore.trace.dimensions import BROWSERS, DEVICE_CLASSES, NAVIGATIONS
 from profcore.trace.funcs import FuncKey
+from projects.creation import create_project
+from projects.tokens import create_token
 from tests.aggregate.expected_sums import SUM_NAMES, Entry, cells_of, enter, hotspots_of, trees_of
 from tests.aggregate.history.files import ask, export
 from tests.aggregate.old_views import NOW, OLD
@@ -192,7 +192,7 @@ def test_slices_answer_as_the_api_does(tmp_path: Path, client: Client) -> None:
 
 
 def make_shop() -> Any:
-    from ingest.models import Project
+    from projects.models import Project
 
     return Project.objects.get(slug="shop")
 

@@ -10,8 +10,8 @@ import pytest
 from django.conf import settings
 
 from aggregate.history.columns import TABLES
-from aggregate.upkeep.merging import merge_old_hours
-from ingest.projects.creation import create_project
+from aggregate.maintenance.merging import merge_old_hours
+from projects.creation import create_project
 from tests.aggregate.history.files import ask, export, list_contents
 from tests.aggregate.old_views import NOW, OLD, old_views
 from tests.aggregate.posting import database_url, fold_all, post

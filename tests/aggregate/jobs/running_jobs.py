@@ -4,7 +4,7 @@ from aggregate.jobs.requests import select_job, start_job
 from aggregate.jobs.runs import JobResult, JobRun, claim_job, run_next_job
 from aggregate.models import Job
 from dashboard.api.jobs.preparation import answer_job
-from ingest.models import Project
+from projects.models import Project
 
 WORDS = [b"one ", b"two ", b"three"]
 

@@ -7,11 +7,11 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from pytest_django import Settings
 
-from aggregate.claimants import drop_dead_claimants, own_token
 from aggregate.jobs.requests import iter_result
 from aggregate.jobs.runs import JobLost, JobResult, claim_job
 from aggregate.models import Job, JobPiece
-from ingest.models import Project
+from aggregate.worker_leases import drop_dead_claimants, own_token
+from projects.models import Project
 from tests.aggregate.jobs.running_jobs import again, claimed, say_words, start
 from tests.aggregate.posting import be_killed
 from tests.builders import make_project

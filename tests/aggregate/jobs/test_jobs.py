@@ -19,10 +19,10 @@ from aggregate.jobs.requests import (
     select_jobs,
 )
 from aggregate.jobs.runs import JobResult, JobRun, cut_pieces, run_next_job
+from aggregate.maintenance.retention import expire_all
 from aggregate.models import Job, JobPiece
 from aggregate.selectors.slice.slices import SliceError
-from aggregate.upkeep.retention import expire_all
-from ingest.models import Project
+from projects.models import Project
 from tests.aggregate.jobs.running_jobs import again, say_words, start
 from tests.builders import make_project
 
@@ -97,7 +97,7 @@ def test_an_equal_job_that_is_not_finished_is_given_again(shop: Project) -> None
 def test_a_worker_is_told_when_the_job_is_committed_and_an_absent_broker_loses_nothing(
     shop: Project, monkeypatch: pytest.MonkeyPatch, settings: Settings
 ) -> None:
-    from ingest import wake
+    from ingest import notify as wake
 
     settings.REDIS_URL = "redis://127.0.0.1:1/0"
     monkeypatch.setattr(wake, "_client", None)

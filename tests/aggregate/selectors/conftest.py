@@ -2,7 +2,7 @@
 
 import pytest
 
-from ingest.models import Project
+from projects.models import Project
 from tests.aggregate.selectors.displayed_app import make_app
 
 

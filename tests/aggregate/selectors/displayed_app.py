@@ -3,7 +3,7 @@
 from typing import Any
 
 from aggregate.selectors.slice.slices import Slice
-from ingest.models import Project
+from projects.models import Project
 from tests.aggregate.posting import fold_all, post
 from tests.builders import make_project
 from tests.envelopes import make_envelope

@@ -3,7 +3,7 @@
 from datetime import timedelta
 from typing import Final
 
-from ingest.models import Project
+from projects.models import Project
 from tests.builders import MONDAY, make_group, make_project, make_timed_views
 
 DAY: Final = timedelta(days=1)

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from functools import partial
 
-from aggregate.folding.interning import intern_funcs
+from aggregate.fold.interning import intern_funcs
 from aggregate.label_models import Label, Source
 from aggregate.models import Func
 from aggregate.sourcemaps.archives import BuildFile

@@ -9,7 +9,7 @@ from django.core.management import CommandError, call_command
 
 from aggregate.label_models import ReleaseScript
 from aggregate.models import Func
-from ingest.models import Project
+from projects.models import Project
 from tests.aggregate.sourcemaps.shop import ARROW, BUNDLE, DOUBLE, PREFIX, intern, picture, write_shop_map
 from tests.builders import make_cell, make_hotspot
 

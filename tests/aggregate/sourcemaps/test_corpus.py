@@ -4,14 +4,14 @@ from collections import Counter
 
 import pytest
 
-from aggregate.folding.interning import intern_funcs
+from aggregate.fold.interning import intern_funcs
 from aggregate.label_models import Label, ReleaseScript, Source
 from aggregate.models import Func
 from aggregate.sourcemaps.labelling import label_all
 from aggregate.sourcemaps.uploading import store_build
-from ingest.models import Project
 from profcore.symbolicate.builds import Match
 from profcore.trace.funcs import FuncKey
+from projects.models import Project
 from tests.aggregate.sourcemaps.shop import files_of
 from tests.builds import build_files, manifest, needs_builds, symbols
 

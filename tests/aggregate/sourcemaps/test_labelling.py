@@ -4,14 +4,14 @@ import pytest
 from django.db import OperationalError
 from pytest_django import Settings
 
-from aggregate.folding import interning
+from aggregate.fold import interning
 from aggregate.label_models import Artifact, Label, ReleaseScript, Source
 from aggregate.models import Claimant
 from aggregate.sourcemaps import labelling
 from aggregate.sourcemaps.deleting import delete_release
 from aggregate.sourcemaps.labelling import label_all, label_in_turn, label_script
 from aggregate.sourcemaps.queue import SYMBOLICATE_TASK, claim_script, count_pending, scan_new_funcs
-from ingest.models import Project
+from projects.models import Project
 from tests.aggregate.sourcemaps.shop import (
     ARROW,
     BUNDLE,
@@ -162,7 +162,7 @@ def test_a_map_that_crashes_its_process_is_set_aside_and_others_go_on(
     intern(project.pk, DOUBLE._replace(uri=PREFIX + "/other.js"))
     upload(project.pk, files=files_of({"main.js": BUNDLE, "main.js.map": write_shop_map(file="poison")}))
     upload(project.pk, files=files_of({"other.js": BUNDLE, "other.js.map": write_shop_map(file="fine")}))
-    monkeypatch.setattr(labelling, "ISOLATED_MODULE", "tests.poisoned.source_maps")
+    monkeypatch.setattr(labelling, "ISOLATED_MODULE", "tests.fault_injection.source_maps")
     label_all()
     scripts = {script.file: script for script in ReleaseScript.objects.all()}
     assert scripts["main.js"].failure == "Reading the map crashed its process 3 times: exit status -11."
@@ -178,7 +178,7 @@ def test_a_map_that_never_ends_is_set_aside(
     settings.SYMBOLICATE_ATTEMPTS = 1
     intern(project.pk)
     upload(project.pk, files=files_of({"main.js": BUNDLE, "main.js.map": write_shop_map(file="hang")}))
-    monkeypatch.setattr(labelling, "ISOLATED_MODULE", "tests.poisoned.source_maps")
+    monkeypatch.setattr(labelling, "ISOLATED_MODULE", "tests.fault_injection.source_maps")
     label_all()
     assert "no answer within 1 s" in (ReleaseScript.objects.get().failure or "")
 

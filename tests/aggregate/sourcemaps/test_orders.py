@@ -13,7 +13,7 @@ from aggregate.sourcemaps.deleting import delete_release
 from aggregate.sourcemaps.labelling import label_all, label_script
 from aggregate.sourcemaps.queue import claim_script, scan_new_funcs
 from aggregate.sourcemaps.scripts import ScriptRow
-from ingest.models import Project
+from projects.models import Project
 from tests.aggregate.sourcemaps.shop import (
     ARROW,
     BUNDLE,

@@ -14,8 +14,8 @@ from aggregate.sourcemaps.deleting import delete_release, expire_source_maps
 from aggregate.sourcemaps.labelling import label_all
 from aggregate.sourcemaps.moving import move_scripts
 from aggregate.sourcemaps.uploading import BadFile, UploadError, UploadReport, store_build
-from ingest.models import Project
 from profcore.symbolicate.builds import BundleFacts, Match, Pair, pair_files
+from projects.models import Project
 from tests.aggregate.sourcemaps.shop import BUNDLE, PREFIX, URI, files_of, intern, picture, upload, write_shop_map
 from tests.builders import make_cell
 
@@ -138,7 +138,7 @@ def test_a_large_map_is_checked_in_a_process_of_its_own(
     settings.SOURCE_MAP_CHECK_HERE_BYTES = 10
     report = upload(project.pk, files=files_of({"a.js.map": write_shop_map(), "b.js.map": b'{"version": 3, "x": 1}'}))
     assert [(bad.file, bad.path) for bad in report.rejected] == [("b.js.map", "$.mappings")]
-    monkeypatch.setattr(uploading, "ISOLATED_MODULE", "tests.poisoned.source_maps")
+    monkeypatch.setattr(uploading, "ISOLATED_MODULE", "tests.fault_injection.source_maps")
     report = upload(project.pk, files=files_of({"a.js.map": write_shop_map(file="poison")}))
     assert [(bad.path, "exit status -11" in bad.detail) for bad in report.rejected] == [("$", True)]
 

@@ -5,7 +5,7 @@ import re
 from django.contrib.auth.models import User
 from django.test import Client
 
-from ingest.models import Membership, Project
+from projects.models import Membership, Project
 from tests.dashboard.conftest import People
 
 ADDRESS = "/account/"

@@ -9,7 +9,7 @@ from pytest_django import Settings
 
 from aggregate.doctor.findings import DoctorReport, ok, problem
 from dashboard.pages import doctor
-from ingest.models import Project
+from projects.models import Project
 from tests.dashboard.conftest import People
 
 PAGE = "/projects/shop/doctor/"

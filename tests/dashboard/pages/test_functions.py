@@ -9,7 +9,7 @@ from django.test import Client
 from aggregate.selectors.functions.table import FunctionTable
 from aggregate.selectors.slice.slices import Slice
 from aggregate.selectors.statistics.estimates import TableQuery, select_estimated
-from ingest.models import Project
+from projects.models import Project
 from tests.aggregate.posting import fold_all, post
 from tests.builders import make_cell, make_func, make_hotspot, make_project
 from tests.dashboard.pages.reading import text_of

@@ -11,8 +11,9 @@ from django.test import Client
 from pytest_django import Settings
 
 from dashboard.pages import imports
-from ingest.door.groups import allocate_ids
-from ingest.models import Group, Project, Receipt
+from ingest.models import Group, Receipt
+from ingest.storage.groups import allocate_ids
+from projects.models import Project
 from tests.dashboard.conftest import People
 
 SAMPLES = Path(__file__).parents[2] / "data" / "imports"

@@ -4,7 +4,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 
-from ingest.models import IngestKey, Project
+from projects.models import IngestKey, Project
 from tests.builders import make_project
 from tests.dashboard.conftest import People
 from tests.dashboard.pages.settings.conftest import words

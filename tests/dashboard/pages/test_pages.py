@@ -10,9 +10,10 @@ import pytest
 from django.test import Client
 from pytest_django import DjangoAssertNumQueries
 
-from ingest.models import IngestKey, Project, Receipt
+from ingest.models import Receipt
 from profcore.formats.registry import EXPORTERS
 from profcore.trace.wire import Limits, decode_envelope
+from projects.models import IngestKey, Project
 from tests.builders import MONDAY, count_receipts, make_cell, make_func, make_group, make_hotspot, make_receipt
 from tests.dashboard.conftest import People
 from tests.dashboard.pages.reading import HOSTILE, text_of

@@ -7,8 +7,8 @@ from django.contrib.auth.models import User
 from django.test import Client
 from pytest_django import Settings
 
-from ingest.models import Membership, Project, SavedView
-from ingest.projects.members import remove_member
+from projects.members import remove_member
+from projects.models import Membership, Project, SavedView
 from tests.dashboard.conftest import People
 from tests.dashboard.pages.reading import HOSTILE, text_of
 

@@ -8,7 +8,7 @@ from django.test import Client
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 from pytest_django.live_server_helper import LiveServer
 
-from ingest.models import Project
+from projects.models import Project
 from tests.e2e.axe import find_violations
 from tests.e2e.browser import open_page, save_screenshot
 

@@ -5,9 +5,9 @@ from django.http import QueryDict
 
 from aggregate.selectors.slice.slices import Slice
 from dashboard.web.verdicts import MAX_RELEASES, choose_sides, select_newest
-from ingest.models import Project
-from ingest.projects.releases import announce_release
-from tests.aggregate.guard.rolled_back import at, make_release, make_shop, receive
+from projects.models import Project
+from projects.releases import announce_release
+from tests.alerts.rolled_back import at, make_release, make_shop, receive
 from tests.builders import make_group, make_timed_views
 
 pytestmark = pytest.mark.django_db

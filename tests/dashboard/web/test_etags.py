@@ -13,7 +13,8 @@ from pytest_django import DjangoAssertNumQueries, Settings
 from aggregate.label_models import ReleaseScript
 from aggregate.models import RefoldRun
 from ingest.count_models import Refusal
-from ingest.models import IngestKey, Membership, Project, Receipt
+from ingest.models import Receipt
+from projects.models import IngestKey, Membership, Project
 from tests.aggregate.posting import post
 from tests.builders import make_cell, make_group, make_receipt
 from tests.dashboard.conftest import People

@@ -11,8 +11,8 @@ from pytest_django import DjangoDbBlocker
 
 from aggregate.label_models import ReleaseScript
 from dashboard import urls
-from ingest.models import ApiToken, Membership, Project
-from ingest.projects.tokens import create_token
+from projects.models import ApiToken, Membership, Project
+from projects.tokens import create_token
 from tests.builders import make_project
 from tests.dashboard.conftest import VIEW_ID, People, make_people, make_shop
 from tests.dashboard.web.addresses import (

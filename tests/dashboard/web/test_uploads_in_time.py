@@ -11,9 +11,9 @@ from django.test import Client
 
 from aggregate.label_models import ReleaseScript
 from aggregate.sourcemaps import coverage
-from ingest.door.groups import allocate_ids
-from ingest.models import Membership, Project
-from ingest.projects.tokens import create_token
+from ingest.storage.groups import allocate_ids
+from projects.models import Membership, Project
+from projects.tokens import create_token
 from tests.aggregate.posting import database_url
 from tests.aggregate.sourcemaps.shop import PREFIX
 from tests.dashboard.api.project.builds import WHOLE

@@ -13,9 +13,9 @@ import pytest
 import yaml
 from django.conf import settings
 
-from config.up.children import Child
-from config.up.folder import DataFolder
-from config.up.parts import WEB_MAX_MB, make_worker_child
+from ops.supervisor.children import Child
+from ops.supervisor.folder import DataFolder
+from ops.supervisor.services import WEB_MAX_MB, make_worker_child
 from tests.deploy.chart.rendering import (
     CHART,
     KUBERNETES,
@@ -236,7 +236,7 @@ def test_only_the_pods_that_send_messages_reach_their_receivers(name: str) -> No
     spec = policies.pop("fieldflame-receivers")
     assert spec["policyTypes"] == ["Egress"]
     sender = spec["podSelector"]["matchLabels"]["app.kubernetes.io/component"]
-    routed = settings.CELERY_TASK_ROUTES["aggregate.send_messages"]["queue"]
+    routed = settings.CELERY_TASK_ROUTES["alerts.send_messages"]["queue"]
     assert (sender, routed) == ("upkeep", settings.UPKEEP_QUEUE)
     first, *others = spec["egress"]
     if name == "default":

@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from config.up.proc import Process, end_processes, has_mark, list_processes
+from ops.supervisor.proc import Process, end_processes, has_mark, list_processes
 from tests.deploy.files import DEPLOY, ROOT
 
 IMAGE_NAME = "FIELDFLAME_TEST_IMAGE"  # `./test image` sets it

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from config.env import read_database
-from config.up.running import find_free_port
+from ops.supervisor.running import find_free_port
 from tests.deploy.containers.building import Builder, Container, require_builders, run_container
 from tests.deploy.containers.relay import relay
 from tests.envelopes import make_envelope

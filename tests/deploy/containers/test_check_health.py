@@ -10,7 +10,7 @@ from threading import Thread
 
 import pytest
 
-from config.up.running import find_free_port
+from ops.supervisor.running import find_free_port
 from tests.deploy.files import DEPLOY
 
 

@@ -13,9 +13,9 @@ import pytest
 import yaml
 from django.conf import settings
 
-from config.up.folder import DataFolder
-from config.up.stores.postgres import SERVER_SETTINGS
-from config.up.stores.valkey import make_valkey_child, set_up_valkey
+from ops.supervisor.folder import DataFolder
+from ops.supervisor.stores.postgres import SERVER_SETTINGS
+from ops.supervisor.stores.valkey import make_valkey_child, set_up_valkey
 from tests.deploy.files import COMPOSE, COMPOSE_CERTIFICATES, COMPOSE_OIDC, COMPOSE_TLS, DEPLOY, ROOT, read_services
 
 PARTS = {"web": "web", "worker": "fold", "upkeep": "upkeep", "beat": "beat", "migrate": "migrate"}  # service: its word

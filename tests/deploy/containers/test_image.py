@@ -7,8 +7,8 @@ import sysconfig
 import tomllib
 from pathlib import Path
 
+from tests.architecture.tree import PRODUCT
 from tests.deploy.files import DEPLOY, ROOT
-from tests.house.tree import PRODUCT
 
 DOCKERFILE = DEPLOY / "Dockerfile"
 INSTRUCTION = re.compile(r"^([A-Z]+) (.*)$")
@@ -49,7 +49,7 @@ def test_the_bases_are_pinned_to_a_patch_release_of_one_debian() -> None:
 
 def test_the_image_has_the_compiled_kernel_and_says_so_if_it_cannot_be_used() -> None:
     (step,) = [words for name, words in read_instructions() if name == "RUN" and "install_kernel" in words]
-    assert ' . ./config/up/bootstrap.sh && install_kernel "$kernel"' in step  # as `./run` installs it
+    assert ' . ./ops/supervisor/bootstrap.sh && install_kernel "$kernel"' in step  # as `./run` installs it
     assert ("COPY", "--from=kernel /opt/fieldflame .") in read_instructions()
     assert "FIELDFLAME_KERNEL=compiled" in " ".join(words for name, words in read_last_stage() if name == "ENV")
 
@@ -64,7 +64,7 @@ def test_the_rust_of_the_image_is_new_enough_for_the_kernel() -> None:
 def test_packages_come_from_the_hashed_locks_as_wheels_as_run_installs_them() -> None:
     installs = [words for name, words in read_instructions() if name == "RUN" and "ensure_environment run" in words]
     assert len(installs) == 1
-    assert " . ./config/up/bootstrap.sh && " in installs[0]  # which asks for hashes
+    assert " . ./ops/supervisor/bootstrap.sh && " in installs[0]  # which asks for hashes
     assert not [words for name, words in read_instructions() if re.search(r"pip (install|sync)", words)]
     environment = " ".join(words for name, words in read_instructions() if name == "ENV")
     assert "UV_NO_BUILD=1" in environment

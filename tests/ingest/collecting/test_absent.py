@@ -10,15 +10,15 @@ from django.db import OperationalError, connection
 from django.test import Client
 from pytest_django import DjangoAssertNumQueries, Settings
 
-from aggregate.upkeep.retention import expire_all
+from aggregate.maintenance.retention import expire_all
 from ingest.count_models import AbsentCount
-from ingest.door import absent_counts
-from ingest.door.absent_counts import SHARDS, forget_absences
-from ingest.door.keys import forget_keys
-from ingest.models import IngestKey, Project
+from ingest.endpoint import client_report_counts as absent_counts
+from ingest.endpoint.client_report_counts import SHARDS, forget_absences
 from profcore.trace.absence import ABSENT_REASONS
 from profcore.trace.dimensions import BROWSERS
-from tests.ingest.door.posting import Answer, Door
+from projects.key_cache import forget_keys
+from projects.models import IngestKey, Project
+from tests.ingest.endpoint.posting import Answer, Door
 
 ABSENT = "/ingest/v1/absent"
 CHROME = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/141.0.0.0 Safari/537.36"
@@ -277,7 +277,7 @@ def test_without_a_database_the_sender_is_asked_to_come_again(door: Door, monkey
     def fail(*_: object, **__: object) -> None:
         raise OperationalError("gone")
 
-    monkeypatch.setattr("ingest.door.absent.count_absence", fail)
+    monkeypatch.setattr("ingest.endpoint.client_reports.count_absence", fail)
     answer = report()
     assert (answer.status, answer.reason) == (503, "unavailable")
     assert int(answer.headers["Retry-After"]) > 0

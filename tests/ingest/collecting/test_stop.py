@@ -6,13 +6,13 @@ import pytest
 from pytest_django import Settings
 
 from ingest.count_models import DayBytes
-from ingest.door.answers import STOP_S
-from ingest.door.keys import forget_keys
-from ingest.door.quotas import forget_quotas
-from ingest.models import Project
+from ingest.endpoint.quotas import forget_quotas
+from ingest.endpoint.responses import STOP_S
 from profcore.times import next_midnight
+from projects.key_cache import forget_keys
+from projects.models import Project
 from tests.envelopes import make_envelope
-from tests.ingest.door.posting import Answer, Door, ndjson
+from tests.ingest.endpoint.posting import Answer, Door, ndjson
 
 
 def change(**fields: object) -> None:
@@ -40,7 +40,7 @@ def test_a_project_that_collects_nothing_takes_what_comes_and_says_stop(door: Do
 
 
 def test_a_foreign_origin_is_told_to_stop(door: Door) -> None:
-    door.rows("UPDATE ingest_ingestkey SET origins = '{https://other.example}' RETURNING 1")
+    door.rows("UPDATE projects_ingestkey SET origins = '{https://other.example}' RETURNING 1")
     answer = door.post(make_envelope("a"), origin="https://shop.example")
     assert (answer.status, answer.json["stop"]) == (403, STOP_S)
 

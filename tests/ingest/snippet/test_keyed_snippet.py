@@ -14,12 +14,12 @@ from django.http import HttpResponse
 from django.test import Client
 from pytest_django import DjangoAssertNumQueries
 
-from ingest.door import keys
-from ingest.door.keys import forget_keys
-from ingest.models import IngestKey, Project
-from ingest.projects.creation import create_project
 from ingest.snippet.files import choose_coding, fill_settings
 from profcore.trace.collection import Collection, encode_for_snippet, write_for_script
+from projects import key_cache as keys
+from projects.creation import create_project
+from projects.key_cache import forget_keys
+from projects.models import IngestKey, Project
 from tests.aggregate.posting import post
 from tests.envelopes import make_envelope
 

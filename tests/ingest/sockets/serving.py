@@ -15,9 +15,9 @@ from typing import Final
 
 from django.db import connection
 
-from config.up.folder import DataFolder
-from config.up.parts import make_environment, make_web_child, read_endpoint
-from config.up.running import find_free_port
+from ops.supervisor.folder import DataFolder
+from ops.supervisor.running import find_free_port
+from ops.supervisor.services import make_environment, make_web_child, read_endpoint
 from tests.envelopes import make_envelope
 
 LIMIT_S: Final = 180.0  # the machine may be busy

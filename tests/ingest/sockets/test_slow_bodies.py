@@ -6,7 +6,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from ingest.slow_bodies import (
+from ingest.endpoint.slow_bodies import (
     BodyLimits,
     SlowBody,
     SlowPlaces,

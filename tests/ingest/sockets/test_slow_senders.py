@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.envelopes import make_envelope
-from tests.ingest.door.posting import DOOR, Door
+from tests.ingest.endpoint.posting import DOOR, Door
 from tests.ingest.sockets.serving import make_head, read_to_end, run_web_server
 
 pytestmark = pytest.mark.slow(40)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.envelopes import view_id_of
-from tests.ingest.door.posting import Door
+from tests.ingest.endpoint.posting import Door
 from tests.ingest.sockets.serving import LIMIT_S, WebServer, run_web_server
 
 pytestmark = [pytest.mark.stack, pytest.mark.slow(20)]

@@ -9,13 +9,13 @@ import pytest
 from django.utils import timezone
 from fieldflame.main import main
 
-from aggregate.guard_models import Watch, WatchState
 from aggregate.models import VerdictLook
-from ingest.models import AnnouncedRelease, Project
-from ingest.projects.tokens import create_token
-from profcore.guard.states import State
-from tests.aggregate.guard.repaired import make_releases
+from alerts.models import Watch, WatchState
+from profcore.alerts.states import State
+from projects.models import AnnouncedRelease, Project
+from projects.tokens import create_token
 from tests.aggregate.posting import fold_all
+from tests.alerts.repaired import make_releases
 from tests.builders import make_project
 from tests.dashboard.pages.compare.lab import NEW, OLD, make_lab, post_views
 from tests.packages.check.asking import answer

@@ -8,9 +8,9 @@ import httpx
 import pytest
 from fieldflame.main import main
 
-from ingest.models import Project
-from ingest.projects.creation import create_project
-from ingest.projects.tokens import create_token
+from projects.creation import create_project
+from projects.models import Project
+from projects.tokens import create_token
 from tests.aggregate.posting import fold_all, post
 from tests.envelopes import make_envelope
 from tests.packages.check.asking import answer

@@ -17,9 +17,9 @@ from profcore.trace.funcs import FuncTable
 from profcore.trace.marks import MAX_FACT_CHARS, read_marks
 from profcore.trace.weights import KIND_ENGINE, KIND_HIDDEN, KIND_IDLE, KIND_JS, KIND_PROFILER, MARKERS
 from profcore.trace.wire import Envelope, Frame, Limits, Mark, Sample, Stack, Trace, decode_envelope
+from tests.acceptance.recorded import Group, groups, recorded_traces
 from tests.envelopes import TIME_ORIGIN_MS, make_envelope
 from tests.profcore.strategies import mark_lists
-from tests.proof.recorded import Group, groups, recorded_traces
 
 KINDS = {KIND_JS: "js", KIND_HIDDEN: "hidden", KIND_ENGINE: "engine", KIND_IDLE: "idle", KIND_PROFILER: "profiler"}
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from config.demo.recordings import FOLDER
+from ops.demo.recordings import FOLDER
 from profcore.formats.timeline import ViewTimeline, ViewTrace, build_timeline
 from profcore.sums.fold import FUNC_SUM_NAMES, fold_trace
 from profcore.trace.funcs import FuncTable

@@ -1,5 +1,5 @@
 // Time series: `<figure class="chart" data-chart-url="…">` fetches its lines and draws them with uPlot. Mouse, touch and
-// keyboard show single points; a table below has the same numbers. The markup is in templates/dashboard/frame/_chart.html.
+// keyboard show single points; a table below has the same numbers. The markup is in templates/dashboard/layout/_chart.html.
 import { Brush } from "./brush.js";
 import { colourOf, plot, showLine } from "./plot.js";
 import { moveBy, nearestLine, placeMarks, readSeries } from "./series.js";

@@ -21,11 +21,11 @@ from aggregate.doctor.server.folder_checks import check_folders, find_open_files
 from aggregate.doctor.server.postgres_checks import SLOTS, ReplicationSlot, check_replication, read_rows
 from aggregate.doctor.server.settings_checks import check_settings
 from aggregate.doctor.server.work_checks import check_jobs, check_pending, check_retention
+from aggregate.maintenance.retention import list_partitions
+from aggregate.maintenance.store_sizes import measure_store
 from aggregate.models import Job, StoreSize
-from aggregate.upkeep.retention import list_partitions
-from aggregate.upkeep.store_sizes import measure_store
 from ingest.models import Receipt
-from ingest.partitions import create_partitions
+from ingest.storage.partitions import create_partitions
 from tests.builders import make_cell, make_project, make_receipt
 from tests.deploy.proxy import require_program
 

@@ -8,9 +8,9 @@ from django.core.management import call_command
 from aggregate.doctor.findings import State
 from aggregate.doctor.server.quota_checks import MOST_NAMED, QuotaUse, check_quotas, judge_use, propose
 from ingest.count_models import DayBytes
-from ingest.door.quotas import MB, select_bytes
-from ingest.models import Project
+from ingest.endpoint.quotas import MB, select_bytes
 from profcore.times import DAY
+from projects.models import Project
 
 TODAY = date(2026, 11, 23)
 NOW = datetime(2026, 11, 23, 9, tzinfo=UTC)

@@ -3,10 +3,10 @@
 import pytest
 from pytest_django import Settings
 
-from aggregate.selectors.code import project_code
-from aggregate.selectors.code.project_code import MAX_REMEMBERED_CHARS, select_code
-from ingest.models import Project
+from aggregate.selectors.code import symbols as project_code
+from aggregate.selectors.code.symbols import MAX_REMEMBERED_CHARS, select_code
 from profcore.trace.funcs import FuncKey
+from projects.models import Project
 from tests.builders import make_project
 
 RULE = {"action": "retitle", "field": "name", "pattern": "f*", "title": "A function"}

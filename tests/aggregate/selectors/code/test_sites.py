@@ -3,13 +3,13 @@
 import pytest
 from pytest_django import DjangoAssertNumQueries
 
-from aggregate.folding import interning
-from aggregate.folding.interning import intern_funcs
+from aggregate.fold import interning
+from aggregate.fold.interning import intern_funcs
 from aggregate.selectors.code.sites import forget_sites, select_sites
-from ingest.models import Project
-from ingest.projects.creation import create_project
 from profcore.code.sites import sites_of
 from profcore.trace.funcs import FuncKey
+from projects.creation import create_project
+from projects.models import Project
 from tests.builders import make_group, make_project
 
 pytestmark = pytest.mark.django_db

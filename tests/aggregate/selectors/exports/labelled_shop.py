@@ -4,8 +4,8 @@ from typing import Any
 
 from aggregate.selectors.exports.requests import ExportQuery, resolve_export, select_export
 from aggregate.selectors.slice.slices import Slice
-from ingest.models import Project
 from profcore.formats.registry import EXPORTERS
+from projects.models import Project
 from tests.aggregate.bundled_views import HASHED, label, view
 from tests.aggregate.posting import fold_all, post
 from tests.builders import make_project

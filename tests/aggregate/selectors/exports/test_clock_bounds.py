@@ -8,7 +8,7 @@ from pytest_django import Settings
 from aggregate.selectors.exports.timelines import select_timeline_export
 from aggregate.selectors.slice.reading import CHARS_PER_FUNC, Reading, SliceTooLarge
 from aggregate.selectors.slice.slices import Slice
-from ingest.projects.creation import create_project
+from projects.creation import create_project
 from tests.aggregate.posting import fold_all, post
 from tests.envelopes import TIME_ORIGIN_MS, make_envelope, view_id_of
 

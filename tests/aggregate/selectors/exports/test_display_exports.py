@@ -9,10 +9,10 @@ import pytest
 from aggregate.selectors.exports.segments import select_segmented_export
 from aggregate.selectors.exports.slice_export import select_slice_export
 from aggregate.selectors.exports.timelines import select_timeline_export
-from ingest.models import Project
 from profcore.code.display_rules import COLOURS
 from profcore.formats.firefox.categories import RULED_COLOURS
 from profcore.formats.registry import EXPORTERS
+from projects.models import Project
 from tests.aggregate.selectors.displayed_app import FOLD, show
 from tests.envelopes import view_id_of
 

@@ -11,10 +11,10 @@ import pytest
 from pytest_django import Settings
 
 from aggregate.label_models import ReleaseScript
-from aggregate.selectors.code.project_code import select_code
+from aggregate.selectors.code.symbols import select_code
 from aggregate.selectors.slice.slices import Slice, SliceError, SliceQuery
-from ingest.models import Project
 from profcore.formats.registry import EXPORTERS
+from projects.models import Project
 from tests.aggregate.selectors.exports.labelled_shop import TEXT, make_shop, write
 from tests.envelopes import view_id_of
 

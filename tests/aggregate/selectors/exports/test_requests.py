@@ -17,11 +17,11 @@ from aggregate.selectors.exports.requests import (
 from aggregate.selectors.exports.segments import DIMENSIONS
 from aggregate.selectors.exports.slice_export import select_slice_export
 from aggregate.selectors.slice.slices import Slice, SliceError, SliceQuery
-from ingest.models import Project
-from ingest.projects.creation import create_project
 from profcore.formats.registry import EXPORTERS
 from profcore.formats.slice import SEGMENTS, DifferenceExport, SegmentedExport, SliceExport, TimelineExport
 from profcore.sums.calltree import picture
+from projects.creation import create_project
+from projects.models import Project
 from tests.aggregate.posting import fold_all, post, rows
 from tests.builders import make_project
 from tests.envelopes import TIME_ORIGIN_MS, make_envelope, view_id_of

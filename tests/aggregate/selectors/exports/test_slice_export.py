@@ -9,8 +9,8 @@ from aggregate.models import Cell
 from aggregate.selectors.exports.slice_export import fingerprint_slice, select_slice_export
 from aggregate.selectors.slice.reading import Reading
 from aggregate.selectors.slice.slices import Slice
-from ingest.models import Project
 from profcore.sums.calltree import picture
+from projects.models import Project
 from tests.builders import (
     MONDAY,
     make_call_tree,

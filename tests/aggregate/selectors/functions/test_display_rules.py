@@ -14,8 +14,8 @@ from pytest_django import Settings
 from aggregate.models import Func
 from aggregate.selectors.exports.segments import select_difference_export
 from aggregate.selectors.exports.slice_export import select_slice_export
+from aggregate.selectors.functions.breakdown import select_census
 from aggregate.selectors.functions.calls import select_call_tree, select_calls, select_func
-from aggregate.selectors.functions.census import select_census
 from aggregate.selectors.functions.grouped_rows import select_members
 from aggregate.selectors.functions.groups import select_function_table, select_group_table
 from aggregate.selectors.functions.matches import select_matches
@@ -23,16 +23,16 @@ from aggregate.selectors.functions.tree_columns import select_tree_columns
 from aggregate.selectors.slice.slices import Slice
 from aggregate.selectors.statistics.comparisons import compare_slices
 from aggregate.selectors.statistics.estimates import TableQuery, select_estimated
-from ingest.models import Project
 from profcore.code.display_rules import read_display_rules, shown_id
 from profcore.sums.calltree import CallTree, picture, total_us
+from projects.models import Project
+from tests.acceptance.exports import find_differences
 from tests.aggregate.bundled_views import HASHED, label, view
 from tests.aggregate.posting import everything, fold_all, post
 from tests.aggregate.selectors.displayed_app import FOLD, GROUP, NAMES, STACKS, envelope, show
 from tests.builders import make_label, make_project
 from tests.envelopes import view_id_of
 from tests.profcore.formats.readers import READERS
-from tests.proof.exports import find_differences
 
 pytestmark = pytest.mark.django_db
 

@@ -6,17 +6,17 @@ import pytest
 from pytest_django import DjangoAssertNumQueries, Settings
 
 from aggregate.selectors.exports.slice_export import select_slice_export
+from aggregate.selectors.functions.breakdown import DIMENSIONS, select_census
 from aggregate.selectors.functions.calls import select_call_tree, select_calls, select_neighbours
-from aggregate.selectors.functions.census import DIMENSIONS, select_census
 from aggregate.selectors.functions.groups import select_group_table
 from aggregate.selectors.functions.table import FunctionTable, select_functions
+from aggregate.selectors.page_views.picked_views import select_views
+from aggregate.selectors.page_views.traces import TracePage, select_trace_page, select_traces
 from aggregate.selectors.slice.reading import Reading
 from aggregate.selectors.slice.slices import Slice, SliceError
-from aggregate.selectors.views.picked_views import select_views
-from aggregate.selectors.views.traces import TracePage, select_trace_page, select_traces
-from ingest.models import Project
 from profcore.formats.slice import SliceExport
 from profcore.sums.calltree import picture
+from projects.models import Project
 from tests.aggregate.posting import fold_all, post, rows
 from tests.builders import make_project
 from tests.corpus import corpus_envelopes

@@ -11,18 +11,18 @@ from pytest_django import DjangoAssertNumQueries, Settings
 from aggregate.label_models import Label, ReleaseScript
 from aggregate.models import CallTreePiece, View
 from aggregate.selectors.exports.slice_export import select_slice_export
+from aggregate.selectors.functions.breakdown import DIMENSIONS, select_census
 from aggregate.selectors.functions.calls import select_call_tree, select_calls, select_func
-from aggregate.selectors.functions.census import DIMENSIONS, select_census
 from aggregate.selectors.functions.groups import select_function_table, select_group_table
 from aggregate.selectors.functions.table import FunctionRow, FunctionTable
 from aggregate.selectors.functions.tree_columns import select_tree_columns
+from aggregate.selectors.page_views.picked_views import select_views
 from aggregate.selectors.slice.reading import Reading
 from aggregate.selectors.slice.slices import Slice
 from aggregate.selectors.statistics.comparisons import compare_slices
 from aggregate.selectors.statistics.estimates import TableQuery, select_estimated
-from aggregate.selectors.views.picked_views import select_views
-from ingest.models import Project
 from profcore.sums.calltree import picture
+from projects.models import Project
 from tests.aggregate.bundled_views import HASHED, func, label, view
 from tests.aggregate.posting import fold_all, post
 from tests.builders import make_label, make_project

@@ -9,8 +9,8 @@ from aggregate.selectors.functions.merged_slice import merge_slice
 from aggregate.selectors.functions.table import select_functions
 from aggregate.selectors.slice.reading import CHARS_PER_FUNC, Reading, SliceTooLarge
 from aggregate.selectors.slice.slices import Slice
-from ingest.models import Project
-from ingest.projects.creation import create_project
+from projects.creation import create_project
+from projects.models import Project
 from tests.aggregate.posting import fold_all, post
 from tests.envelopes import make_envelope, view_id_of
 

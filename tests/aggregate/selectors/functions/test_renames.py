@@ -5,16 +5,16 @@ from collections.abc import Callable
 import pytest
 
 from aggregate.label_models import Label
-from aggregate.selectors.code.project_code import forget_labels, select_code
 from aggregate.selectors.code.refs import find_ref
+from aggregate.selectors.code.symbols import forget_labels, select_code
 from aggregate.selectors.exports.segments import select_difference_export
 from aggregate.selectors.functions.calls import select_func
 from aggregate.selectors.functions.groups import select_function_table
 from aggregate.selectors.functions.renames import select_other_names
 from aggregate.selectors.slice.slices import Slice
 from aggregate.selectors.statistics.comparisons import SliceComparison, compare_slices
-from ingest.models import Project
 from profcore.symbolicate.scopes import ScopeTree
+from projects.models import Project
 from tests.aggregate.bundled_views import HASHED, func, view
 from tests.aggregate.posting import fold_all, post
 from tests.builders import make_label, make_project

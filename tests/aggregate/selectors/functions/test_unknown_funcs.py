@@ -5,10 +5,10 @@ from uuid import UUID
 import pytest
 from pytest_django import Settings
 
-from aggregate.selectors.code.project_code import select_code
+from aggregate.selectors.code.symbols import select_code
 from aggregate.selectors.functions.named_trees import merge_named
 from aggregate.selectors.slice.slices import Slice
-from ingest.projects.creation import create_project
+from projects.creation import create_project
 from tests.aggregate.posting import fold_all, post
 from tests.envelopes import make_envelope, view_id_of
 

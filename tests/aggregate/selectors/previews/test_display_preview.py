@@ -3,8 +3,8 @@
 import pytest
 
 from aggregate.selectors.previews.display_preview import preview_display
-from ingest.models import Project
 from profcore.code.display_rules import read_display_rules
+from projects.models import Project
 from tests.aggregate.selectors.displayed_app import FOLD, GROUP, show
 
 pytestmark = pytest.mark.django_db

@@ -12,7 +12,7 @@ from aggregate.selectors.project.overview import select_overview
 from aggregate.selectors.project.pages import select_releases
 from aggregate.selectors.project.trends import Trend, estimate_pages, estimate_trend, sum_trend
 from aggregate.selectors.slice.slices import Slice, SliceError, SliceQuery, resolve_slice
-from ingest.models import Project
+from projects.models import Project
 from tests.aggregate.selectors.two_releases import DAY, TIMES, make_two_releases
 from tests.builders import MONDAY, make_cell, make_group, make_project, make_timed_views
 

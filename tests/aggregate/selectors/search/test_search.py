@@ -6,7 +6,8 @@ from pytest_django import DjangoAssertNumQueries, Settings
 from aggregate.selectors.search.found_functions import find_functions
 from aggregate.selectors.search.found_places import find_pages, find_releases
 from aggregate.selectors.search.matching import escape_like, rank_name
-from ingest.models import Group, Project
+from ingest.models import Group
+from projects.models import Project
 from tests.builders import MONDAY, make_func, make_group, make_label, make_project
 
 pytestmark = pytest.mark.django_db

@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aggregate.folding.rolling import roll_up_hours
-from aggregate.selectors.functions.census import DIMENSIONS, select_census
+from aggregate.fold.rollups import roll_up_hours
+from aggregate.maintenance.merging import merge_old_hours
+from aggregate.selectors.functions.breakdown import DIMENSIONS, select_census
 from aggregate.selectors.functions.groups import select_group_table
 from aggregate.selectors.functions.merged_slice import merge_slice
 from aggregate.selectors.functions.table import select_functions
@@ -16,7 +17,6 @@ from aggregate.selectors.project.overview import OVERVIEW_DIMENSIONS, select_ove
 from aggregate.selectors.project.pages import select_pages
 from aggregate.selectors.slice.slices import Slice, SliceQuery, resolve_slice
 from aggregate.selectors.statistics.comparisons import select_summary
-from aggregate.upkeep.merging import merge_old_hours
 from profcore.times import midnight_hours_before, start_of_day
 from profcore.trace.dimensions import BROWSERS, DEVICE_CLASSES, NAVIGATIONS
 from tests.aggregate.fresh_projects import fresh_project

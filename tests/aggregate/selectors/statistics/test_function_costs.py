@@ -11,17 +11,17 @@ from pytest_django import DjangoAssertNumQueries, Settings
 
 from aggregate.models import Func
 from aggregate.selectors.code.refs import FuncRef, find_ref
+from aggregate.selectors.functions.breakdown import DIMENSIONS, select_census
 from aggregate.selectors.functions.calls import select_func
-from aggregate.selectors.functions.census import DIMENSIONS, select_census
 from aggregate.selectors.functions.group_sums import sum_groups
+from aggregate.selectors.page_views.contributions import sample_slice_views, select_slice_views
 from aggregate.selectors.slice.slices import Slice, SliceError
 from aggregate.selectors.statistics.estimates import TableQuery, select_estimated
 from aggregate.selectors.statistics.function_costs import FuncCosts, select_costs
 from aggregate.selectors.statistics.function_steps import select_homes, select_kin, select_step
-from aggregate.selectors.views.contributions import sample_slice_views, select_slice_views
-from ingest.models import Project
 from profcore.stats.views import MEASURES, Measure
 from profcore.trace.dimensions import DEVICE_CLASSES
+from projects.models import Project
 from tests.aggregate.posting import fold_all, post
 from tests.builders import make_label, make_project
 from tests.envelopes import YESTERDAY, make_envelope, view_id_of

@@ -8,15 +8,15 @@ from django.db import connection
 from pytest_django import DjangoAssertNumQueries, Settings
 
 from aggregate.selectors.functions.table import FunctionTable, select_functions
+from aggregate.selectors.page_views.samples import select_marker_sample, select_view_sample
 from aggregate.selectors.slice.slices import Slice, SliceQuery, resolve_slice
 from aggregate.selectors.statistics.comparisons import compare_slices, select_summary
 from aggregate.selectors.statistics.estimates import TableQuery, select_estimated
-from aggregate.selectors.views.samples import select_marker_sample, select_view_sample
-from ingest.models import Project
-from ingest.projects.creation import create_project
 from profcore.stats.sampling import sample_key
 from profcore.stats.summaries import summarise
 from profcore.trace.weights import MARKERS
+from projects.creation import create_project
+from projects.models import Project
 from tests.aggregate.posting import fold_all, post, rows
 from tests.envelopes import make_envelope
 

@@ -5,7 +5,7 @@ from pytest_django import DjangoAssertNumQueries
 
 from aggregate.selectors.slice.slices import Slice
 from aggregate.selectors.verdict.breakdown import Breakdown, select_breakdown
-from ingest.models import Project
+from projects.models import Project
 from tests.builders import make_group, make_project, make_timed_views
 
 pytestmark = pytest.mark.django_db

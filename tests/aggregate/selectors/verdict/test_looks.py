@@ -6,12 +6,13 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
+from aggregate.maintenance.old_looks import delete_old_looks
 from aggregate.models import Cell, VerdictLook
 from aggregate.selectors.slice.slices import Slice
 from aggregate.selectors.verdict.looks import Look, find_look
 from aggregate.selectors.verdict.verdict import select_verdict
-from aggregate.upkeep.old_looks import delete_old_looks
-from ingest.models import Group, Project
+from ingest.models import Group
+from projects.models import Project
 from tests.builders import MONDAY, make_group, make_project, make_timed_views
 
 pytestmark = pytest.mark.django_db

@@ -13,9 +13,10 @@ from aggregate.selectors.slice.slices import Slice, SliceError
 from aggregate.selectors.verdict.page_changes import PageComparer, sum_pages
 from aggregate.selectors.verdict.sentence import plain_text, write_sentence
 from aggregate.selectors.verdict.verdict import Verdict, select_verdict
-from ingest.models import Group, Project
+from ingest.models import Group
 from profcore.stats.verdict import Change
 from profcore.sums.blobs import Contribution, encode_contribution
+from projects.models import Project
 from tests.aggregate.selectors.two_releases import DAY, TIMES, make_two_releases
 from tests.builders import MONDAY, make_func, make_group, make_timed_views
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 from uuid import uuid5
 
-from config.demo.recordings import FOLDER
+from ops.demo.recordings import FOLDER
 from tests.aggregate.posting import fold_all, post
 from tests.envelopes import NAMESPACE, YESTERDAY
 

@@ -8,16 +8,17 @@ import pytest
 from pytest_django import DjangoDbBlocker, Settings
 
 from aggregate.raw_bodies import StoredBody
+from aggregate.selectors.page_views.samples import ViewSampler
 from aggregate.selectors.slice.reading import Reading
 from aggregate.selectors.slice.slices import Slice, SliceError
-from aggregate.selectors.views.samples import ViewSampler
 from aggregate.selectors.vitals import view_windows
 from aggregate.selectors.vitals.table import VitalsQuery, VitalsTable, select_vitals
-from ingest.models import Project, Receipt
+from ingest.models import Receipt
 from profcore.stats.sampling import sample_key
 from profcore.stats.views import ViewSample
 from profcore.trace.marks import TimelineMark
 from profcore.vitals.windows import WINDOW_MARKS, ViewWindows, find_windows
+from projects.models import Project
 from tests.aggregate.selectors.vitals.recorded_visits import post_visits, read_visits
 from tests.builders import make_project
 from tests.envelopes import NAMESPACE

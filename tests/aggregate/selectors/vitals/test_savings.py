@@ -9,7 +9,7 @@ from aggregate.selectors.slice.slices import Slice
 from aggregate.selectors.statistics.estimates import TableQuery, select_estimated
 from aggregate.selectors.vitals.savings import Saving, find_in_windows, rank_savings
 from aggregate.selectors.vitals.table import VitalsQuery, select_vitals
-from ingest.models import Project
+from projects.models import Project
 from tests.aggregate.posting import fold_all, post
 from tests.builders import make_project
 from tests.envelopes import make_envelope

@@ -10,8 +10,9 @@ from pytest_django import DjangoAssertNumQueries, DjangoDbBlocker, Settings
 from aggregate.selectors.slice.reading import Reading
 from aggregate.selectors.slice.slices import Slice, SliceError
 from aggregate.selectors.vitals.table import VitalsQuery, VitalsTable, select_vitals
-from ingest.models import Project, RawTrace
+from ingest.models import RawTrace
 from profcore.vitals.windows import WINDOWS
+from projects.models import Project
 from tests.aggregate.selectors.vitals.recorded_visits import copy_visits, post_visits, read_visits
 from tests.builders import make_project
 from tests.profcore.vitals.oracle import script_in, windows_of

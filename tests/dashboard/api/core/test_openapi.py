@@ -9,11 +9,11 @@ from drf_spectacular.generators import EndpointEnumerator
 from jsonschema import Draft4Validator  # type: ignore[import-untyped]  # comes with spectacular, without types
 
 from aggregate.jobs.requests import start_job
-from ingest.models import Project
-from ingest.projects.releases import FACTS
-from profcore.guard.states import State
-from tests.aggregate.guard.told_changes import change_state
+from profcore.alerts.states import State
+from projects.models import Project
+from projects.releases import FACTS
 from tests.aggregate.posting import fold_all, post
+from tests.alerts.told_changes import change_state
 from tests.dashboard.conftest import TRACE_ID
 from tests.envelopes import make_envelope, view_id_of
 

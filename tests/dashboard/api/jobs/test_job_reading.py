@@ -8,7 +8,7 @@ from pytest_django import DjangoDbBlocker, Settings
 
 from aggregate.jobs.runs import JobRun
 from aggregate.models import Job
-from ingest.models import Project
+from projects.models import Project
 from tests.aggregate.jobs.running_jobs import run_jobs
 from tests.aggregate.posting import fold_all, post, rows
 from tests.dashboard.api.starting_jobs import API, JOBS, body_of, start

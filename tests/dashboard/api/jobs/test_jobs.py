@@ -14,8 +14,8 @@ from pytest_django import DjangoDbBlocker, Settings
 
 from aggregate.jobs.runs import claim_job
 from aggregate.models import Job
-from ingest.models import Project
 from profcore.formats.registry import EXPORTERS
+from projects.models import Project
 from tests.aggregate.jobs.running_jobs import run_jobs
 from tests.dashboard.api.starting_jobs import API, JOBS, body_of, func_id, start
 from tests.dashboard.conftest import People, make_site, read_in_pieces

@@ -11,8 +11,8 @@ from django.test import Client
 from pytest_django import Settings
 
 from dashboard.api.jobs.signing import sign_link
-from ingest.models import ApiToken, Membership, Project
-from ingest.projects.tokens import create_token
+from projects.models import ApiToken, Membership, Project
+from projects.tokens import create_token
 from tests.builders import make_cell, make_func, make_hotspot, make_receipt, make_view
 from tests.dashboard.conftest import People
 

@@ -8,9 +8,9 @@ from django.test import Client
 
 from aggregate.selectors.project.announcements import find_commits
 from aggregate.selectors.slice.slices import Slice
-from ingest.models import AnnouncedRelease, Project
-from ingest.projects.releases import announce_release
-from ingest.projects.tokens import create_token
+from projects.models import AnnouncedRelease, Project
+from projects.releases import announce_release
+from projects.tokens import create_token
 from tests.aggregate.selectors.two_releases import TIMES
 from tests.builders import MONDAY, make_group, make_timed_views
 from tests.dashboard.conftest import People

@@ -3,9 +3,9 @@
 import pytest
 from django.test import Client
 
-from ingest.models import Project
-from ingest.projects.limits import change_limits
-from ingest.projects.tokens import create_token
+from projects.limits import change_limits
+from projects.models import Project
+from projects.tokens import create_token
 from tests.dashboard.conftest import People
 
 AUDIT = "/api/v1/projects/shop/audit"

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from ingest.models import Project
+from projects.models import Project
 from tests.aggregate.bundled_views import HASHED, func, view
 from tests.aggregate.posting import fold_all, post
 from tests.builders import make_func, make_label, make_project

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from ingest.models import Project
 from profcore.formats.registry import EXPORTERS
+from projects.models import Project
 from tests.dashboard.api.project.rules import FOLD, RETITLE
 from tests.dashboard.conftest import People
 

@@ -5,8 +5,8 @@ from django.test import Client
 
 from aggregate.models import Job
 from dashboard.tasks import run_jobs
-from ingest.models import Project
-from ingest.projects.tokens import create_token
+from projects.models import Project
+from projects.tokens import create_token
 from tests.dashboard.conftest import VIEW_ID, People
 
 ERASURES = "/api/v1/projects/shop/erasures"

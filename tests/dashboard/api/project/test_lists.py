@@ -3,7 +3,8 @@
 import pytest
 from django.test import Client
 
-from ingest.models import Project, Receipt
+from ingest.models import Receipt
+from projects.models import Project
 from tests.builders import make_cell, make_group, make_receipt
 
 API = "/api/v1/projects/shop/"

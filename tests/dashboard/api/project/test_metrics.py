@@ -12,11 +12,11 @@ from prometheus_client.core import Metric
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 from pytest_django import DjangoAssertNumQueries, Settings
 
-from aggregate.guard_models import Watch, WatchState
+from alerts.models import Watch, WatchState
 from dashboard.api.project.openmetrics import MAX_LABEL_CHARS, clean_label
-from ingest.models import Project
-from profcore.guard.states import State
+from profcore.alerts.states import State
 from profcore.times import start_of_hour
+from projects.models import Project
 from tests.builders import make_group, make_timed_views
 
 API = "/api/v1/projects/shop/metrics"

@@ -9,7 +9,7 @@ from django.test import Client
 from pytest_django import Settings
 
 from ingest.count_models import DayCount
-from ingest.models import Project
+from projects.models import Project
 from tests.dashboard.conftest import People
 
 ADDRESS = "/api/v1/projects/shop/settings"

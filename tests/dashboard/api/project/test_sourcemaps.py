@@ -6,9 +6,9 @@ from pytest_django import Settings
 
 from aggregate.label_models import Label, ReleaseScript
 from aggregate.sourcemaps.labelling import label_all
-from ingest.door.groups import allocate_ids
-from ingest.models import Project
-from ingest.projects.tokens import create_token
+from ingest.storage.groups import allocate_ids
+from projects.models import Project
+from projects.tokens import create_token
 from tests.aggregate.sourcemaps.shop import BUNDLE, PREFIX, URI, intern, upload
 from tests.dashboard.api.project.builds import WHOLE, tar_of
 from tests.dashboard.conftest import People

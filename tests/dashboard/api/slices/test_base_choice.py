@@ -9,9 +9,10 @@ from django.test import Client
 from django.utils import timezone
 
 from aggregate.selectors.slice.slices import format_instant
-from ingest.models import Group, Project
-from ingest.projects.releases import announce_release
-from tests.aggregate.guard.repaired import START, TIMES, make_releases
+from ingest.models import Group
+from projects.models import Project
+from projects.releases import announce_release
+from tests.alerts.repaired import START, TIMES, make_releases
 from tests.builders import MONDAY, make_group, make_timed_views
 from tests.dashboard.pages.reading import HOSTILE, html_of, text_of
 

@@ -7,8 +7,8 @@ import pytest
 from django.test import Client
 from pytest_django import DjangoAssertNumQueries
 
-from ingest.models import Project
-from ingest.projects.tokens import create_token
+from projects.models import Project
+from projects.tokens import create_token
 from tests.aggregate.posting import fold_all, post
 from tests.builders import make_project, make_receipt
 from tests.dashboard.conftest import RAW_BODY, TRACE_ID, People

@@ -9,9 +9,9 @@ from django.core.management import CommandError, call_command
 from django.test import Client
 from pytest_django import Settings
 
-from ingest.models import Project
-from ingest.projects.tokens import create_token
 from profcore.formats.registry import EXPORTERS
+from projects.models import Project
+from projects.tokens import create_token
 from tests.aggregate.posting import fold_all, post, rows
 from tests.builders import make_project
 from tests.dashboard.conftest import RAW_BODY, TRACE_ID

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from ingest.models import Project
+from projects.models import Project
 from tests.aggregate.jobs.running_jobs import run_jobs
 from tests.builders import make_call_tree, make_cell, make_func
 from tests.dashboard.api.starting_jobs import body_of, start

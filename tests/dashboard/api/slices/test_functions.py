@@ -6,7 +6,7 @@ import pytest
 from django.test import Client
 from pytest_django import DjangoAssertNumQueries
 
-from ingest.models import Project
+from projects.models import Project
 from tests.builders import MONDAY, make_cell, make_func, make_hotspot
 
 ADDRESS = "/api/v1/projects/shop/functions"

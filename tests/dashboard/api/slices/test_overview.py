@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from ingest.models import Project
+from projects.models import Project
 from tests.builders import MONDAY, make_cell
 
 API = "/api/v1/projects/shop/overview"

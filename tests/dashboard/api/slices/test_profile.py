@@ -9,8 +9,8 @@ from django.http import HttpResponse, StreamingHttpResponse
 from django.test import Client
 
 from aggregate.models import Cell
-from ingest.models import Project
 from profcore.formats.firefox.shapes import PROCESSED_PROFILE_VERSION
+from projects.models import Project
 from tests.dashboard.conftest import RAW_BODY, TRACE_ID, People
 from tests.profcore.formats.readers import READERS
 

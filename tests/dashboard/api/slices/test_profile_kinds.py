@@ -8,8 +8,8 @@ from django.http import StreamingHttpResponse
 from django.test import Client
 from pytest_django import Settings
 
-from ingest.models import IngestKey, Membership
 from profcore.formats.registry import EXPORTERS
+from projects.models import IngestKey, Membership
 from tests.aggregate.jobs.running_jobs import run_jobs
 from tests.aggregate.posting import fold_all, post
 from tests.builders import make_project

@@ -5,7 +5,7 @@ from django.test import Client
 from pytest_django import Settings
 
 from aggregate.models import Func
-from ingest.models import Project
+from projects.models import Project
 from tests.builders import make_label, make_project
 from tests.dashboard.conftest import People
 

@@ -8,8 +8,9 @@ import pytest
 from django.test import Client
 from pytest_django import DjangoAssertNumQueries, Settings
 
-from ingest.models import Membership, Project, RawTrace
-from ingest.projects.tokens import create_token
+from ingest.models import RawTrace
+from projects.models import Membership, Project
+from projects.tokens import create_token
 from tests.aggregate.posting import fold_all, post
 from tests.builders import make_project
 from tests.dashboard.conftest import People

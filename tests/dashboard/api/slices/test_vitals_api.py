@@ -8,9 +8,9 @@ import pytest
 from django.test import Client
 from pytest_django import DjangoDbBlocker, Settings
 
-from ingest.models import Project
-from ingest.projects.tokens import create_token
 from profcore.vitals.windows import WINDOWS
+from projects.models import Project
+from projects.tokens import create_token
 from tests.aggregate.jobs.running_jobs import run_jobs
 from tests.aggregate.selectors.vitals.recorded_visits import copy_visits, post_visits, read_visits
 from tests.builders import make_project
@@ -109,7 +109,7 @@ def test_an_answer_is_remembered_until_a_trace_is_folded(
 ) -> None:
     before = ask(client, bearer)
     with monkeypatch.context() as patched:
-        patched.setattr("dashboard.web.remembered.select_vitals", None)
+        patched.setattr("dashboard.web.cache.select_vitals", None)
         assert ask(client, bearer) == before
     post_visits("KEY-site", copy_visits(read_visits("1.2.0", 1), 1))
     assert ask(client, bearer)["views"] == 35

@@ -7,10 +7,10 @@ import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 
-from ingest.audit.acts import Act
-from ingest.audit.entries import record
-from ingest.models import AuditEntry, Project
-from ingest.projects.limits import change_limits
+from projects.audit.acts import Act
+from projects.audit.entries import record
+from projects.limits import change_limits
+from projects.models import AuditEntry, Project
 from tests.dashboard.conftest import People
 from tests.dashboard.pages.reading import HOSTILE, text_of
 

@@ -8,9 +8,9 @@ from django.contrib.auth.models import User
 from django.test import Client
 from pytest_django import DjangoAssertNumQueries
 
-from ingest.models import Membership, Project, SavedView, SharedLink
-from ingest.projects.limits import change_limits
-from ingest.projects.shared_links import create_shared_link
+from projects.limits import change_limits
+from projects.models import Membership, Project, SavedView, SharedLink
+from projects.shared_links import create_shared_link
 from tests.dashboard.conftest import People
 from tests.dashboard.pages.reading import text_of
 
@@ -140,8 +140,8 @@ def test_lists_ask_the_database_as_often_for_many_as_for_few(
 def test_an_account_that_the_provider_created_can_be_the_other_admin(
     root: Client, people: People, shop: Project, settings: Any
 ) -> None:
-    from ingest.models import ProviderIdentity
-    from ingest.projects.members import is_last_admin
+    from projects.members import is_last_admin
+    from projects.models import ProviderIdentity
 
     olga = User.objects.create_user("olga")
     Membership.objects.create(project=shop, user=olga, role="admin")

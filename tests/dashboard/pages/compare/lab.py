@@ -1,7 +1,7 @@
 """A project in two releases: `slow` costs 50 ms more a view in the second, `steady` as much, one came and one went."""
 
-from ingest.models import Project
-from ingest.projects.creation import create_project
+from projects.creation import create_project
+from projects.models import Project
 from tests.aggregate.posting import fold_all, post
 from tests.envelopes import make_envelope
 

@@ -11,7 +11,7 @@ from playwright.sync_api import Page, expect
 from pytest_django import Settings
 from pytest_django.live_server_helper import LiveServer
 
-from ingest.models import Membership, Project
+from projects.models import Membership, Project
 from tests.aggregate.bundled_views import HASHED, func, view
 from tests.aggregate.posting import fold_all, post
 from tests.builders import make_label, make_project

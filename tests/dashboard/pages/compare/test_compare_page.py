@@ -11,7 +11,7 @@ from django.test import Client
 from pytest_django import DjangoAssertNumQueries
 
 from aggregate.models import Func
-from ingest.models import Membership, Project
+from projects.models import Membership, Project
 from tests.aggregate.posting import fold_all, post
 from tests.builders import make_cell, make_func, make_hotspot, make_label
 from tests.dashboard.conftest import People

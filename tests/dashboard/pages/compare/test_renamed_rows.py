@@ -9,7 +9,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 
-from ingest.models import Project
+from projects.models import Project
 from tests.aggregate.bundled_views import HASHED, func, view
 from tests.aggregate.posting import fold_all, post
 from tests.builders import make_label, make_project

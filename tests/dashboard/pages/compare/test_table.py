@@ -2,11 +2,11 @@
 
 import pytest
 
-from aggregate.selectors.code.project_code import Code, FuncLabel
+from aggregate.selectors.code.symbols import Code, FuncLabel
 from aggregate.selectors.functions.table import FunctionRow
 from aggregate.selectors.statistics.comparisons import SliceComparison
 from aggregate.selectors.statistics.moved import find_moved
-from dashboard.pages.compare.question import TableOptions
+from dashboard.pages.compare.query import TableOptions
 from dashboard.pages.compare.table import (
     BAR_EDGE,
     BAR_WIDTH,

@@ -7,7 +7,7 @@ from django.test import Client
 from playwright.sync_api import Page, expect
 from pytest_django.live_server_helper import LiveServer
 
-from ingest.models import Project
+from projects.models import Project
 from tests.builders import make_call_tree, make_cell, make_func
 from tests.dashboard.pages.flamegraph.graph import CANVAS, DETAILS, ROW, open_tree, wait_for_colour
 from tests.e2e.axe import find_violations

@@ -11,7 +11,7 @@ from playwright.sync_api import expect
 from pytest_django import Settings
 from pytest_django.live_server_helper import LiveServer
 
-from ingest.models import Project
+from projects.models import Project
 from tests.aggregate.jobs.running_jobs import run_jobs
 from tests.builders import make_call_tree, make_cell, make_func
 from tests.dashboard.pages.flamegraph.graph import CANVAS, DETAILS, ROW, colour_at, open_tree, wait_for_colour

@@ -7,7 +7,7 @@ import pytest
 from django.test import Client
 from pytest_django import DjangoAssertNumQueries, Settings
 
-from ingest.models import Project
+from projects.models import Project
 from tests.builders import make_call_tree, make_cell, make_func, make_project
 from tests.dashboard.conftest import People
 from tests.dashboard.pages.reading import HOSTILE, attribute, text_of

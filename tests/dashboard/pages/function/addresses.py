@@ -3,7 +3,7 @@
 from django.test import Client
 
 from aggregate.models import Func
-from ingest.models import Project
+from projects.models import Project
 from tests.dashboard.pages.reading import text_of
 
 BETWEEN = {"base_release": "1.0.0", "head_release": "2.0.0"}

@@ -9,8 +9,8 @@ from pytest_django import DjangoAssertNumQueries, Settings
 
 from aggregate.selectors.code.sites import forget_sites
 from dashboard.pages.function.view import PARTS
-from ingest.models import Project
 from profcore.code.display_rules import shown_id
+from projects.models import Project
 from tests.builders import make_cell, make_func, make_hotspot
 from tests.dashboard.conftest import People
 from tests.dashboard.pages.function.addresses import BETWEEN, address_of, draw, part_text

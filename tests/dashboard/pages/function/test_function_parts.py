@@ -11,7 +11,7 @@ from django.utils import timezone
 from pytest_django import Settings
 
 from aggregate.models import Func
-from ingest.models import Project
+from projects.models import Project
 from tests.aggregate.posting import fold_all, post
 from tests.builders import make_cell, make_group, make_label
 from tests.dashboard.pages.function.addresses import BETWEEN, address_of, draw, part_text

@@ -13,8 +13,8 @@ from aggregate.label_models import Label, ReleaseScript
 from aggregate.selectors.functions.calls import select_func
 from aggregate.selectors.slice.slices import Slice
 from aggregate.selectors.verdict.verdict import Culprit
-from dashboard.pages.frame.verdict_words import link_culprit
-from ingest.models import Project
+from dashboard.layout.verdict_words import link_culprit
+from projects.models import Project
 from tests.aggregate.bundled_views import HASHED, func, view
 from tests.aggregate.posting import fold_all, post
 from tests.builders import make_label, make_project

@@ -11,9 +11,9 @@ from django.contrib.sessions.models import Session
 from pytest_django.live_server_helper import LiveServer
 
 from dashboard.web.logins import provider as client
-from ingest.accounts.group_roles import GroupRole
-from ingest.models import AuditEntry, Membership, Project, ProviderIdentity
-from ingest.projects.members import is_last_admin
+from projects.accounts.group_roles import GroupRole
+from projects.members import is_last_admin
+from projects.models import AuditEntry, Membership, Project, ProviderIdentity
 from tests.builders import make_project
 from tests.dashboard.pages.logins.provider import Provider, Visitor, run_provider
 

@@ -6,7 +6,7 @@ from pytest_django import Settings
 from pytest_django.live_server_helper import LiveServer
 
 from dashboard.web.logins import provider as client
-from ingest.accounts.group_roles import GroupRole
+from projects.accounts.group_roles import GroupRole
 from tests.builders import make_project
 from tests.dashboard.pages.logins.provider import run_provider
 from tests.e2e.axe import find_violations

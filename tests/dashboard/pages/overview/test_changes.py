@@ -7,7 +7,7 @@ import pytest
 from django.test import Client
 from pytest_django import DjangoAssertNumQueries
 
-from ingest.models import Project
+from projects.models import Project
 from tests.aggregate.posting import fold_all, post
 from tests.builders import make_project
 from tests.dashboard.pages.reading import html_of, text_of

@@ -6,7 +6,8 @@ import pytest
 from django.test import Client
 
 from ingest.count_models import Refusal
-from ingest.models import IngestKey, Membership, Project, Receipt
+from ingest.models import Receipt
+from projects.models import IngestKey, Membership, Project
 from tests.builders import count_receipts, make_absence, make_cell, make_project, make_receipt
 from tests.dashboard.conftest import People
 from tests.dashboard.pages.reading import text_of

@@ -11,7 +11,8 @@ from aggregate.models import View
 from aggregate.selectors.project.summaries import ProjectDay
 from dashboard.pages.projects import draw_sparkline
 from ingest.count_models import Refusal
-from ingest.models import Group, Project, Receipt
+from ingest.models import Group, Receipt
+from projects.models import Project
 from tests.builders import MONDAY, count_receipts, make_group, make_project, make_receipt, make_timed_views
 from tests.dashboard.pages.reading import html_of, text_of
 

@@ -12,8 +12,8 @@ from django.test import Client
 from aggregate.selectors.project.absences import MAX_PAGES, select_absences
 from aggregate.selectors.slice.slices import Slice
 from dashboard.pages.quality.absent_words import STATUS_ADVICE, WORDS
-from ingest.models import Membership, Project
 from profcore.trace.absence import ABSENT_REASONS, KNOWN_STATUSES
+from projects.models import Membership, Project
 from tests.aggregate.posting import fold_all, post
 from tests.builders import make_absence, make_project
 from tests.dashboard.pages.reading import text_of

@@ -15,9 +15,10 @@ from aggregate.selectors.slice.slices import Slice
 from dashboard.pages.quality.reasons import REASON_WORDS, explain_reason
 from dashboard.pages.quality.view import draw_days
 from ingest.count_models import Refusal
-from ingest.door.groups import forget_groups
-from ingest.models import Membership, Project, Receipt
+from ingest.models import Receipt
+from ingest.storage.groups import forget_groups
 from profcore.errors import Reason
+from projects.models import Membership, Project
 from tests.aggregate.posting import fold_all, post
 from tests.builders import count_receipts, make_project
 from tests.dashboard.pages.reading import text_of

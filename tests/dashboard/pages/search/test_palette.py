@@ -7,7 +7,7 @@ from django.test import Client
 from playwright.sync_api import Route, expect
 from pytest_django.live_server_helper import LiveServer
 
-from ingest.models import Project
+from projects.models import Project
 from tests.dashboard.conftest import make_people
 from tests.dashboard.pages.search.browsing import open_shop
 from tests.e2e.axe import find_violations

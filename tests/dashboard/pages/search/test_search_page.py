@@ -8,7 +8,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 from pytest_django import DjangoAssertNumQueries
 
-from ingest.models import Membership, Project
+from projects.models import Membership, Project
 from tests.builders import make_cell, make_func, make_group, make_project
 from tests.dashboard.conftest import People
 from tests.dashboard.pages.reading import HOSTILE, text_of

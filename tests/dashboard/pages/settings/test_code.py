@@ -9,8 +9,8 @@ from django.test import Client
 
 from aggregate.selectors.previews.code_preview import preview_moves
 from aggregate.selectors.slice.slices import Slice
-from ingest.models import Project
 from profcore.code.code_rules import MAX_RULES, read_code_rules
+from projects.models import Project
 from tests.builders import make_cell, make_func, make_hotspot, make_project
 from tests.dashboard.pages.settings.conftest import SETTINGS, read, words
 

@@ -3,8 +3,8 @@
 import pytest
 from django.test import Client
 
-from ingest.models import Project
 from profcore.trace.collection import LEFT_TO_PAGES
+from projects.models import Project
 from tests.dashboard.pages.settings.conftest import follow, read, send, words
 
 NONE = {"rate": "", "pages": "", "duration": "", "absent_rate": ""}

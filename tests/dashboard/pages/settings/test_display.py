@@ -7,8 +7,8 @@ import pytest
 from django.test import Client
 from pytest_django import DjangoAssertNumQueries
 
-from ingest.models import Project
 from profcore.code.display_rules import COLOURS, MAX_RULES
+from projects.models import Project
 from tests.dashboard.api.project.rules import FOLD, RETITLE
 from tests.dashboard.conftest import People
 from tests.dashboard.pages.luminance import luminance

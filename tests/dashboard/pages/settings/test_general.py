@@ -4,8 +4,8 @@ import pytest
 from django.test import Client
 from pytest_django import DjangoAssertNumQueries
 
-from dashboard.pages.settings.frame import SECTIONS
-from ingest.models import Project
+from dashboard.pages.settings.layout import SECTIONS
+from projects.models import Project
 from tests.dashboard.pages.settings.conftest import SETTINGS, follow, read, send, words
 
 TEMPLATE = "https://git.example/{release}/{path}#L{line}"

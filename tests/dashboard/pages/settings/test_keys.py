@@ -6,8 +6,8 @@ import pytest
 from django.test import Client
 
 from ingest.count_models import Refusal
-from ingest.door.keys import find_key
-from ingest.models import IngestKey, Project
+from projects.key_cache import find_key
+from projects.models import IngestKey, Project
 from tests.builders import make_project
 from tests.dashboard.pages.settings.conftest import SETTINGS, follow, read, send, words
 

@@ -5,14 +5,14 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from django.test import Client
 
-from aggregate.upkeep.project_deletion import delete_marked_projects
+from aggregate.maintenance.project_deletion import delete_marked_projects
 from ingest.count_models import Refusal
-from ingest.door.keys import forget_keys
-from ingest.models import Project
+from projects.key_cache import forget_keys
+from projects.models import Project
 from tests.dashboard.conftest import People
 from tests.dashboard.pages.settings.conftest import SETTINGS, follow, read, send, words
 from tests.envelopes import make_envelope
-from tests.ingest.door.posting import DOOR
+from tests.ingest.endpoint.posting import DOOR
 
 
 def post_trace(shop: Project) -> tuple[int, dict[str, object]]:
@@ -57,14 +57,14 @@ def test_other_processes_refuse_within_seconds(shop: Project, monkeypatch: pytes
     assert post_trace(shop)[0] == 202
     Project.objects.filter(pk=shop.pk).update(archived_at=shop.created_at)  # as another process does
     assert post_trace(shop)[0] == 202
-    monkeypatch.setattr("ingest.door.keys.CACHE_S", 0.0)
+    monkeypatch.setattr("projects.key_cache.CACHE_S", 0.0)
     assert post_trace(shop)[0] == 403
 
 
 def test_a_project_is_deleted_after_its_slug_is_typed(
     owner: Client, member: Client, shop: Project, bearer: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("aggregate.upkeep.project_deletion.wake_worker", lambda *_: True)
+    monkeypatch.setattr("aggregate.maintenance.project_deletion.wake_worker", lambda *_: True)
     page = read(owner, "delete/")
     assert "Type shop to confirm" in page
     assert "1 page view of 1 page" in page

@@ -7,7 +7,7 @@ from django.contrib.auth.models import User
 from django.http import HttpResponse
 from django.test import Client
 
-from ingest.models import Membership, Project
+from projects.models import Membership, Project
 from tests.builders import make_project
 from tests.dashboard.conftest import People
 from tests.dashboard.pages.settings.conftest import SETTINGS, follow, read, send, words

@@ -8,7 +8,7 @@ from pytest_django import Settings
 
 from aggregate.selectors.project.storage import select_storage
 from ingest.count_models import DayBytes, DayCount
-from ingest.models import Project
+from projects.models import Project
 from tests.builders import make_cell, make_project, make_receipt
 from tests.dashboard.pages.settings.conftest import follow, read, send, words
 

@@ -5,8 +5,9 @@ from datetime import UTC, datetime, timedelta
 from django.test import Client
 
 from aggregate.selectors.previews.route_preview import preview_addresses, preview_routes
-from ingest.door.groups import allocate_ids
-from ingest.models import Project, RawTrace
+from ingest.models import RawTrace
+from ingest.storage.groups import allocate_ids
+from projects.models import Project
 from tests.aggregate.posting import post
 from tests.builders import make_cell, make_project
 from tests.dashboard.pages.settings.conftest import follow, read, send, words

@@ -8,7 +8,7 @@ from django.core.cache import cache
 from django.test import Client
 from pytest_django import Settings
 
-from ingest.models import Project, SharedLink
+from projects.models import Project, SharedLink
 from tests.dashboard.conftest import VIEW_ID, People
 from tests.dashboard.pages.settings.conftest import SETTINGS, follow, read, words
 from tests.dashboard.web.guests.guests import below, share

@@ -12,9 +12,9 @@ from aggregate.label_models import Label, ReleaseScript
 from aggregate.models import Func
 from aggregate.sourcemaps.labelling import label_all
 from dashboard.api.project.sourcemaps import UPLOADS_AT_ONCE, upload_turn
-from ingest.door.groups import allocate_ids
-from ingest.models import Project
+from ingest.storage.groups import allocate_ids
 from profcore.trace.funcs import FuncKey
+from projects.models import Project
 from tests.aggregate.sourcemaps.shop import ARROW, BUNDLE, DOUBLE, PREFIX, URI, intern, write_shop_map
 from tests.builders import make_cell, make_hotspot
 from tests.dashboard.api.project.builds import WHOLE, tar_of

@@ -7,8 +7,8 @@ import pytest
 from django.test import Client
 
 from dashboard.api.core.auth import find_token
-from ingest.models import ApiToken, Project
-from ingest.projects.tokens import create_token
+from projects.models import ApiToken, Project
+from projects.tokens import create_token
 from tests.builders import make_project
 from tests.dashboard.pages.settings.conftest import SETTINGS, follow, read, send, words
 

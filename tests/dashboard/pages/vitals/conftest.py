@@ -6,7 +6,7 @@ import pytest
 from django.test import Client
 from pytest_django import DjangoDbBlocker
 
-from ingest.models import Project
+from projects.models import Project
 from tests.dashboard.pages.vitals.shop_visits import log_in, make_visited_shop
 from tests.runner.keeping import keep
 

@@ -3,7 +3,7 @@
 from django.contrib.auth.models import User
 from django.test import Client
 
-from ingest.models import Membership, Project
+from projects.models import Membership, Project
 from tests.aggregate.selectors.vitals.recorded_visits import post_visits, read_visits
 from tests.builders import make_project
 

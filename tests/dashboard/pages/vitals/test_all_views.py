@@ -11,7 +11,7 @@ from pytest_django import Settings
 
 from aggregate.jobs.requests import cancel_job
 from aggregate.models import Job
-from ingest.models import Membership, Project
+from projects.models import Membership, Project
 from tests.aggregate.jobs.running_jobs import run_jobs
 from tests.builders import make_project
 from tests.dashboard.pages.reading import text_of

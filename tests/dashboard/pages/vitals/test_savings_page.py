@@ -5,7 +5,7 @@ import re
 from django.test import Client
 
 from aggregate.models import Func
-from ingest.models import Project
+from projects.models import Project
 from tests.dashboard.pages.reading import text_of
 
 PAGE = "/projects/shop/savings/"

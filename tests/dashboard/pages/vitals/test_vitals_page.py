@@ -4,7 +4,8 @@ import re
 
 from django.test import Client
 
-from ingest.models import Project, RawTrace
+from ingest.models import RawTrace
+from projects.models import Project
 from tests.dashboard.pages.reading import HOSTILE, text_of
 from tests.dashboard.pages.vitals.shop_visits import VISITS
 

@@ -6,7 +6,7 @@ import pytest
 from django.contrib.auth.models import User
 from pytest_django import DjangoDbBlocker
 
-from ingest.models import Project
+from projects.models import Project
 from tests.builders import make_call_tree, make_cell, make_func, make_hotspot
 from tests.dashboard.conftest import People, make_people, make_shop
 from tests.runner.keeping import keep

@@ -5,8 +5,8 @@ from datetime import UTC, datetime
 from django.contrib.auth.models import User
 from django.test import Client
 
-from ingest.models import Project, SharedLink
-from ingest.projects.shared_links import create_shared_link
+from projects.models import Project, SharedLink
+from projects.shared_links import create_shared_link
 
 
 def share(project: Project, creator: User, page: str = "", *, days: int = 7) -> tuple[SharedLink, str]:

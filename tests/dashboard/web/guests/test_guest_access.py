@@ -11,8 +11,8 @@ from django.urls import get_resolver, reverse
 from dashboard import urls
 from dashboard.api import urls as api_urls
 from dashboard.web.guests.allowed import NEVER, PAGES, PARTS
-from ingest.models import Project, SharedLink
-from ingest.projects.tokens import create_token
+from projects.models import Project, SharedLink
+from projects.tokens import create_token
 from tests.dashboard.conftest import VIEW_ID, People
 from tests.dashboard.web.addresses import API, TRACE
 from tests.dashboard.web.guests.guests import below, open_as_guest, share

@@ -8,7 +8,7 @@ from urllib.parse import parse_qsl, urljoin
 import pytest
 from django.test import Client
 
-from ingest.models import Membership, Project
+from projects.models import Membership, Project
 from tests.builders import make_project
 from tests.dashboard.conftest import People
 from tests.dashboard.web.guests.guests import below, open_as_guest, share

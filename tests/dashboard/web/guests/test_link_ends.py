@@ -10,9 +10,9 @@ from django.core.cache import cache
 from django.test import Client
 from pytest_django import DjangoAssertNumQueries, Settings
 
-from ingest.models import Membership, Project, SharedLink
-from ingest.projects.lifecycle import archive_project
-from ingest.projects.members import remove_member
+from projects.lifecycle import archive_project
+from projects.members import remove_member
+from projects.models import Membership, Project, SharedLink
 from tests.dashboard.conftest import People
 from tests.dashboard.web.guests.guests import below, open_as_guest, share
 

@@ -14,14 +14,15 @@ from django.test import Client, RequestFactory
 from django.urls import resolve
 from pytest_django import Settings
 
-from config.database.base import DatabaseWrapper
+from aggregate.replica.lag import WATCH
+from aggregate.replica.source import REPLICA, at_database, at_replica
 from dashboard.web.replica import reading
 from dashboard.web.replica.reading import HEADER, READ_THERE, WROTE_COOKIE, answer_from_replica
-from ingest.models import Membership, Project, RawTrace
-from ingest.patience import OutOfPatience
-from ingest.projects.tokens import create_token
-from ingest.replica.lag import WATCH
-from ingest.replica.source import REPLICA, at_database, at_replica
+from ingest.deadline import OutOfPatience
+from ingest.models import RawTrace
+from ops.database.base import DatabaseWrapper
+from projects.models import Membership, Project
+from projects.tokens import create_token
 from tests.aggregate.selectors.vitals.recorded_visits import post_visits, read_visits
 from tests.builders import make_project
 from tests.dashboard.conftest import People, make_people, make_shop
@@ -203,7 +204,7 @@ def test_an_answer_of_a_replica_that_fails_comes_from_the_database(
         seen.append(read_only())
         with connections[DEFAULT_DB_ALIAS].cursor() as cursor:
             cursor.execute("CREATE TEMPORARY TABLE only_the_database_may (id int) ON COMMIT DROP")
-            cursor.execute("UPDATE ingest_project SET name = name")
+            cursor.execute("UPDATE projects_project SET name = name")
         return HttpResponse()
 
     failed = counted("failed")

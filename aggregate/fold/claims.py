@@ -1,0 +1,248 @@
+"""Claiming pending traces: a few small groups of one project at a time, under a lease bound to the worker's heartbeat.
+
+Projects take turns, so that the backlog of one delays another by one batch of each project at most. Of a group that has
+more pending traces than a batch, some sections are claimed (`aggregate.fold.lock_stripes`). A batch of one group shares
+it, so that several workers may fold it. Batches of several groups, which are small, have them alone.
+
+A claim ends with its lease, or with its claimant (`aggregate.worker_leases`). Attempts are counted here, before the
+work and outside its transaction.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+from uuid import UUID
+
+from django.conf import settings
+from django.db import connection, transaction
+
+from aggregate.fold.linger import Rests
+from aggregate.fold.lock_stripes import SECTION_OF, choose_sections
+from aggregate.sql import select_rows
+from aggregate.worker_leases import LIVE, own_token, register
+from ingest.models import PENDING
+
+FOLD_BATCH_ATTEMPTS: Final = 2  # failed batches before a trace is folded alone
+CANDIDATE_ROWS: Final = 2_000  # the part of the queue in which groups are searched
+MAX_WAIT_S: Final = 300
+MAX_ATTEMPTS_KEPT: Final = 10_000  # the counter is a smallint; values above two make no difference
+
+CLAIMABLE: Final = f"""r.state = {PENDING} AND (r.claimed_until IS NULL OR r.claimed_until < now() OR (
+    r.claim_token IS NOT NULL AND NOT EXISTS (SELECT 1 FROM live WHERE live.token = r.claim_token)))"""
+
+# The next project in turn: the ids behind the last one first. A project with traces has groups, and so their counter.
+# It lies with the project's receipts, so that each worker of a cluster looks for itself.
+NEXT_PROJECT: Final = f"""
+WITH {LIVE}
+SELECT p.project_id FROM ingest_counter p
+WHERE p.kind = 'group' AND p.project_id <> ALL(%(resting)s::bigint[])
+  AND EXISTS (SELECT 1 FROM ingest_tracereceipt r WHERE r.project_id = p.project_id AND {CLAIMABLE})
+ORDER BY p.project_id <= %(last)s, p.project_id LIMIT 1
+"""
+CANDIDATES: Final = f"""
+WITH {LIVE}, queue AS (
+    SELECT r.group_id, r.received_at, r.body_bytes, r.attempts >= %(batch_attempts)s AS is_alone
+    FROM ingest_tracereceipt r WHERE r.project_id = %(project_id)s AND {CLAIMABLE}
+    ORDER BY r.received_at LIMIT {CANDIDATE_ROWS})
+SELECT group_id, is_alone, count(*), sum(body_bytes), max(received_at)
+FROM queue GROUP BY 1, 2 ORDER BY min(received_at), 1, 2
+"""
+# The columns of a `ClaimedTrace` of a receipt r; its attempts come last.
+CLAIMED_COLUMNS: Final = "r.view_id, r.seq, r.group_id, r.received_at, r.end_reason, r.body_bytes, r.attempts"
+PICK: Final = f"""
+WITH {LIVE}
+SELECT {CLAIMED_COLUMNS} + 1 FROM ingest_tracereceipt r
+WHERE r.project_id = %(project_id)s AND r.group_id = %(group_id)s
+  AND (r.attempts >= %(batch_attempts)s) = %(is_alone)s AND {CLAIMABLE} {{of_sections}}
+ORDER BY r.received_at, r.view_id, r.seq LIMIT %(traces)s FOR UPDATE OF r SKIP LOCKED
+"""
+PICK_ALL: Final = PICK.format(of_sections="")
+PICK_SECTIONS: Final = PICK.format(of_sections=f"AND {SECTION_OF} = ANY(%(sections)b::int[])")
+# `= ANY` on the key's second column limits the plan to the wanted rows, whatever the planner believes about a table
+# that was empty a minute ago. Joined with the picked rows instead, it has read all receipts of a project for each. The
+# bounds of time limit it to the partitions that they are in.
+TAKE: Final = f"""
+UPDATE ingest_tracereceipt r
+SET attempts = least(r.attempts + 1, {MAX_ATTEMPTS_KEPT}), claim_token = %(token)s,
+    claimed_until = now() + make_interval(secs => %(lease_s)s)
+FROM unnest(%(views)b::uuid[], %(seqs)b::int[], %(received)b::timestamptz[]) AS c (view_id, seq, received_at)
+WHERE r.project_id = %(project_id)s AND r.view_id = ANY(%(views)b::uuid[])
+  AND r.received_at BETWEEN %(first)s AND %(last)s
+  AND r.view_id = c.view_id AND r.seq = c.seq AND r.received_at = c.received_at
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClaimedTrace:
+    """One claimed receipt."""
+
+    view_id: UUID
+    seq: int
+    group_id: int
+    received_at: datetime
+    end_reason: int
+    body_bytes: int
+    attempts: int
+
+    def name(self) -> str:
+        """Returns the trace's identity within its project, for logs of what went wrong."""
+        return f"{self.view_id}:{self.seq}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claim:
+    """A batch of one project's pending traces. If `is_alone`, it is one trace that must be folded by itself."""
+
+    project_id: int
+    is_alone: bool
+    traces: list[ClaimedTrace]
+    token: UUID | None = None  # of the claimant; None for traces that are only folded again
+    shared_group: int | None = None  # one that others may fold too, in other sections
+
+
+def read_claimed(row: tuple[Any, ...]) -> ClaimedTrace:  # Any: a row as the driver types it
+    """Returns a row of `CLAIMED_COLUMNS` as a record."""
+    view_id, seq, group_id, received_at, end_reason, body_bytes, attempts = row
+    return ClaimedTrace(
+        view_id=view_id,
+        seq=seq,
+        group_id=group_id,
+        received_at=received_at,
+        end_reason=end_reason,
+        body_bytes=body_bytes,
+        attempts=attempts,
+    )
+
+
+@dataclass(slots=True)
+class Turns:
+    """The project that this process claimed for last."""
+
+    last_project: int = 0
+
+
+_turns: Final = Turns()
+
+
+def forget_turns() -> None:
+    """Begins with the first project again, between tests."""
+    _turns.last_project = 0
+
+
+def claim_batch(rests: Rests | None = None) -> Claim | None:
+    """Claims the oldest pending traces of the next project, group by group up to the batch's bounds.
+
+    Returns None if no project has any. Projects of `rests` are left out, and one with a small batch begins a rest.
+    """
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute(NEXT_PROJECT, {"last": _turns.last_project, "resting": rests.projects() if rests else []})
+        row = cursor.fetchone()
+        if row is None:
+            return None
+        project_id = _turns.last_project = row[0]
+        claim, is_small = _pick(project_id)
+        if not claim.traces:
+            return None
+        cursor.execute(
+            TAKE,
+            {
+                "project_id": project_id,
+                "lease_s": settings.FOLD_LEASE_S,
+                "views": [trace.view_id for trace in claim.traces],
+                "seqs": [trace.seq for trace in claim.traces],
+                "received": [trace.received_at for trace in claim.traces],
+                "first": min(trace.received_at for trace in claim.traces),
+                "last": max(trace.received_at for trace in claim.traces),
+                "token": register(),
+            },
+        )
+    if rests is not None and is_small:
+        rests.begin(project_id)
+    return claim
+
+
+def _pick(project_id: int) -> tuple[Claim, bool]:
+    """Locks the receipts of a batch. Returns them as a claim, and whether nothing that could be claimed is left.
+
+    The claim has no traces if there are none.
+    """
+    own = {"project_id": project_id, "batch_attempts": FOLD_BATCH_ATTEMPTS}
+    candidates = select_rows(CANDIDATES, own)
+    is_alone = bool(candidates and candidates[0][1])
+    room, room_bytes = 1 if is_alone else settings.FOLD_BATCH_TRACES, settings.FOLD_BATCH_BYTES
+    claimed: list[ClaimedTrace] = []
+    shared: int | None = None
+    is_small = True
+    for group_id, candidate_alone, traces, size, until in candidates:
+        if candidate_alone != is_alone:
+            continue
+        where = {**own, "group_id": group_id, "is_alone": is_alone, "traces": room}
+        if is_alone or (traces <= room and size <= room_bytes):
+            rows = _pick_group(PICK_ALL, where, room_bytes)
+        else:
+            shared = group_id
+            where["sections"] = choose_sections(project_id, group_id, until=until, room=room, room_bytes=room_bytes)
+            rows = _pick_group(PICK_SECTIONS, where, room_bytes)
+        claimed.extend(rows)
+        room, room_bytes = room - len(rows), room_bytes - sum(row.body_bytes for row in rows)
+        if room <= 0 or room_bytes <= 0 or shared is not None:
+            is_small = False
+            break
+    groups = {trace.group_id for trace in claimed}
+    shared = groups.pop() if len(groups) == 1 else shared
+    token = own_token()
+    claim = Claim(project_id=project_id, is_alone=is_alone, traces=claimed, token=token, shared_group=shared)
+    return claim, is_small
+
+
+def _pick_group(statement: str, where: dict[str, Any], most_bytes: int) -> list[ClaimedTrace]:  # Any: its parameters
+    """Locks a group's oldest traces: at least one, and only returns those that start within `most_bytes`."""
+    with connection.cursor() as cursor:
+        cursor.execute(statement, where)
+        rows: list[ClaimedTrace] = []
+        size = 0
+        for row in cursor.fetchall():
+            if size >= most_bytes:
+                break
+            rows.append(read_claimed(row))
+            size += rows[-1].body_bytes
+    return rows
+
+
+def release_claim(claim: Claim, *, is_attempt: bool = True) -> None:
+    """Releases the claimed traces that were not folded. The attempt stays counted, unless nobody had begun with them.
+
+    A trace that failed alone waits before its next turn, longer each time, so that it does not block others.
+    """
+    has_failed_alone = claim.is_alone and is_attempt
+    wait_s = min(2 ** min(claim.traces[0].attempts, 16), MAX_WAIT_S) if has_failed_alone else 0
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"""UPDATE ingest_tracereceipt r SET claim_token = NULL,
+                   claimed_until = now() + make_interval(secs => %s), attempts = greatest(r.attempts - %s, 0)
+               FROM unnest(%b::uuid[], %b::int[], %b::timestamptz[]) AS c (view_id, seq, received_at)
+               WHERE r.project_id = %s AND r.view_id = c.view_id AND r.seq = c.seq AND r.received_at = c.received_at
+                 AND r.state = {PENDING} AND r.claim_token = %s""",
+            [
+                wait_s,
+                0 if is_attempt else 1,
+                [t.view_id for t in claim.traces],
+                [t.seq for t in claim.traces],
+                [t.received_at for t in claim.traces],
+                claim.project_id,
+                claim.token,
+            ],
+        )
+
+
+def count_crash(claim: Claim) -> int:
+    """Counts a crash of the process that folded a trace alone, and returns how many there were."""
+    trace = claim.traces[0]
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """UPDATE ingest_tracereceipt SET crashes = least(crashes + 1, %s)
+               WHERE project_id = %s AND view_id = %s AND seq = %s AND received_at = %s RETURNING crashes""",
+            [MAX_ATTEMPTS_KEPT, claim.project_id, trace.view_id, trace.seq, trace.received_at],
+        )
+        row = cursor.fetchone()
+    return int(row[0]) if row else 0

@@ -1,0 +1,225 @@
+"""Interning: dense ids for funcs and cells, in transactions of their own. They may be unused, but never missing."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import astuple, dataclass
+from datetime import datetime
+from typing import Final
+
+from django.conf import settings
+from django.db import connection, transaction
+
+from aggregate.models import HOUR_GRAIN
+from aggregate.sourcemaps.queue import SYMBOLICATE_FLAG, SYMBOLICATE_TASK
+from ingest.notify import wake_worker
+from ingest.storage.groups import allocate_ids
+from ingest.storage.id_cache import RememberedIds
+from profcore.sums.fold import FOLD_VERSION
+from profcore.trace.funcs import OTHER_FUNC, FuncKey, func_digest
+
+MAX_INT4: Final = 2**31 - 1
+INLINE_URI: Final = re.compile(r"(https?://[^/]{1,253})(/.*)", re.DOTALL)  # longer hosts are none
+MAX_ORIGINS: Final = 1_000  # of a project; the first ones stay. All are read for each page
+_func_ids: RememberedIds[bytes] = RememberedIds()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CellKey:
+    """The key of a cell within its project."""
+
+    group_id: int
+    bucket_at: datetime
+    device_class: int
+    browser: int
+    navigation: int
+
+
+def forget_interned() -> None:
+    """Empties the memory of ids, between tests."""
+    _func_ids.clear()
+
+
+def intern_funcs(project_id: int, keys: Sequence[FuncKey], *, is_bounded: bool = True) -> dict[FuncKey, int]:
+    """Returns the dense id of each func key, interning new ones.
+
+    Keys are left out if the project has made all the funcs that it may make in a day, and `is_bounded`.
+    """
+    _func_ids.forget_sometimes()
+    digests = {func_digest(project_id, key): key for key in keys}
+    found = {digest: _func_ids[digest] for digest in digests if digest in _func_ids}
+    missing = sorted(digest for digest in digests if digest not in found)
+    if missing:
+        ids = _select_funcs(project_id, missing)
+        fresh = {digest: digests[digest] for digest in missing if digest not in ids}
+        if fresh:
+            ids |= _make_funcs(project_id, fresh, is_bounded=is_bounded)
+        found |= ids
+        _func_ids.update(ids)
+    return {key: found[digest] for digest, key in digests.items() if digest in found}
+
+
+def select_other(project_id: int) -> int | None:
+    """Returns the id of the func "(other)", None if the project has always had room."""
+    return _select_funcs(project_id, [func_digest(project_id, OTHER_FUNC)]).get(func_digest(project_id, OTHER_FUNC))
+
+
+def _select_funcs(project_id: int, digests: list[bytes]) -> dict[bytes, int]:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """SELECT digest, id FROM aggregate_func
+               WHERE project_id = %s AND digest = ANY(%b::bytea[]) AND unused_since IS NULL""",
+            [project_id, digests],
+        )
+        return {bytes(digest): func_id for digest, func_id in cursor.fetchall()}
+
+
+def _make_funcs(project_id: int, keys: dict[bytes, FuncKey], *, is_bounded: bool) -> dict[bytes, int]:
+    """Inserts funcs as far as the day has room for them, or takes unused ones into use again; returns their ids.
+
+    Others may insert the same ones at the same time. The order is that of the digests, so that no two deadlock.
+    """
+    digests = sorted(keys)
+    with transaction.atomic(), connection.cursor() as cursor:
+        transaction.on_commit(_wake_symbolication)
+        own = [digest for digest in digests if keys[digest] != OTHER_FUNC]
+        room = _take_room(project_id, len(own), is_bounded=is_bounded)
+        digests = sorted(set(digests).difference(own[room:]))
+        cursor.execute(
+            """INSERT INTO aggregate_func (project_id, id, digest, name, uri, line, col)
+               SELECT %s, * FROM unnest(%b::int[], %b::bytea[], %b::text[], %b::text[], %b::bigint[], %b::bigint[])
+               ON CONFLICT (project_id, digest) DO UPDATE SET unused_since = NULL
+               RETURNING digest, id""",
+            [
+                project_id,
+                list(allocate_ids(project_id, "func", len(digests))),
+                digests,
+                [keys[digest].name for digest in digests],
+                [keys[digest].uri for digest in digests],
+                [keys[digest].line for digest in digests],
+                [keys[digest].column for digest in digests],
+            ],
+        )
+        ids = {bytes(digest): func_id for digest, func_id in cursor.fetchall()}
+        _note_origins(project_id, [keys[digest] for digest in digests])
+    return ids
+
+
+def _note_origins(project_id: int, keys: Sequence[FuncKey]) -> None:
+    """Notes the origins of inline scripts: their URI is origin + page. Funcs are many, and origins few."""
+    splits = [match.groups() for key in keys if key.uri and (match := INLINE_URI.match(key.uri))]
+    if not splits:
+        return
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """INSERT INTO aggregate_inlineorigin (project_id, origin)
+               SELECT DISTINCT %(project)s::bigint, w.origin
+               FROM unnest(%(origins)b::text[], %(pages)b::text[]) AS w (origin, page)
+               WHERE w.page IN (SELECT g.page FROM ingest_group g WHERE g.project_id = %(project)s)
+                 AND (SELECT count(*) FROM aggregate_inlineorigin WHERE project_id = %(project)s) < %(most)s
+               ON CONFLICT DO NOTHING""",
+            {
+                "project": project_id,
+                "origins": [origin for origin, _ in splits],
+                "pages": [page for _, page in splits],
+                "most": MAX_ORIGINS,
+            },
+        )
+
+
+def _take_room(project_id: int, count: int, *, is_bounded: bool) -> int:
+    """Takes up to `count` new funcs out of the UTC day's room; returns how many. Counts the others."""
+    most = settings.FOLD_MAX_NEW_FUNCS if is_bounded else MAX_INT4
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """INSERT INTO aggregate_funcday AS d (project_id, day_on, made, beyond)
+               VALUES (%(project)s, (now() AT TIME ZONE 'UTC')::date, 0, 0)
+               ON CONFLICT (project_id, day_on) DO UPDATE SET made = d.made RETURNING made""",
+            {"project": project_id},
+        )
+        ((made,),) = cursor.fetchall()
+        room: int = min(count, max(most - made, 0))
+        cursor.execute(
+            """UPDATE aggregate_funcday SET made = made + %s, beyond = beyond + %s
+               WHERE project_id = %s AND day_on = (now() AT TIME ZONE 'UTC')::date""",
+            [room, count - room, project_id],
+        )
+    return room
+
+
+def _wake_symbolication() -> None:
+    """Wakes a worker after new funcs: there may be source maps for them."""
+    wake_worker(SYMBOLICATE_TASK, SYMBOLICATE_FLAG)
+
+
+def intern_cells(project_id: int, keys: Sequence[CellKey]) -> dict[CellKey, int]:
+    """Returns the id of each hour cell; new keys get empty cells. Then use `settle_cells` under the groups' locks."""
+    ordered = sorted(set(keys), key=astuple)
+    found = _select_cells(project_id, ordered)
+    missing = [key for key in ordered if key not in found]
+    if missing:
+        with transaction.atomic(), connection.cursor() as cursor:
+            ids = allocate_ids(project_id, "cell", len(missing))
+            cursor.execute(
+                """INSERT INTO aggregate_cell (
+                       project_id, id, group_id, bucket_at, grain, device_class, browser, navigation, fold_version,
+                       views, traces, truncated_views, js_us, hidden_us, engine_us, idle_us, unobserved_us, profiler_us,
+                       span_us, js_samples, hidden_samples, engine_samples, idle_samples, profiler_samples)
+                   SELECT %s, w.id, w.group_id, w.bucket_at, %s, w.device_class, w.browser, w.navigation, %s, 0,
+                          0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0
+                   FROM unnest(%b::int[], %b::int[], %b::timestamptz[], %b::smallint[], %b::smallint[], %b::smallint[])
+                        AS w (id, group_id, bucket_at, device_class, browser, navigation)
+                   ON CONFLICT (project_id, group_id, bucket_at, grain, device_class, browser, navigation)
+                   DO NOTHING""",
+                [project_id, HOUR_GRAIN, FOLD_VERSION, list(ids), *_columns(missing)],
+            )
+        found.update(_select_cells(project_id, missing))
+    return found
+
+
+def settle_cells(project_id: int, cell_ids: Mapping[CellKey, int]) -> dict[CellKey, int]:
+    """Returns the cell that has each cell's sums: itself, or the day it was merged into. Under the groups' locks.
+
+    A cell that retention deleted since it was interned is created again.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT id, COALESCE(merged_into, id) FROM aggregate_cell WHERE project_id = %s AND id = ANY(%b::int[])",
+            [project_id, sorted(cell_ids.values())],
+        )
+        places: dict[int, int] = dict(cursor.fetchall())
+    gone = [key for key, cell_id in cell_ids.items() if cell_id not in places]
+    settled = intern_cells(project_id, gone) if gone else {}
+    return {key: settled[key] if key in settled else places[cell_id] for key, cell_id in cell_ids.items()}
+
+
+def settle_known_cells(project_id: int, keys: Sequence[CellKey]) -> dict[CellKey, int]:
+    """Returns the cells that have the sums, as `settle_cells`, but creates none: expired cells are left out."""
+    found = _select_cells(project_id, keys)
+    return settle_cells(project_id, found) if found else {}
+
+
+def _columns(keys: Sequence[CellKey]) -> list[list[object]]:
+    return [
+        [key.group_id for key in keys],
+        [key.bucket_at for key in keys],
+        [key.device_class for key in keys],
+        [key.browser for key in keys],
+        [key.navigation for key in keys],
+    ]
+
+
+def _select_cells(project_id: int, keys: Sequence[CellKey]) -> dict[CellKey, int]:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """SELECT c.group_id, c.bucket_at, c.device_class, c.browser, c.navigation, c.id FROM aggregate_cell c
+               JOIN unnest(%b::int[], %b::timestamptz[], %b::smallint[], %b::smallint[], %b::smallint[])
+                    AS w (group_id, bucket_at, device_class, browser, navigation)
+                 ON (c.group_id, c.bucket_at, c.device_class, c.browser, c.navigation)
+                  = (w.group_id, w.bucket_at, w.device_class, w.browser, w.navigation)
+               WHERE c.project_id = %s AND c.grain = %s""",
+            [*_columns(keys), project_id, HOUR_GRAIN],
+        )
+        return {
+            CellKey(group_id=group, bucket_at=bucket, device_class=device, browser=browser, navigation=navigation): cell
+            for group, bucket, device, browser, navigation, cell in cursor
+        }

@@ -1,0 +1,93 @@
+"""Advisory locks: of groups, for changes of their sums, and one that keeps raw traces from being deleted meanwhile.
+
+Whoever changes a group's sums has its lock alone. Only folds of different sections of it share the lock.
+"""
+
+from collections.abc import Sequence
+from typing import Final
+from zlib import crc32
+
+from django.db import connection
+
+from aggregate.fold.lock_stripes import SECTIONS
+from ingest.deadline import bound_idle_time
+
+RAW_LOCK: Final = 0x7261_7765  # "rawe"
+MERGE_CLASS: Final = -1  # in the place of the project's id in groups' locks, which is positive
+SECTION_CLASS: Final = -1  # minus the project's id
+
+
+def lock_groups(project_id: int, group_ids: Sequence[int]) -> None:
+    """Takes the groups' locks until the transaction ends. `group_ids` ascend, so no two workers deadlock."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"SELECT pg_advisory_xact_lock(%s::int, g) FROM {bound_idle_time()}, unnest(%s::int[]) AS g",
+            [project_id, list(group_ids)],
+        )
+        cursor.fetchall()
+
+
+def lock_sections(project_id: int, group_ids: Sequence[int], shared: int, sections: Sequence[int]) -> None:
+    """Takes the groups' locks as `lock_groups` does, except that one is `shared`, and then its sections' locks.
+
+    Sections come after all groups, so that nobody who holds one waits for a group.
+    """
+    own = sorted((shared * SECTIONS + section + 2**31) % 2**32 - 2**31 for section in sections)  # as int4
+    rows = [(project_id, group_id, group_id == shared) for group_id in group_ids]
+    rows += [(SECTION_CLASS - project_id, number, False) for number in own]
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"""SELECT CASE WHEN is_shared THEN pg_advisory_xact_lock_shared(class, number)
+                           ELSE pg_advisory_xact_lock(class, number) END
+               FROM {bound_idle_time()}, unnest(%s::int[], %s::int[], %s::boolean[]) AS l (class, number, is_shared)""",
+            [list(column) for column in zip(*rows, strict=True)],
+        )
+        cursor.fetchall()
+
+
+def lock_cells(project_id: int, cell_ids: Sequence[int]) -> None:
+    """Locks the rows of cells in ascending order, so that two folds that share a group never deadlock."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """SELECT id FROM aggregate_cell WHERE project_id = %s AND id = ANY(%b::int[])
+               ORDER BY id FOR NO KEY UPDATE""",
+            [project_id, sorted(cell_ids)],
+        )
+
+
+def try_keys(project_id: int, table: str, keys: Sequence[tuple[object, ...]]) -> list[bool]:
+    """Tells of each key of a table of pieces whether this transaction, and no other one, merges its pieces now.
+
+    The numbers are checksums: if two keys have the same one, only one of them is merged at a time.
+    """
+    numbers = [-(project_id << 32 | crc32(repr((table, key)).encode())) for key in keys]
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_try_advisory_xact_lock(n) FROM unnest(%s::bigint[]) AS n", [numbers])
+        return [is_ours for (is_ours,) in cursor]
+
+
+def hold_merges(project_id: int) -> None:
+    """Keeps refolds of a project from starting until the transaction ends; merges still may. Lock the group first."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"SELECT pg_advisory_xact_lock_shared(%s, %s) FROM {bound_idle_time()}",
+            [MERGE_CLASS, project_id],
+        )
+
+
+def lock_merges(project_id: int) -> None:
+    """Waits for the merges of a project, and blocks new ones until the transaction ends. Take no group's lock after."""
+    with connection.cursor() as cursor:
+        cursor.execute(f"SELECT pg_advisory_xact_lock(%s, %s) FROM {bound_idle_time()}", [MERGE_CLASS, project_id])
+
+
+def hold_raw_traces() -> None:
+    """Keeps retention from deleting raw traces until the transaction ends; many may hold it. Lock groups first."""
+    with connection.cursor() as cursor:
+        cursor.execute(f"SELECT pg_advisory_xact_lock_shared(%s) FROM {bound_idle_time()}", [RAW_LOCK])
+
+
+def lock_raw_traces() -> None:
+    """Waits until nobody holds raw traces, and blocks others until the transaction ends. Take no group's lock after."""
+    with connection.cursor() as cursor:
+        cursor.execute(f"SELECT pg_advisory_xact_lock(%s) FROM {bound_idle_time()}", [RAW_LOCK])

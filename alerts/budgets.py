@@ -1,0 +1,135 @@
+"""Budgets: a bound on a daily figure. Certainly over it for two days in a row is confirmed, and told.
+
+Each UTC day is one question with its own views, so that looking every day at new data is no looking often at the same.
+A preview walks the same rules over the days that are there.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from typing import Final
+
+from django.db import transaction
+from django.db.models import QuerySet
+
+from alerts.changes import Cause, found_of, select_states, step_state, write_standing
+from alerts.conditions import Question, read_question
+from alerts.days import Day, last_settled, list_days, measure_days, measure_interactions
+from alerts.models import Watch
+from alerts.subjects import Found, Subject
+from profcore.alerts.states import DAYS_TO_CONFIRM, Evidence, Standing, State, step, weigh_day
+from profcore.times import day_ending_at
+from projects.lifecycle import hold_project
+
+PREVIEW_DAYS: Final = 30
+# A watch that was away for longer begins anew: nobody wants the alarms of last month.
+MAX_CATCH_UP: Final = 7
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """What a budget would have said on past days: each day with its state, and how often it would have alerted."""
+
+    days: Sequence[tuple[Day, State]]
+    alerts: int
+
+
+def evaluate_budget(watch: Watch, now: datetime) -> None:
+    """Judges the finished days since the last one that was judged. Call it in a transaction."""
+    question = read_question(watch)
+    for day in measure_days(watch.project_id, question, days_to_judge(watch, now)):
+        _judge_day(watch, question, day)
+
+
+def is_read_from_traces(watch: Watch) -> bool:
+    """Tells whether a day takes too long to be read while the watch is locked (`judge_next_day`)."""
+    return watch.kind == Watch.Kind.BUDGET and read_question(watch).measure == "inp_script"
+
+
+def judge_next_day(watch: Watch, now: datetime) -> None:
+    """Reads the next finished day, then judges it in a transaction; if others wait, the watch stays due.
+
+    The watch has been put off, so no other worker reads the same. Its problem says why the last day could not be
+    judged, until the next one is. Raises `Stopping`. Call it outside of transactions.
+    """
+    days = days_to_judge(watch, now)
+    if not days:
+        _rows_of(watch).update(evaluated_at=now, problem=_find_gone(watch))
+        return
+    question = read_question(watch)
+    day = measure_interactions(watch.project_id, question, days[0])
+    with transaction.atomic():
+        held = _rows_of(watch).select_for_update().first()
+        if held is None or not hold_project(watch.project_id) or days[0] not in days_to_judge(held, now):
+            return
+        _judge_day(held, question, day)
+        problem = describe_gone(day.on) if day.is_gone else None
+        _rows_of(watch).update(evaluated_at=now, problem=problem, **({"due_at": now} if days[1:] else {}))
+
+
+def _rows_of(watch: Watch) -> QuerySet[Watch]:
+    """Returns a watch as it is now, unless it was changed meanwhile."""
+    return Watch.objects.filter(project_id=watch.project_id, id=watch.id, is_on=True, question=watch.question)
+
+
+def describe_gone(day: date) -> str:
+    """Returns the problem of a watch whose last day could not be judged, since raw traces are missing."""
+    return f"The raw traces of {day} are not kept any more."
+
+
+def _find_gone(watch: Watch) -> str | None:
+    """Returns the problem of a watch if that is so of the last day it looked at. Other problems are over."""
+    row = select_states(watch).get(Subject().key)
+    is_gone = row is not None and watch.problem == describe_gone(day_ending_at(row.seen_at))
+    return watch.problem if is_gone else None
+
+
+def _judge_day(watch: Watch, question: Question, day: Day) -> None:
+    subject = Subject()
+    before = select_states(watch).get(subject.key)
+    evidence = weigh_day(day.low, day.high, question.limit, value=day.value)
+    standing, found = step_state(before, evidence, describe_day(day, question), bad_to_confirm=DAYS_TO_CONFIRM)
+    if before is not None and before.state != State.UNKNOWN and evidence is Evidence.NONE:
+        found = found_of(before)  # what was found before stays shown
+    # What stays unknown is kept, so that it is known since when no day could be judged.
+    write_standing(watch, subject, before, standing, found, at=day.ends_at, cause=Cause.DAY, keeps_unknown=True)
+
+
+def days_to_judge(watch: Watch, now: datetime) -> list[date]:
+    """Returns the settled days that were not judged yet; at first the one before its creation.
+
+    While none had enough page views, the last days are looked at again with each new day: some views may come late.
+    What is read from traces is read once only, since that takes long.
+    """
+    row = select_states(watch).get(Subject().key)
+    new = list_days(day_ending_at(row.seen_at), now) if row is not None else []
+    if row is not None and (not new or row.state != State.UNKNOWN or is_read_from_traces(watch)):
+        return new[-MAX_CATCH_UP:]
+    return list_days(day_ending_at(watch.created_at - timedelta(days=2)), now)[-MAX_CATCH_UP:]
+
+
+def describe_day(day: Day, question: Question) -> Found:
+    """Returns what was found on a day."""
+    return Found(views=day.views, value=day.value, low=day.low, high=day.high, threshold=question.limit)
+
+
+def preview_budget(project_id: int, question: Question, now: datetime) -> Preview:
+    """Returns what a budget would have said in the last `PREVIEW_DAYS` days."""
+    return judge_past(question, measure_days(project_id, question, list_past(now)))
+
+
+def list_past(now: datetime) -> list[date]:
+    """Returns the days of a preview: the last `PREVIEW_DAYS` that are settled."""
+    return list_days(last_settled(now) - timedelta(days=PREVIEW_DAYS), now)
+
+
+def judge_past(question: Question, days: Iterable[Day]) -> Preview:
+    """Returns what a budget would have said on some days in a row."""
+    standing, judged, alerts = Standing(), [], 0
+    for day in days:
+        before = standing.state
+        evidence = weigh_day(day.low, day.high, question.limit, value=day.value)
+        standing = step(standing, evidence, bad_to_confirm=DAYS_TO_CONFIRM)
+        alerts += standing.state is State.CONFIRMED and before is not State.CONFIRMED
+        judged.append((day, standing.state))
+    return Preview(judged, alerts)

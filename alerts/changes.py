@@ -1,0 +1,171 @@
+"""Writing states: a state, its change and the outgoing notices are one transaction, that of the watch's claim."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, replace
+from datetime import datetime
+
+from alerts.delivery.outbox import choose_due
+from alerts.models import Channel, Notice, StateChange, Watch, WatchState
+from alerts.subjects import Found, Subject
+from ingest.storage.groups import allocate_ids
+from profcore.alerts.routing import is_page_wanted
+from profcore.alerts.states import QUIET_TO_RESOLVE, Evidence, Standing, State, step, step_accepted
+
+Cause = StateChange.Cause
+
+
+def select_states(watch: Watch, **only: object) -> Mapping[bytes, WatchState]:
+    """Returns the states of a watch by the key of their subject. One statement."""
+    rows = WatchState.objects.filter(project_id=watch.project_id, watch_id=watch.id, **only)
+    return {bytes(row.subject_key): row for row in rows}
+
+
+def standing_of(row: WatchState | None) -> Standing:
+    """Returns the standing that a row keeps; unknown without a row."""
+    return Standing() if row is None else Standing(State(row.state), bad=row.bad, quiet=row.quiet)
+
+
+def step_state(
+    row: WatchState | None, evidence: Evidence, found: Found, *, bad_to_confirm: int | None = None
+) -> tuple[Standing, Found]:
+    """Returns the standing after one more look or day, and what is kept of what it found.
+
+    What somebody accepted keeps the figures that it was accepted with, as long as it stays accepted.
+    """
+    before = standing_of(row)
+    if row is not None:
+        limit = found.threshold or 0.0
+        kept = step_accepted(before, evidence, low=found.low, accepted=row.value, limit=limit)
+        if kept is not None:
+            return kept, replace(found_of(row), look=found.look)
+    return step(before, evidence, bad_to_confirm=bad_to_confirm), found
+
+
+def write_standing(
+    watch: Watch,
+    subject: Subject,
+    before: WatchState | None,
+    standing: Standing,
+    found: Found,
+    *,
+    at: datetime,
+    cause: StateChange.Cause,
+    about_release: str = "",
+    keeps_unknown: bool = False,
+    told: Found | None = None,
+) -> StateChange | None:
+    """Keeps a standing, and its change with the notices about it if the state is another. Call it in a transaction.
+
+    Returns the change, None if there is none. What stays unknown is kept only with `keeps_unknown`: then `seen_at`
+    says until when it was looked at, and what is older than that changes nothing. `told` is what the change says, if
+    that is not what is kept.
+    """
+    was = standing_of(before).state
+    if before is None and standing.state is State.UNKNOWN and not keeps_unknown:
+        return None
+    if before is not None and standing.state is State.UNKNOWN and keeps_unknown and before.seen_at >= at:
+        return None
+    has_changed = was is not standing.state
+    began_at = before.began_at if before is not None and was.is_open else None
+    if standing.state.is_open and began_at is None:
+        began_at = at
+    facts = {
+        "release": subject.release,
+        "page": subject.page,
+        "subject": subject.name,
+        "state": standing.state,
+        "began_at": began_at,
+        **asdict(found),
+    }
+    since_at = at if has_changed or before is None else before.since_at
+    # A person looks at nothing: the next day to judge stays the same.
+    seen_at = before.seen_at if before is not None and cause is Cause.PERSON else at
+    WatchState.objects.update_or_create(
+        project_id=watch.project_id,
+        watch_id=watch.id,
+        subject_key=subject.key,
+        defaults={**facts, "bad": standing.bad, "quiet": standing.quiet, "since_at": since_at, "seen_at": seen_at},
+    )
+    if not has_changed:
+        return None
+    change = StateChange(
+        subject_key=subject.key,
+        at=at,
+        was=was,
+        cause=cause,
+        about_release=about_release,
+        **{**facts, **asdict(told or found)},
+    )
+    _keep_change(watch, change)
+    return change
+
+
+def _keep_change(watch: Watch, change: StateChange) -> None:
+    """Keeps a change of a watch with what that asked, and the notices about it."""
+    change.project_id, change.watch_id = watch.project_id, watch.id
+    change.id = allocate_ids(watch.project_id, "change", 1)[0]
+    change.asked = {"kind": watch.kind, "name": watch.name, "question": watch.question}
+    change.save(force_insert=True)
+    _write_notices(watch, change)
+
+
+def watch_at(change: StateChange, present: Watch | None) -> Watch | None:
+    """Returns a watch as it was when a state changed, with the name that it has now; None if nobody knows that."""
+    if change.asked is None:  # a present state in the form of a change
+        return present
+    name = present.name if present is not None else change.asked["name"]
+    return Watch(
+        id=change.watch_id, kind=change.asked["kind"], name=name, question=change.asked["question"], is_on=False
+    )
+
+
+def subject_of(row: WatchState) -> Subject:
+    """Returns the subject of a state."""
+    return Subject(release=row.release, page=row.page, name=row.subject)
+
+
+def found_of(row: WatchState) -> Found:
+    """Returns what was found the last time."""
+    return Found(**{name: getattr(row, name) for name in Found.__slots__})
+
+
+def end_of(row: WatchState) -> Standing:
+    """Returns the standing with which an open state ends: a confirmed one is resolved, a suspicion was nothing."""
+    is_confirmed = State(row.state) is State.CONFIRMED
+    return Standing(State.RESOLVED, quiet=QUIET_TO_RESOLVE) if is_confirmed else Standing(State.OK)
+
+
+def is_told(change: StateChange, *, tells_suspected: bool) -> bool:
+    """Tells whether a change is worth a message: a confirmed one and its end; to some channels, suspicions as well.
+
+    The end of a suspicion belongs to it, also if somebody accepted it: it means nothing without its beginning.
+    """
+    if change.state == State.CONFIRMED:
+        return True
+    if State.SUSPECTED in (change.state, change.was):
+        return tells_suspected
+    return change.state == State.RESOLVED
+
+
+def concerns(channel: Channel, watch: Watch, change: StateChange) -> bool:
+    """Tells whether a change is about the watches and pages that a channel gets messages about."""
+    if channel.watch_ids is not None and watch.id not in channel.watch_ids:
+        return False
+    page = change.page if change.page is not None else watch.question.get("page")
+    return is_page_wanted(channel.pages, page)
+
+
+def _write_notices(watch: Watch, change: StateChange) -> None:
+    """Writes one row of the outbox for each channel that wants to know."""
+    channels = Channel.objects.filter(project_id=change.project_id, is_on=True).order_by("id")
+    Notice.objects.bulk_create(
+        Notice(
+            project_id=change.project_id,
+            change_id=change.id,
+            channel_id=channel.id,
+            release=change.release,
+            due_at=choose_due(channel, change.at),
+        )
+        for channel in channels
+        if is_told(change, tells_suspected=channel.tells_suspected) and concerns(channel, watch, change)
+    )

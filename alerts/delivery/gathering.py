@@ -1,0 +1,176 @@
+"""From the outbox into messages: what is due for a channel about one release becomes one message."""
+
+import logging
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from typing import Final
+from uuid import UUID, uuid4
+
+from django.conf import settings
+from django.db import InterfaceError, OperationalError, connection, transaction
+from django.urls import reverse
+
+from aggregate.time_budget import end_step
+from alerts.changes import watch_at
+from alerts.delivery.bodies import Letter, Told
+from alerts.delivery.links import absolute, make_links
+from alerts.delivery.outbox import leave_quiet
+from alerts.delivery.wording import clean, say_change, write_title
+from alerts.models import Channel, Message, Notice, StateChange, Watch
+from profcore.alerts.states import State
+from projects.models import Project
+
+logger = logging.getLogger(__name__)
+
+MAX_CHANGES: Final = 200  # of one message; the next one has the rest
+CHANNELS_AT_ONCE: Final = 500
+HOUR: Final = timedelta(hours=1)
+
+
+class TooManyTests(Exception):
+    """A channel had its tests of the hour; has a sentence, and the seconds until the next one."""
+
+    def __init__(self, wait_s: int) -> None:
+        super().__init__(f"A channel gets at most {settings.GUARD_TESTS_PER_HOUR} tests per hour. Try again later.")
+        self.wait_s = wait_s
+
+
+def gather_due(now: datetime) -> int:
+    """Puts the notices that are due into messages, and returns how many. It may be killed and run again.
+
+    Whatever is wrong with one channel, others get their messages; its notices wait. Faults of the database are raised.
+    """
+    made = 0
+    for project_id, channel_id in list_due_channels(now):
+        try:
+            made += gather_channel(project_id, channel_id, now)
+        except (OperationalError, InterfaceError):
+            raise
+        except Exception:
+            logger.exception("Messages of channel %s of project %s could not be gathered.", channel_id, project_id)
+        end_step()
+    return made
+
+
+def list_due_channels(now: datetime) -> list[tuple[int, int]]:
+    """Returns the project and id of channels with notices that are due, of all projects."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """SELECT project_id, channel_id FROM alerts_notice WHERE message_id IS NULL AND due_at <= %s
+               GROUP BY 1, 2 ORDER BY min(due_at) LIMIT %s""",
+            [now, CHANNELS_AT_ONCE],
+        )
+        return list(cursor.fetchall())
+
+
+def gather_channel(project_id: int, channel_id: int, now: datetime) -> int:
+    """Puts a channel's due notices into one message per release; what waits about these releases goes along.
+
+    Notices of a channel that is gone or off are deleted. In its quiet hours they are put off once more: what a watch
+    finds of yesterday, or after the workers were away, may be due in them. One transaction, under the channel's lock.
+    """
+    with transaction.atomic():
+        own = {"project_id": project_id, "channel_id": channel_id}
+        channel = Channel.objects.select_for_update().filter(project_id=project_id, id=channel_id).first()
+        waiting = Notice.objects.filter(**own, message_id=None)
+        if channel is None or not channel.is_on:
+            waiting.delete()
+            return 0
+        if (heard_at := leave_quiet(channel, now)) != now:
+            waiting.filter(due_at__lt=heard_at).update(due_at=heard_at)
+            return 0
+        due = sorted(set(waiting.filter(due_at__lte=now).values_list("release", flat=True)))
+        made = 0
+        for release in due:
+            ids = list(waiting.filter(release=release).order_by("change_id").values_list("change_id", flat=True))
+            for start in range(0, len(ids), MAX_CHANGES):
+                made += _make_message(channel, ids[start : start + MAX_CHANGES], now)
+        return made
+
+
+def _make_message(channel: Channel, change_ids: list[int], now: datetime) -> bool:
+    project = Project.objects.get(pk=channel.project_id)
+    told = tell(project, change_ids)
+    message_id = uuid4()
+    Notice.objects.filter(project_id=project.pk, channel_id=channel.id, change_id__in=change_ids).update(
+        message_id=message_id
+    )
+    if not told:  # their history was deleted meanwhile
+        return False
+    Message.objects.create(
+        project=project,
+        id=message_id,
+        channel_id=channel.id,
+        change_ids=[each.change.id for each in told],
+        title=write_title(project.name, [each.said for each in told]),
+        created_at=now,
+        due_at=now,
+    )
+    return True
+
+
+def make_test(channel: Channel, now: datetime) -> Message:
+    """Makes a message that is about nothing, to see whether it arrives. Raises `TooManyTests`."""
+    project = Project.objects.get(pk=channel.project_id)
+    with transaction.atomic():
+        Channel.objects.select_for_update().filter(project_id=project.pk, id=channel.id).first()  # two count one by one
+        last = Message.objects.filter(project_id=project.pk, channel_id=channel.id, change_ids=[])
+        made = list(last.filter(created_at__gt=now - HOUR).order_by("created_at").values_list("created_at", flat=True))
+        if len(made) >= settings.GUARD_TESTS_PER_HOUR:
+            raise TooManyTests(wait_s=max(1, round((made[0] + HOUR - now).total_seconds())))
+        return Message.objects.create(
+            project=project,
+            id=uuid4(),
+            channel_id=channel.id,
+            change_ids=[],
+            title=f"{clean(project.name)}: a test of Fieldflame",
+            created_at=now,
+            due_at=now,
+        )
+
+
+def replay(project_id: int, message_id: UUID, now: datetime) -> bool:
+    """Sends a message again that was sent or given up, with the same id. Returns False if it is under way, or gone."""
+    replayed = Message.objects.filter(project_id=project_id, id=message_id).exclude(state=Message.State.WAITING)
+    return bool(replayed.update(state=Message.State.WAITING, due_at=now, tries=0, problem=None))
+
+
+def tell(project: Project, change_ids: list[int]) -> list[Told]:
+    """Returns some changes as they are told: what needs somebody first, what is over by another one last.
+
+    Two statements.
+    """
+    found = StateChange.objects.filter(project_id=project.pk, id__in=change_ids).order_by("id")
+    last = {(change.watch_id, bytes(change.subject_key)): change.id for change in found}
+
+    def rank(change: StateChange) -> tuple[bool, bool, float, int]:
+        is_over = change.id != last[change.watch_id, bytes(change.subject_key)]
+        return is_over, change.state != State.CONFIRMED, -(change.value or 0.0), change.id
+
+    return put_into_words(project, sorted(found, key=rank))
+
+
+def put_into_words(project: Project, changes: Sequence[StateChange]) -> list[Told]:
+    """Returns changes with their words and links, in their order. One statement, none if there are none."""
+    if not changes:
+        return []
+    present = {watch.id: watch for watch in Watch.objects.filter(project_id=project.pk)}
+    return [_put_into_words(project, watch_at(change, present.get(change.watch_id)), change) for change in changes]
+
+
+def _put_into_words(project: Project, watch: Watch | None, change: StateChange) -> Told:
+    return Told(change=change, watch=watch, said=say_change(watch, change), links=make_links(project, watch, change))
+
+
+def write_letter(message: Message) -> Letter:
+    """Returns the content of a message."""
+    project = Project.objects.get(pk=message.project_id)
+    return Letter(
+        id=message.id,
+        project=project,
+        title=message.title,
+        created_at=message.created_at,
+        told=tell(project, list(message.change_ids)),
+        is_test=not message.change_ids,
+        history=absolute(reverse("guard", args=[project.slug])),
+    )

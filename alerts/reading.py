@@ -1,0 +1,209 @@
+"""What pages and the API show of the guard: states, their history, and the log of messages."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from uuid import UUID
+
+from django.db.models import Count, Max, QuerySet
+
+from alerts.conditions import Question, read_question
+from alerts.delivery.bodies import Told
+from alerts.delivery.gathering import put_into_words
+from alerts.delivery.wording import VIEW_WORDS
+from alerts.models import Channel, Message, StateChange, Watch, WatchFinding, WatchState
+from alerts.subjects import Subject
+from profcore.alerts.states import State
+from profcore.numbers import write_ms, write_share
+from profcore.stats.summaries import MIN_VIEWS
+from profcore.times import day_ending_at
+from projects.models import Project
+
+
+@dataclass(frozen=True, slots=True)
+class Unjudged:
+    """The days since when none could be judged, since they had too few page views; `views` are those of the last one.
+
+    On new cost it may be the days before that have too few: `views` are then those of the best one. A budget that was
+    judged once keeps the state that it had.
+    """
+
+    since: date
+    until: date
+    views: int
+
+    @property
+    def days(self) -> int:
+        """How many days these are."""
+        return (self.until - self.since).days + 1
+
+    def describe(self, views: str = "page views") -> str:
+        """Returns what is to be said of it. `views` are the page views that count, in words."""
+        since = f"since {self.since}" if self.days > 1 else f"on {self.since}"
+        if self.views >= MIN_VIEWS:  # enough in all
+            return f"Too few {views} of some sample rates {since}. The last day has {self.views:,} in all."
+        return f"Too few {views} {since}. The last day has {self.views:,}, at least {MIN_VIEWS} are needed."
+
+
+@dataclass(frozen=True, slots=True)
+class Standings:
+    """How many subjects of a watch have each state."""
+
+    watch: Watch
+    counts: Mapping[State, int]
+    unjudged: Unjudged | None = None
+
+    @property
+    def worst(self) -> State:
+        """The state that a list shows: the most urgent one."""
+        order = (State.CONFIRMED, State.SUSPECTED, State.RESOLVED, State.OK)
+        return next((state for state in order if self.counts.get(state)), State.UNKNOWN)
+
+    @property
+    def word(self) -> str:
+        """The worst state in words. A watch on new cost has states of what is new only."""
+        watch = self.watch
+        is_looked_at = watch.evaluated_at is not None and watch.problem is None
+        if watch.kind == Watch.Kind.NEW_COST and is_looked_at and not self.counts:
+            return "Nothing new"
+        return self.worst.name.capitalize()
+
+    @property
+    def note(self) -> str:
+        """Why nothing is known, if that is for too few page views. A problem is shown instead."""
+        if self.unjudged is None or self.watch.problem is not None:
+            return ""
+        measure = self.watch.question.get("measure", "")
+        return self.unjudged.describe(VIEW_WORDS.get(measure, "page views"))
+
+    @property
+    def about(self) -> str:
+        """What the watch looks at, in words."""
+        return describe_question(self.watch)
+
+
+def describe_question(watch: Watch) -> str:
+    """Returns what a watch looks at, in words."""
+    if watch.kind == Watch.Kind.RELEASE:
+        return "Each new release against the one before, page by page"
+    question = read_question(watch)
+    if watch.kind == Watch.Kind.NEW_COST:
+        what = "Packages" if question.by == "package" else "Third parties"
+        return f"{what} that are new and take more than {write_ms(question.limit)} per view; {_where(question)}"
+    return describe_budget(question)
+
+
+def describe_budget(question: Question) -> str:
+    """Returns what a budget bounds, in words."""
+    where = _where(question)
+    if question.measure == "share":
+        about = f"{question.by} {question.name}"
+        return f"At most {write_share(question.limit)} of script and hidden time for {about}; {where}"
+    if question.measure == "inp_script":
+        return f"At most {write_ms(question.limit)} of script in the longest interaction, 75th percentile; {where}"
+    return f"At most {write_ms(question.limit)} script and hidden time per view; {where}"
+
+
+def _where(question: Question) -> str:
+    return ", ".join(part for part in (question.page, question.device) if part) or "all pages and devices"
+
+
+def select_standings(project_id: int) -> list[Standings]:
+    """Returns the watches of a project with the counts of their states. Two statements, three if one is unknown."""
+    counts: dict[int, dict[State, int]] = {}
+    rows = WatchState.objects.filter(project_id=project_id).values("watch_id", "state").annotate(number=Count("state"))
+    for row in rows.order_by("watch_id", "state"):
+        counts.setdefault(row["watch_id"], {})[State(row["state"])] = row["number"]
+    watches = Watch.objects.filter(project_id=project_id).order_by("id")
+    unjudged = _select_unjudged(project_id) if any(State.UNKNOWN in each for each in counts.values()) else {}
+    return [Standings(watch, counts.get(watch.id, {}), unjudged.get(watch.id)) for watch in watches]
+
+
+def _select_unjudged(project_id: int, **only: object) -> Mapping[int, Unjudged]:
+    """Returns since when watches could not judge a day, by their ids. One statement."""
+    rows = WatchState.objects.filter(
+        project_id=project_id, state=State.UNKNOWN, subject_key=Subject().key, release="", **only
+    )
+    return {
+        row.watch_id: Unjudged(since=day_ending_at(row.since_at), until=day_ending_at(row.seen_at), views=row.views)
+        for row in rows
+    }
+
+
+def find_standings(watch: Watch) -> Standings:
+    """Returns one watch with the counts of its states. Two statements."""
+    rows = WatchState.objects.filter(project_id=watch.project_id, watch_id=watch.id).values("state")
+    counted = rows.annotate(number=Count("state")).order_by("state")
+    unjudged = _select_unjudged(watch.project_id, watch_id=watch.id).get(watch.id)
+    return Standings(watch, {State(row["state"]): row["number"] for row in counted}, unjudged)
+
+
+def select_open(project: Project, *, most: int) -> list[Told]:
+    """Returns what is suspected or confirmed, confirmed first, the newest first. Up to three statements."""
+    return _tell_states(project, list(_open_states(project).order_by("-state", "-since_at", "subject_key")[:most]))
+
+
+def find_open(project: Project, watch_id: int, subject_key: bytes) -> Told | None:
+    """Returns one of these, None if it is not open. Up to three statements."""
+    rows = _open_states(project).filter(watch_id=watch_id, subject_key=subject_key)
+    return next(iter(_tell_states(project, list(rows[:1]))), None)
+
+
+def _open_states(project: Project) -> QuerySet[WatchState]:
+    return WatchState.objects.filter(project_id=project.pk, state__in=[state for state in State if state.is_open])
+
+
+def select_history(project: Project, *, before: int | None, most: int, **only: object) -> list[Told]:
+    """Returns changes of states, the newest first, of ids below `before`. Two statements."""
+    rows = changes_of(project.pk).filter(**only)
+    if before is not None:
+        rows = rows.filter(id__lt=before)
+    return put_into_words(project, list(rows.order_by("-id")[:most]))
+
+
+def changes_of(project_id: int) -> QuerySet[StateChange]:
+    """Returns the changes of a project."""
+    return StateChange.objects.filter(project_id=project_id)
+
+
+def select_channels(project_id: int) -> Sequence[Channel]:
+    """Returns the channels of a project. One statement."""
+    return list(Channel.objects.filter(project_id=project_id).order_by("id"))
+
+
+def select_messages(project_id: int, channel_id: int, *, most: int) -> Sequence[Message]:
+    """Returns the newest messages of a channel. One statement."""
+    rows = Message.objects.filter(project_id=project_id, channel_id=channel_id)
+    return list(rows.order_by("-created_at", "id")[:most])
+
+
+def find_message(project_id: int, channel_id: int, message_id: UUID) -> Message | None:
+    """Returns a message of a channel, None if it has no such message. One statement."""
+    return Message.objects.filter(project_id=project_id, channel_id=channel_id, id=message_id).first()
+
+
+def has_state(watch: Watch, subject_key: bytes) -> bool:
+    """Tells whether a watch has a state of a subject. One statement."""
+    states = WatchState.objects.filter(project_id=watch.project_id, watch_id=watch.id, subject_key=subject_key)
+    return states.exists()
+
+
+def _tell_states(project: Project, rows: Sequence[WatchState]) -> list[Told]:
+    """Returns states as their last changes are told, with the figures of today. Two statements, none without states."""
+    if not rows:
+        return []
+    keys = [row.subject_key for row in rows]
+    last = changes_of(project.pk).filter(watch_id__in={row.watch_id for row in rows}, subject_key__in=keys)
+    found = last.values_list("watch_id", "subject_key").annotate(last=Max("id"))
+    ids = {(watch_id, bytes(key)): number for watch_id, key, number in found.order_by("watch_id", "subject_key")}
+    return put_into_words(project, [_as_change(row, ids.get((row.watch_id, bytes(row.subject_key)))) for row in rows])
+
+
+def _as_change(row: WatchState, change_id: int | None) -> StateChange:
+    """Returns a state in the form of a change. It has the id of its last one, none if the history has none any more."""
+    names = [field.name for field in WatchFinding._meta.get_fields() if field.name not in ("id",)]
+    facts = {"id": change_id, **{name: getattr(row, name) for name in names}}
+    cause = StateChange.Cause.LOOK if row.base_release else StateChange.Cause.DAY
+    change = StateChange(project_id=row.project_id, at=row.since_at, was=row.state, cause=cause, **facts)
+    change.seen_at = row.seen_at
+    return change

@@ -1,0 +1,104 @@
+"""What somebody accepted: how often it is told again without a cause, and how soon if it grows.
+
+The excess of a budget, or the slowdown of a release, is accepted when it is confirmed. What comes after that in the
+month is judged by the guard's rules.
+"""
+
+from collections.abc import Iterator, Sequence, Sized
+from dataclasses import dataclass
+from statistics import median
+from typing import Final
+
+from benchmarks.alerts.budgets import KINDS, VIEWS_A_DAY, Kind, Month, find_alarm, scale, simulate_months, weigh
+from benchmarks.alerts.month import FACTORS, follow_projects
+from benchmarks.alerts.watching import Watched
+from benchmarks.statistics.tables import percent
+from profcore.alerts.states import DAYS_TO_CONFIRM, QUIET_TO_RESOLVE, Standing, State, step, step_accepted
+from profcore.stats.estimates import Figure
+
+# Of the mean over the budget when it is accepted, and how much larger the excess is afterwards.
+ACCEPTED: Final = (0.05, 0.1, 0.25, 0.5)
+GROWTHS: Final = (2.0, 3.0, 4.0)
+GROWN_FROM: Final = 0.25  # the excess whose growth is shown
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Retold:
+    """What became of an accepted excess: after how many days it was told again; None if it was not."""
+
+    after_days: int | None
+    was_quiet: bool = False  # days were quiet in between: what was accepted was over
+
+
+def follow_accepted(days: Sequence[Figure | None], excess: float, growth: float = 1.0) -> Retold | None:
+    """Returns what became of an excess over a budget after it was accepted; None if it was never confirmed.
+
+    `days` are relative to the true mean, which is `excess` over the budget, and `growth` times as far afterwards.
+    """
+    limit = 1 / (1 + excess)
+    at = find_alarm(days, limit)
+    confirmed = days[at - 1] if at is not None else None
+    if at is None or confirmed is None:
+        return None
+    standing, accepted, was_quiet = Standing(State.RESOLVED), confirmed.value, False
+    grown = (1 + growth * excess) / (1 + excess)
+    for number, day in enumerate(days[at:], start=1):
+        now = scale(day, grown) if day is not None else None
+        low = now.ci95.low if now is not None and now.ci95 is not None else None
+        evidence = weigh(now, limit)
+        kept = step_accepted(standing, evidence, low=low, accepted=accepted, limit=limit)
+        standing = kept or step(standing, evidence, bad_to_confirm=DAYS_TO_CONFIRM)
+        was_quiet |= standing.quiet >= QUIET_TO_RESOLVE
+        if standing.state is State.CONFIRMED:
+            return Retold(after_days=number, was_quiet=was_quiet)
+    return Retold(after_days=None, was_quiet=was_quiet)
+
+
+def describe_accepted(projects: int) -> Iterator[str]:
+    """Yields the lines of three tables: budgets told again without a cause, as they grow, and slower releases."""
+    months = simulate_months(projects, False)
+    yield f"{projects} budgets each; accepted excesses that are told again in the month, %, and after quiet days"
+    yield ""
+    yield f"| budget on | views a day | {' | '.join(f'{each:.0%} over' for each in ACCEPTED)} |"
+    yield f"|---|---:|{'---:|' * len(ACCEPTED)}"
+    for kind in KINDS:
+        for views in VIEWS_A_DAY:
+            cells = [_count_retold(months, kind, views, each) for each in ACCEPTED]
+            yield f"| {kind} | {views:,} | {' | '.join(cells)} |"
+    yield ""
+    heads = [f"excess {growth:.0f} times as large: told again, %, after days" for growth in GROWTHS]
+    yield f"| budget on, {GROWN_FROM:.0%} over it | views a day | {' | '.join(heads)} |"
+    yield f"|---|---:|{'---:|' * len(GROWTHS)}"
+    for kind in KINDS:
+        for views in VIEWS_A_DAY:
+            cells = [_describe_growth(months, kind, views, growth) for growth in GROWTHS]
+            yield f"| {kind} | {views:,} | {' | '.join(cells)} |"
+    yield ""
+    yield "| page slower by | accepted slowdowns | told again |"
+    yield "|---:|---:|---:|"
+    for factor in FACTORS:
+        watched = [each.watched for each in follow_projects(projects, factor, accepts=True)]
+        counts = [sum(len(found) for found in column) for column in zip(*map(_sizes, watched), strict=True)]
+        yield f"| {factor:g}× | {counts[0]:,} | {counts[1]:,} |"
+
+
+def _sizes(watched: Watched) -> tuple[Sized, Sized]:
+    return watched.accepted, watched.retold
+
+
+def _follow(months: Sequence[Month], kind: Kind, views: int, excess: float, growth: float = 1.0) -> list[Retold]:
+    found = (follow_accepted(month.days[kind], excess, growth) for month in months if month.views_a_day == views)
+    return [each for each in found if each is not None]
+
+
+def _count_retold(months: Sequence[Month], kind: Kind, views: int, excess: float) -> str:
+    found = _follow(months, kind, views, excess)
+    told = [each for each in found if each.after_days is not None]
+    quiet = sum(each.was_quiet for each in told)
+    return f"{percent(len(told), len(found))} of {len(found)}, {quiet}" if found else "–"
+
+
+def _describe_growth(months: Sequence[Month], kind: Kind, views: int, growth: float) -> str:
+    found = _follow(months, kind, views, GROWN_FROM, growth)
+    told = [each.after_days for each in found if each.after_days is not None]
+    return f"{percent(len(told), len(found))}, {median(told):.0f}" if told else percent(0, max(len(found), 1))

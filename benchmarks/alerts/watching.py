@@ -1,0 +1,100 @@
+"""One release, watched as the guard watches it: the verdict's looks, bounds and family, and the guard's states."""
+
+from dataclasses import dataclass, field
+from typing import Final
+
+from benchmarks.alerts.arrivals import HOURS, Arrived
+from profcore.alerts.states import Evidence, Standing, State, step, step_accepted, weigh_change
+from profcore.alerts.usage import is_used
+from profcore.stats.comparison import Comparison, compare
+from profcore.stats.plan import LookPoint, bound_of_newest, is_another_look
+from profcore.stats.verdict import Change, judge
+
+PLAN_DAYS: Final = 14
+STEPS: Final = 10
+
+
+@dataclass(slots=True, kw_only=True)
+class Watched:
+    """What became of a release. `suspected` and `confirmed` have the views of each page when it was first so.
+
+    With `accepts`, whatever is confirmed is accepted at once: `accepted` has its ms per view, and `retold` the pages
+    that were confirmed once more. The key None is all pages together.
+    """
+
+    looks: int = 0
+    suspected: dict[str | None, int] = field(default_factory=dict)
+    confirmed: dict[str | None, int] = field(default_factory=dict)
+    accepts: bool = False
+    accepted: dict[str | None, float] = field(default_factory=dict)
+    retold: set[str | None] = field(default_factory=set)
+
+    def step(self, standing: Standing, change: Change, bound: float) -> Standing:
+        """Returns the standing of a page after one more look, and notes what is confirmed."""
+        evidence = weigh_change(change, bound)
+        after = self._keep_accepted(standing, evidence, change) or step(standing, evidence)
+        if after.state is not State.CONFIRMED:
+            return after
+        if change.page in self.accepted:
+            self.retold.add(change.page)
+        self.confirmed.setdefault(change.page, change.views[1])
+        if not self.accepts or change.difference is None:
+            return after
+        self.accepted[change.page] = change.difference.delta_ms
+        return Standing(State.RESOLVED)
+
+    def _keep_accepted(self, standing: Standing, evidence: Evidence, change: Change) -> Standing | None:
+        found = change.difference
+        low = found.ci95.low if found is not None and found.ci95 is not None else None
+        return step_accepted(standing, evidence, low=low, accepted=self.accepted.get(change.page), limit=0.0)
+
+
+def watch_release(
+    base: Arrived, head: Arrived, *, days: int, until: str | None = None, accepts: bool = False
+) -> Watched:
+    """Watches a release for some days, once an hour, or until a page is confirmed; `base` is complete."""
+    found, points = Watched(accepts=accepts), list[LookPoint]()
+    standings: dict[str | None, Standing] = {}
+    day_before = int((base.hour >= base.hour.max() - HOURS).sum()) if base.views else 0
+    for hour in range(1, days * HOURS + 1):
+        now = head.until(hour)
+        if not now.views:
+            continue
+        step_of_time = int(hour / HOURS / PLAN_DAYS * STEPS)
+        reached = min(max(now.views / base.views, step_of_time / STEPS), 1.0)
+        point = LookPoint(reached, base.views * now.views / (base.views + now.views))
+        of_all = round(day_before * (1 + hour / HOURS))  # since the day before it came, at midnight
+        if not is_used(now.views, of_all) or not is_another_look(points, point):
+            continue
+        points.append(point)
+        _look(found, standings, base, now, bound_of_newest(points))
+        found.looks += 1
+        if until is not None and until in found.confirmed:
+            break
+    return found
+
+
+def _look(found: Watched, standings: dict[str | None, Standing], base: Arrived, head: Arrived, bound: float) -> None:
+    pages: dict[str, Comparison] = {}
+    for number, name in enumerate(base.names):
+        sides = base.of_page(number), head.of_page(number)
+        if all(side.views for side in sides):
+            pages[name] = _compare(*sides, by_page=False)
+    if not pages:
+        return
+    whole = next(iter(pages.values())) if len(pages) == 1 else _compare(base, head, by_page=True)
+    judgement = judge(whole, pages, bound=bound)
+    for change in [*judgement.pages, *([judgement.whole] if len(pages) > 1 else [])]:
+        standing = found.step(standings.get(change.page, Standing()), change, bound)
+        standings[change.page] = standing
+        if standing.state is State.SUSPECTED or change.page in found.confirmed:
+            found.suspected.setdefault(change.page, change.views[1])
+
+
+def _compare(base: Arrived, head: Arrived, *, by_page: bool) -> Comparison:
+    return compare(
+        base.sample(),
+        head.sample(),
+        known=(base.known(by_page=by_page), head.known(by_page=by_page)),
+        by_page=by_page,
+    )

@@ -1,0 +1,160 @@
+"""`watches/preview`: what a watch would have told in the last 30 days, before it is created."""
+
+from datetime import UTC, datetime
+from typing import Final
+
+from drf_spectacular.utils import OpenApiResponse, extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from aggregate.jobs.requests import TooManyJobs, has_result
+from alerts.budgets import Preview, preview_budget
+from alerts.conditions import Question
+from alerts.models import Watch
+from alerts.new_third_parties.new_third_party_previews import DayUse, NewCostPreview, preview_new_costs
+from alerts.previews import read_preview, start_preview
+from dashboard.api.alerts.access import GuardView
+from dashboard.api.alerts.schemas import ASKED, ASKING_FIELDS, read_asked
+from dashboard.api.core.encoding import ErrorShape
+from dashboard.api.core.parameters import ERRORS
+from dashboard.api.jobs.endpoints import POLL_AFTER_S, RETRY_AFTER_S
+from dashboard.web.params import ParamError, read_changes
+from dashboard.web.schemas import Json, Shape, interval_field
+from profcore.alerts.states import STATE_NAMES, State
+
+MAX_FOUND: Final = 200  # of new ones: a page that makes up names has 50 each day
+
+
+class PreviewDayShape(Shape):
+    """A UTC day. Of a budget it has a value and a state; of new cost, what was new and what was told."""
+
+    day = serializers.DateField()
+    views = serializers.IntegerField()
+    use = serializers.ChoiceField(
+        [use.value for use in DayUse],
+        help_text="too_few: too few views on it. no_history: too few in the four weeks before (new cost).",
+    )
+    value = serializers.FloatField(allow_null=True)
+    ci95 = interval_field()
+    state = serializers.ChoiceField(STATE_NAMES, allow_null=True, help_text="After this day; null for new cost.")
+    days_before = serializers.IntegerField(
+        allow_null=True,
+        help_text="New cost: how many of the 28 days before are known, since the first views. Else null.",
+    )
+    new = serializers.IntegerField(allow_null=True, help_text="New cost: how many were new on it. Else null.")
+    alerts = serializers.IntegerField(help_text="How often it would have alerted.")
+
+
+class NewCostShape(Shape):
+    name = serializers.CharField()
+    first_day = serializers.DateField()
+    told_days = serializers.ListField(child=serializers.DateField(), help_text="On which it would have been told.")
+    ms_per_view = serializers.FloatField(help_text="When it was told first; else the largest mean of a day.")
+    ci95 = interval_field()
+    state = serializers.ChoiceField(STATE_NAMES, help_text="At the end.")
+
+
+class WatchPreviewShape(Shape):
+    alerts = serializers.IntegerField(help_text="How often it would have alerted.")
+    days = PreviewDayShape(many=True, help_text="The oldest first.")
+    found_count = serializers.IntegerField(help_text="How many were new, told or not; 0 for budgets.")
+    found = NewCostShape(many=True, help_text=f"Of them up to {MAX_FOUND}, told ones and the costliest first.")
+
+
+class PreparedShape(Shape):
+    detail = serializers.CharField()
+    read_days = serializers.IntegerField()
+    total_days = serializers.IntegerField(allow_null=True, help_text="Null before it has begun.")
+
+
+class WatchPreviewView(GuardView):
+    only_reads = True
+
+    @extend_schema(
+        operation_id="preview_watch",
+        request={"application/json": ASKED},
+        responses={
+            200: WatchPreviewShape,
+            202: OpenApiResponse(PreparedShape, "Of `inp_script`: it is being prepared. Send the same again."),
+            **ERRORS,
+            429: OpenApiResponse(ErrorShape, "The project has reached its limit of jobs."),
+        },
+    )
+    def post(self, request: Request, slug: str) -> Response:
+        """What a budget or a watch on new cost would have told in the last 30 days. Nothing is stored."""
+        given = read_changes(request.data, ASKING_FIELDS)
+        kind, now = given.get("kind"), datetime.now(UTC)
+        if kind not in (Watch.Kind.BUDGET, Watch.Kind.NEW_COST):
+            raise ParamError("kind", "kind must be budget or new_cost: other watches have no preview.")
+        asked = read_asked(kind, given.get("question"))
+        question = Question(**asked)
+        if question.measure == "inp_script":
+            return self.answer_prepared(asked, now)
+        if kind == Watch.Kind.BUDGET:
+            return Response(encode_budget(preview_budget(self.project.pk, question, now)))
+        return Response(encode_new_costs(preview_new_costs(self.project.pk, question, now)))
+
+    def answer_prepared(self, asked: Json, now: datetime) -> Response:
+        """Answers with the preview of today if its job is done; else says how far it is, and starts it if need be."""
+        try:
+            job = start_preview(self.project.pk, asked, now)
+        except TooManyJobs as error:
+            return Response({"detail": str(error)}, status=429, headers={"Retry-After": str(RETRY_AFTER_S)})
+        if has_result(job, now):
+            return Response(encode_budget(read_preview(job)))
+        detail = "The preview is being prepared. Send the same again."
+        found = {"detail": detail, "read_days": job.done_traces, "total_days": job.total_traces}
+        return Response(found, status=202, headers={"Retry-After": str(POLL_AFTER_S)})
+
+
+def encode_budget(preview: Preview) -> Json:
+    """Returns the preview of a budget for JSON."""
+    days: list[Json] = []
+    was = State.UNKNOWN
+    for day, state in preview.days:
+        days.append(
+            {
+                "day": day.on,
+                "views": day.views,
+                "use": DayUse.JUDGED if day.is_judged else DayUse.TOO_FEW,
+                "value": day.value,
+                "ci95": None if day.low is None else [day.low, day.high],
+                "state": state.name.lower(),
+                "days_before": None,
+                "new": None,
+                "alerts": int(state is State.CONFIRMED and was is not state),
+            }
+        )
+        was = state
+    return {"alerts": preview.alerts, "days": days, "found_count": 0, "found": []}
+
+
+def encode_new_costs(preview: NewCostPreview) -> Json:
+    """Returns the preview of a watch on new cost for JSON."""
+    days: list[Json] = [
+        {
+            "day": day.on,
+            "views": day.views,
+            "use": day.use,
+            "value": None,
+            "ci95": None,
+            "state": None,
+            "days_before": day.days_before,
+            "new": day.new,
+            "alerts": day.alerts,
+        }
+        for day in preview.days
+    ]
+    found: list[Json] = [
+        {
+            "name": each.name,
+            "first_day": each.first_on,
+            "told_days": each.told_on,
+            "ms_per_view": each.value,
+            "ci95": None if each.low is None else [each.low, each.high],
+            "state": each.state.name.lower(),
+        }
+        for each in preview.found[:MAX_FOUND]
+    ]
+    return {"alerts": preview.alerts, "days": days, "found_count": len(preview.found), "found": found}

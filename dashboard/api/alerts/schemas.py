@@ -1,0 +1,236 @@
+"""The bodies of requests about watches and channels, as typed values. A wrong field is named."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Final
+
+from django.core.exceptions import ValidationError
+
+from alerts.channels import MAX_PATTERN_CHARS, MAX_PATTERNS, MAX_RECIPIENTS, Terms, write_minutes
+from alerts.conditions import MEASURES, SUBJECTS, Question, clean_question
+from alerts.models import Channel, Watch
+from alerts.rules import MAX_NAME_CHARS
+from dashboard.web.params import ParamError, read_changes
+from profcore.trace.dimensions import DEVICE_CLASSES
+
+WATCH_FIELDS: Final = ("kind", "name", "question", "is_on")
+ASKING_FIELDS: Final = ("kind", "question")
+SWITCHES: Final = ("is_on", "tells_suspected", "is_digest")
+TIMES: Final = ("quiet_from", "quiet_to")
+CHANNEL_FIELDS: Final = ("kind", "name", "addresses", *SWITCHES, *TIMES, "time_zone", "watches", "pages")
+TIME: Final = re.compile(r"([01][0-9]|2[0-3]):([0-5][0-9])")
+MAX_SENT_ADDRESSES: Final = 4 * MAX_RECIPIENTS  # before repeated ones are left out
+
+Given = Mapping[str, Any]  # Any: JSON, checked here
+
+TEXT: Final = {"type": "string"}
+MAYBE: Final = {"type": "string", "nullable": True}
+SWITCH: Final = {"type": "boolean"}
+# JSON Schemas, for the OpenAPI document.
+QUESTION: Final[dict[str, Any]] = {  # Any: as above
+    "type": "object",
+    "description": "Not for the watch on releases.",
+    "properties": {
+        "measure": {"type": "string", "enum": list(MEASURES)},
+        "limit": {"type": "number", "description": "ms; of a share, a number up to 1."},
+        "page": {**MAYBE, "description": "A page's route; absent means all."},
+        "device": {"type": "string", "nullable": True, "enum": [*DEVICE_CLASSES, None]},
+        "by": {"type": "string", "nullable": True, "enum": [*SUBJECTS, None]},
+        "name": {**MAYBE, "description": "Of the function, package or party whose share it is."},
+    },
+    "required": ["limit"],
+    "additionalProperties": False,
+}
+KIND: Final[dict[str, Any]] = {"type": "string", "enum": list(Watch.Kind.values)}  # Any: as above
+ASKED: Final[dict[str, Any]] = {  # Any: as above
+    "type": "object",
+    "properties": {"kind": KIND, "question": QUESTION},
+    "required": list(ASKING_FIELDS),
+    "additionalProperties": False,
+}
+WATCH: Final[dict[str, Any]] = {  # Any: as above
+    "type": "object",
+    "properties": {
+        "kind": KIND,
+        "name": {**TEXT, "maxLength": MAX_NAME_CHARS},
+        "question": {**QUESTION, "nullable": True},
+        "is_on": SWITCH,
+    },
+    "additionalProperties": False,
+}
+CHANNEL: Final[dict[str, Any]] = {  # Any: as above
+    "type": "object",
+    "properties": {
+        "kind": {"type": "string", "enum": list(Channel.Kind.values)},
+        "name": {**TEXT, "maxLength": MAX_NAME_CHARS},
+        "addresses": {
+            "type": "array",
+            "items": TEXT,
+            "maxItems": MAX_RECIPIENTS,
+            "description": "One, or several of mail. Never answered.",
+        },
+        **dict.fromkeys(SWITCHES, SWITCH),
+        **{name: {**MAYBE, "description": "A time of the day such as 22:00."} for name in TIMES},
+        "time_zone": TEXT,
+        "watches": {
+            "type": "array",
+            "items": {"oneOf": [TEXT, {"type": "integer"}]},
+            "nullable": True,
+            "description": "Slugs or ids of the watches that it gets messages of; null means all.",
+        },
+        "pages": {
+            "type": "array",
+            "items": {**TEXT, "maxLength": MAX_PATTERN_CHARS},
+            "maxItems": MAX_PATTERNS,
+            "nullable": True,
+            "description": "Pages that it gets messages about; `*` is any text. Null means all.",
+        },
+    },
+    "additionalProperties": False,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WatchBody:
+    """A watch as a client wants it, with its checked question."""
+
+    kind: str
+    name: str
+    question: dict[str, Any]  # Any: JSON, as rows have it
+    is_on: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChannelBody:
+    """A channel as a client wants it. Without addresses it keeps those that it has.
+
+    `watches` are those that the body names, None if it names none; the terms have what is kept.
+    """
+
+    kind: str
+    name: str
+    addresses: list[str] | None
+    terms: Terms
+    watches: list[str | int] | None
+
+
+def read_watch(body: object, kept: Given) -> WatchBody:
+    """Returns the watch of a body. What is absent comes from `kept`. Raises `ParamError`."""
+    given = {"is_on": True, **kept, **read_changes(body, WATCH_FIELDS)}
+    kind = _read_text(given, "kind")
+    name, is_on = _read_text(given, "name"), _read_switch(given, "is_on")
+    return WatchBody(kind=kind, name=name, question=read_asked(kind, given.get("question")), is_on=is_on)
+
+
+def read_asked(kind: str, asked: object) -> dict[str, Any]:  # Any: JSON, as rows have it
+    """Returns the checked question of a kind of watch. Raises `ParamError`."""
+    if kind == Watch.Kind.RELEASE:
+        if asked not in (None, {}):
+            raise ParamError("question", "The watch on new releases asks nothing else.")
+        return {}
+    if kind not in Watch.Kind.values:
+        raise ParamError("kind", f"kind must be one of {', '.join(Watch.Kind.values)}.")
+    if not isinstance(asked, dict):
+        raise ParamError("question", "question must be a JSON object.")
+    for name, value in asked.items():
+        if name not in Question.__slots__:
+            known = ", ".join(Question.__slots__)
+            raise ParamError(f"question.{name}"[:80], f"{name[:80]} is not known; known are {known}.")
+        if name != "limit" and value is not None and not isinstance(value, str):
+            raise ParamError(f"question.{name}", f"{name} must be a text, or null.")
+    with naming_fields("question."):
+        return clean_question(kind, asked)
+
+
+def read_channel(body: object, kept: Given) -> ChannelBody:
+    """Returns the channel of a body. What is absent comes from `kept`. Raises `ParamError`."""
+    changes = read_changes(body, CHANNEL_FIELDS)
+    given = {**write_terms(Terms()), **kept, **changes}
+    kept_ids = given["watches"] if "watches" not in changes else None
+    keeps_addresses = bool(kept) and "addresses" not in given
+    addresses = None if keeps_addresses else _read_addresses(given.get("addresses"))
+    terms = Terms(
+        is_on=_read_switch(given, "is_on"),
+        tells_suspected=_read_switch(given, "tells_suspected"),
+        is_digest=_read_switch(given, "is_digest"),
+        quiet_from=_read_time(given, "quiet_from"),
+        quiet_to=_read_time(given, "quiet_to"),
+        time_zone=_read_text(given, "time_zone"),
+        watch_ids=None if kept_ids is None else tuple(kept_ids),
+        pages=None if given.get("pages") is None else tuple(_read_texts(given, "pages", MAX_PATTERNS)),
+    )
+    kind, name = _read_text(given, "kind"), _read_text(given, "name")
+    return ChannelBody(kind=kind, name=name, addresses=addresses, terms=terms, watches=_read_watches(changes))
+
+
+def write_terms(terms: Terms | Channel) -> dict[str, Any]:  # Any: JSON
+    """Returns terms as bodies and answers have them."""
+    found = {name: getattr(terms, name) for name in (*SWITCHES, "time_zone")}
+    found |= {name: write_minutes(getattr(terms, name)) or None for name in TIMES}
+    return found | {"watches": _write_list(terms.watch_ids), "pages": _write_list(terms.pages)}
+
+
+def _write_list(values: Sequence[Any] | None) -> list[Any] | None:  # Any: JSON
+    return None if values is None else list(values)
+
+
+@contextmanager
+def naming_fields(prefix: str = "") -> Iterator[None]:
+    """Raises what a service says of a field as a `ParamError`."""
+    try:
+        yield
+    except ValidationError as error:
+        field, texts = next(iter(error.message_dict.items()))
+        raise ParamError(f"{prefix}{field}", " ".join(texts)) from None
+
+
+def _read_text(given: Given, field: str) -> str:
+    text = given.get(field)
+    if not isinstance(text, str):
+        raise ParamError(field, f"{field} must be a text.")
+    return text
+
+
+def _read_switch(given: Given, field: str) -> bool:
+    value = given.get(field)
+    if not isinstance(value, bool):
+        raise ParamError(field, f"{field} must be true or false.")
+    return value
+
+
+def _read_time(given: Given, field: str) -> int | None:
+    text = given.get(field)
+    if text is None:
+        return None
+    match = TIME.fullmatch(text) if isinstance(text, str) else None
+    if match is None:
+        raise ParamError(field, f"{field} must be a time of the day such as 22:00, or null.")
+    return int(match[1]) * 60 + int(match[2])
+
+
+def _read_watches(given: Given) -> list[str | int] | None:
+    names = given.get("watches")
+    if names is None:
+        return None
+    if not isinstance(names, list) or not all(type(each) in (int, str) for each in names):
+        raise ParamError("watches", "watches must be a list of slugs or ids, or null for all.")
+    return names
+
+
+def _read_texts(given: Given, field: str, most: int) -> list[str]:
+    texts = given.get(field)
+    if not isinstance(texts, list) or not all(isinstance(each, str) for each in texts):
+        raise ParamError(field, f"{field} must be a list of texts.")
+    if len(texts) > most:
+        raise ParamError(field, f"At most {most} {field} are accepted.")
+    return texts
+
+
+def _read_addresses(addresses: object) -> list[str]:
+    if not isinstance(addresses, list) or not all(isinstance(each, str) for each in addresses):
+        raise ParamError("addresses", "addresses must be a list of texts.")
+    if len(addresses) > MAX_SENT_ADDRESSES:
+        raise ParamError("addresses", f"At most {MAX_RECIPIENTS} addresses are accepted.")
+    return addresses

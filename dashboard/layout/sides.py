@@ -1,0 +1,209 @@
+"""The two sides of a comparison: as the page's address names them, their defaults, and their names."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any, Final
+
+from django.http import QueryDict
+
+from aggregate.selectors.project.last_release import HasViews, pick_last_releases
+from aggregate.selectors.project.pages import ReleaseRow
+from aggregate.selectors.slice.sides import BASE, HEAD, SIDE_FIELDS, has_sides, pairs_of_sides, resolve_sides
+from aggregate.selectors.slice.slices import SLICE_FIELDS, Slice, SliceError, SliceQuery
+from alerts.auto_resolve.rollbacks import BaseChoice, Rollback
+from dashboard.layout.shell import Shell
+from dashboard.web.params import read_side
+from ingest.storage.groups import OTHER
+from profcore.trace.dimensions import DEVICE_CLASSES
+
+# What a side may name beside its time, and where a slice keeps it.
+ATTRIBUTES: Final[Mapping[str, str]] = {
+    "release": "releases",
+    "page": "pages",
+    "device": "devices",
+    "browser": "browsers",
+    "navigation": "navigations",
+}
+SIDE_WORDS: Final[Mapping[str, str]] = {BASE: "the “before” side", HEAD: "the “after” side"}
+DESKTOPS: Final = tuple(word for word in DEVICE_CLASSES if word.startswith("desktop"))
+PHONES: Final = tuple(word for word in DEVICE_CLASSES if word.startswith("mobile"))
+
+
+@dataclass(frozen=True, slots=True)
+class AskedSides:
+    """Both sides as an address names them, unchecked; empty if it names none."""
+
+    base: SliceQuery
+    head: SliceQuery
+
+    @property
+    def is_empty(self) -> bool:
+        """Tells whether no side names anything."""
+        return not has_sides(self.base, self.head)
+
+    def of(self, side: str) -> SliceQuery:
+        """Returns the side `base` or `head`."""
+        return self.base if side == BASE else self.head
+
+    def pairs(self) -> list[tuple[str, str]]:
+        """Returns them as query parameters."""
+        return [
+            (f"{side}_{field}", value)
+            for side in (BASE, HEAD)
+            for field in SLICE_FIELDS
+            for value in values_of(self.of(side), field)
+        ]
+
+
+@dataclass(frozen=True, slots=True)
+class Sides:
+    """Two checked slices. `common` is what both share, without the fields in which they differ.
+
+    If no address named them, `passed_over` are newer releases than the base that were rolled back.
+    """
+
+    common: Slice
+    base: Slice
+    head: Slice
+    passed_over: tuple[Rollback, ...] = ()
+
+    def pairs(self) -> list[tuple[str, str]]:
+        """Returns what each side has of its own as query parameters."""
+        return pairs_of_sides(self.common, self.base, self.head)
+
+    def params(self) -> list[tuple[str, str]]:
+        """Returns everything as query parameters, which lead to the same sides again."""
+        return [*self.common.params(), *self.pairs()]
+
+    @property
+    def own_fields(self) -> frozenset[str]:
+        """The fields that a side has of its own; time is `from`."""
+        names = {name.partition("_")[2] for name, _ in self.pairs()}
+        return frozenset("from" if name == "to" else name for name in names)
+
+    @property
+    def are_equal(self) -> bool:
+        """Tells whether both sides are one slice."""
+        return self.base == self.head
+
+
+def read_asked_sides(params: QueryDict) -> AskedSides:
+    """Returns the sides in an address; empty fields, as forms send, name nothing."""
+    given = QueryDict(mutable=True)
+    for field in SIDE_FIELDS:
+        given.setlist(field, [value for value in params.getlist(field) if value])
+    return AskedSides(read_side(given, BASE), read_side(given, HEAD))
+
+
+def settle_sides(slice_: Slice, asked: AskedSides) -> Sides:
+    """Returns the sides that an address names, within a slice.
+
+    If only one side names a field, the other side has the slice's value. Raises `SliceError`, which names
+    the side's field.
+    """
+    common, given = slice_, {BASE: asked.base, HEAD: asked.head}
+    for field, attribute in ATTRIBUTES.items():
+        if not any(values_of(query, field) for query in given.values()):
+            continue
+        shared = getattr(slice_, attribute)
+        for side in (BASE, HEAD):
+            if not shared and not values_of(given[side], field):
+                words = f"Choose a {field} for {SIDE_WORDS[side]} too, or for neither side."
+                raise SliceError(f"{side}_{field}", words)
+        given = {side: _fill(query, **{field: shared}) for side, query in given.items()}
+        common = _clear(common, attribute)
+    if any(query.from_ or query.to for query in given.values()):
+        spans = dict[str, list[str]](from_=[], to=[])
+        for name, value in Slice(project_id=slice_.project_id, ranges=slice_.ranges).params():
+            spans["from_" if name == "from" else "to"].append(value)
+        given = {side: query if query.from_ or query.to else _fill(query, **spans) for side, query in given.items()}
+        common = replace(common, ranges=())
+    base, head = resolve_sides(common, given[BASE], given[HEAD])
+    return Sides(common, base, head)
+
+
+def take_first(_head: str, candidates: Sequence[str]) -> BaseChoice:
+    """Returns the newest of the releases that a head may be compared with."""
+    return BaseChoice(candidates[0])
+
+
+def find_default_sides(
+    slice_: Slice,
+    in_slice: Sequence[HasViews],
+    releases: Sequence[ReleaseRow],
+    choose: Callable[[str, Sequence[str]], BaseChoice] = take_first,
+) -> Sides | None:
+    """Returns the last release of a slice and the one before it as sides, as the verdict has them; None without two.
+
+    `in_slice` are the slice's releases and `releases` the project's, the newest first. If the slice has no page views
+    of two releases, they are those of the project; the first release is compared with the one after it. `choose` gets
+    the head and those before it, the newest first.
+    """
+    wanted = [row for row in releases if not slice_.releases or row.release in slice_.releases]
+    picked = pick_last_releases(slice_, in_slice, releases) or pick_last_releases(slice_, wanted, releases)
+    if picked is None:
+        picked = _pick_first(slice_, releases)
+    if picked is None:
+        return None
+    candidates, head = picked
+    base, common = choose(head, candidates), replace(slice_, releases=())
+    before, after = replace(common, releases=(base.release,)), replace(common, releases=(head,))
+    return Sides(common, before, after, base.passed_over)
+
+
+def _pick_first(slice_: Slice, releases: Sequence[ReleaseRow]) -> tuple[Sequence[str], str] | None:
+    """Returns the project's first release as base of the second one, if it is the slice's."""
+    names = [row.release for row in releases if row.views and row.release != OTHER]
+    return (names[-1:], names[-2]) if len(names) > 1 and list(slice_.releases) == names[-1:] else None
+
+
+def trim_bar(shell: Shell, own_fields: frozenset[str], *, has_tags: bool) -> Shell:
+    """Returns the shell without the fields of the slice bar that each side has of its own."""
+    if shell.bar is None:
+        return shell
+    fields = [field for field in shell.bar.fields if field.name not in own_fields]
+    return replace(shell, bar=replace(shell.bar, fields=fields, has_time="from" not in own_fields, has_tags=has_tags))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SideName:
+    """The name of a side, made of its own fields. `start` and `end` are its time, if it has its own."""
+
+    words: Sequence[str]
+    start: datetime | None
+    end: datetime | None
+    has_time: bool
+    is_release: bool  # and nothing else
+
+
+def name_side(sides: Sides, side: Slice) -> SideName:
+    """Returns the name of one of two sides."""
+    own = sides.own_fields
+    words = [_name_values(field, getattr(side, ATTRIBUTES[field])) for field in ATTRIBUTES if field in own]
+    return SideName(
+        words=words, start=side.from_at, end=side.to_at, has_time="from" in own, is_release=own == {"release"}
+    )
+
+
+def _name_values(field: str, values: Sequence[str]) -> str:
+    if field == "device" and set(values) == set(DESKTOPS):
+        return "desktops"
+    if field == "device" and set(values) == set(PHONES):
+        return "phones"
+    return ", ".join(values)
+
+
+def values_of(query: SliceQuery, field: str) -> Sequence[str]:
+    """Returns the values of a query for a field, named as in the read API."""
+    values: Sequence[str] = getattr(query, "from_" if field == "from" else field)
+    return values
+
+
+def _clear(slice_: Slice, attribute: str) -> Slice:
+    changes: dict[str, Any] = {attribute: ()}  # Any: the type of each field
+    return replace(slice_, **changes)
+
+
+def _fill(query: SliceQuery, **more: Sequence[str]) -> SliceQuery:
+    return replace(query, **{field: getattr(query, field) or values for field, values in more.items()})

@@ -1,0 +1,233 @@
+"""The settings page of one watch: a budget or new cost, with a preview of the last 30 days, and deleting it."""
+
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from django import forms
+from django.core.exceptions import ValidationError
+from django.http import Http404, HttpResponse
+from django.utils.html import format_html_join
+
+from alerts.budgets import Preview, preview_budget
+from alerts.conditions import MAX_MS, MEASURES, Question, clean_question
+from alerts.conditions import MAX_NAME_CHARS as MAX_SUBJECT_CHARS
+from alerts.days import Day
+from alerts.models import Watch
+from alerts.new_third_parties.new_third_party_previews import NewCostPreview, preview_new_costs
+from alerts.rules import MAX_NAME_CHARS, RELEASE_WATCH_ID, change_watch, create_watch, delete_watch
+from dashboard.layout.forms import SettingsForm
+from dashboard.pages.alerts.previews import ShownPreview, prepare_preview
+from dashboard.pages.settings.layout import SettingsRequest, settings_page
+from profcore.numbers import write_interval, write_ms, write_share
+from profcore.stats.summaries import MIN_VIEWS
+from profcore.trace.dimensions import DEVICE_CLASSES
+
+NO_WATCH: Final = "There is no such watch."
+SECTION: Final = "settings-watches"
+TIME, SHARE, INTERACTION, NEW = "time", "share", "inp_script", "new_cost"
+ABOUT: Final = (
+    (TIME, "Script time per view, seen and hidden"),
+    (SHARE, "The share of a function, package or third party"),
+    (INTERACTION, "Script time in the longest interaction of a view (INP)"),
+    (NEW, "New third parties or packages"),
+)
+SUBJECTS: Final = (("function", "A function"), ("package", "A package"), ("party", "A third party"))
+NEW_SUBJECTS: Final = (("party", "Third parties"), ("package", "Packages"))
+# What the limit is, by the kind of watch. The page shows that of the chosen kind only.
+LIMIT_HINTS: Final = (
+    (TIME, "Script time: milliseconds per page view, as the mean of a day."),
+    (SHARE, "A share: per cent of the script and hidden time of a day."),
+    (INTERACTION, "Interactions: milliseconds. Of the page views with an interaction, three of four may have no more."),
+    (NEW, "New third parties or packages: milliseconds per page view. You get a message about those that cost more."),
+)
+PARTY: Final = "party"
+PERCENT: Final = 100.0
+SHOWN_NEW: Final = 50  # of a preview: those that would be told come first
+
+
+class WatchForm(SettingsForm):
+    """A budget, or a watch on new cost. Shares are in per cent here.
+
+    Fields of another kind: a choice is ignored, since a browser always sends one. A name is an error, since a limit on
+    something else must not look like one on what was named.
+    """
+
+    name = forms.CharField(label="Name", max_length=MAX_NAME_CHARS, widget=forms.TextInput({"autocomplete": "off"}))
+    about = forms.ChoiceField(label="Watch", choices=ABOUT)
+    limit = forms.FloatField(
+        label="Limit",
+        min_value=0,
+        max_value=MAX_MS,
+        help_text=format_html_join(" ", '<span class="for-kind for-{}">{}</span>', LIMIT_HINTS),
+    )
+    by = forms.ChoiceField(label="Share of", choices=SUBJECTS, required=False)
+    new_by = forms.ChoiceField(label="What is new", choices=NEW_SUBJECTS, required=False)
+    subject = forms.CharField(
+        label="Its name",
+        required=False,
+        max_length=MAX_SUBJECT_CHARS,
+        widget=forms.TextInput({"autocomplete": "off", "spellcheck": "false"}),
+        help_text="Written as on the page Functions.",
+    )
+    page = forms.CharField(
+        label="Page",
+        required=False,
+        widget=forms.TextInput({"autocomplete": "off", "placeholder": "/cart"}),
+        help_text="Empty: all pages together.",
+    )
+    device = forms.ChoiceField(label="Device class", required=False)
+    is_on = forms.BooleanField(label="Switched on", required=False, initial=True)
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:  # Any: as in Django's stubs
+        super().__init__(*args, **kwargs)
+        choices = [("", "Any"), *((each, each) for each in DEVICE_CLASSES)]
+        self.fields["device"].choices = choices  # type: ignore[attr-defined]  # a choice field
+
+    @property
+    def kind(self) -> str:
+        """The kind of watch of a valid form."""
+        return Watch.Kind.NEW_COST if self.cleaned_data["about"] == NEW else Watch.Kind.BUDGET
+
+    def question(self) -> dict[str, Any]:  # Any: JSON
+        """Returns the checked question of a valid form. Raises `ValidationError` for the form's fields."""
+        fields = self.cleaned_data
+        is_share, is_new = fields["about"] == SHARE, fields["about"] == NEW
+        if is_share and not 0 < fields["limit"] <= PERCENT:
+            raise ValidationError({"limit": "Give per cent: a number above 0, at most 100."})
+        if not is_share and fields["subject"]:
+            raise ValidationError(
+                {"subject": "This name goes with the watch on a share. Empty the field, or choose that watch."}
+            )
+        asked = {
+            "measure": fields["about"] if fields["about"] in MEASURES else TIME,
+            "limit": fields["limit"] / PERCENT if is_share else fields["limit"],
+            "page": fields["page"],
+            "device": fields["device"],
+            "by": fields["by"] if is_share else fields["new_by"] if is_new else None,
+            "name": fields["subject"] if is_share else None,
+        }
+        try:
+            return clean_question(self.kind, asked)
+        except ValidationError as error:
+            names = {"name": "subject", "measure": "about", "kind": "about", "by": "new_by" if is_new else "by"}
+            raise ValidationError({names.get(n, n): texts for n, texts in error.message_dict.items()}) from None
+
+
+def fill(watch: Watch) -> dict[str, object]:
+    """Returns the fields of a watch for its form."""
+    asked = watch.question
+    about = NEW if watch.kind == Watch.Kind.NEW_COST else asked["measure"]
+    limit = asked["limit"] * PERCENT if about == SHARE else asked["limit"]
+    by = asked.get("by", PARTY)
+    rest = {"by": by, "new_by": by if about == NEW else PARTY, "subject": asked.get("name", "")}
+    where = {"page": asked.get("page", ""), "device": asked.get("device", "")}
+    return {"name": watch.name, "about": about, "limit": round(limit, 6), "is_on": watch.is_on, **rest, **where}
+
+
+@settings_page(SECTION, for_admins=True)
+def show_new_watch(page: SettingsRequest) -> HttpResponse:
+    return _show(page, None)
+
+
+@settings_page(SECTION, for_admins=True)
+def show_watch(page: SettingsRequest, watch_id: int) -> HttpResponse:
+    return _show(page, find_watch(page, watch_id))
+
+
+def _show(page: SettingsRequest, watch: Watch | None) -> HttpResponse:
+    """Shows, previews, creates or changes a watch."""
+    initial = fill(watch) if watch is not None else {"by": PARTY, "new_by": PARTY}
+    form = WatchForm(page.request.POST if page.has_posted else None, initial=initial)
+    if form.is_bound and form.is_valid():
+        now = datetime.now(UTC)
+        try:
+            question = form.question()
+            if "preview" in page.request.POST:
+                if form.cleaned_data["about"] == INTERACTION:
+                    return _render(page, watch, form, prepared=prepare_preview(page, question, now))
+                make = preview_budget if form.kind == Watch.Kind.BUDGET else preview_new_costs
+                return _render(page, watch, form, preview=make(page.project.pk, Question(**question), now))
+            _save(page, watch, form, question, now)
+        except ValidationError as error:
+            form.add_service_errors(error)
+        except Watch.DoesNotExist:  # deleted meanwhile
+            raise Http404(NO_WATCH) from None
+        else:
+            return page.redirect("The watch is saved. It judges finished days (UTC).")
+    return _render(page, watch, form, status=400 if form.is_bound else 200)
+
+
+def _save(page: SettingsRequest, watch: Watch | None, form: WatchForm, question: dict[str, Any], now: datetime) -> None:
+    name, is_on = form.cleaned_data["name"], form.cleaned_data["is_on"]
+    if watch is None:
+        made = create_watch(project=page.project, kind=form.kind, name=name, question=question, is_on=is_on, now=now)
+        page.log_change("watch created:", made.id)
+        return
+    if form.kind != watch.kind:
+        raise ValidationError({"about": "Create another watch for this."})
+    change_watch(watch, name=name, question=question, is_on=is_on, now=now)
+    page.log_change("watch changed:", watch.id)
+
+
+def _render(
+    page: SettingsRequest,
+    watch: Watch | None,
+    form: WatchForm,
+    *,
+    preview: Preview | NewCostPreview | None = None,
+    status: int = 200,
+    prepared: ShownPreview | None = None,
+) -> HttpResponse:
+    if isinstance(preview, NewCostPreview):
+        one, many = (
+            ("package", "packages") if form.cleaned_data["new_by"] == "package" else ("third party", "third parties")
+        )
+        what = one if len(preview.told) == 1 else many
+        shown = {"new_costs": preview, "found": preview.found[:SHOWN_NEW], "what": what}
+        return page.render("watch", status=status, watch=watch, form=form, **shown)
+    found = {"shown": prepared, **(describe_days(preview, form) if preview else {})}
+    return page.render("watch", status=status, watch=watch, form=form, preview=preview, **found)
+
+
+def describe_days(preview: Preview, form: WatchForm) -> dict[str, object]:
+    """Returns the days of a budget's preview in words, and how many of them could be judged."""
+    is_share = form.cleaned_data["about"] == SHARE
+    days = [(day, state.name.capitalize(), *_write_figures(day, is_share=is_share)) for day, state in preview.days]
+    judged = [day for day, _ in preview.days if day.is_judged]
+    return {
+        "days": days,
+        "alerts": preview.alerts,
+        "judged_days": len(judged),
+        "min_views": MIN_VIEWS,
+        "is_never_seen": is_share and bool(judged) and not any(day.value for day in judged),
+    }
+
+
+def _write_figures(day: Day, *, is_share: bool) -> tuple[str, str]:
+    """Returns the figure of a day and its interval: empty with too few views, or if too few of them ran it."""
+    if day.value is None:
+        return "", ""
+    value = write_share(day.value) if is_share else write_ms(day.value)
+    if day.low is None or day.high is None:
+        return value, ""
+    if is_share:
+        return value, f"{write_share(day.low)} to {write_share(day.high)}"
+    return value, write_interval(day.low, day.high)
+
+
+@settings_page(SECTION, for_admins=True)
+def end_watch(page: SettingsRequest, watch_id: int) -> HttpResponse:
+    watch = find_watch(page, watch_id)
+    if page.has_posted:
+        delete_watch(watch, datetime.now(UTC))
+        page.log_change("watch deleted:", watch.id)
+        return page.redirect("The watch is deleted. Its history stays.")
+    return page.render("watch_end", watch=watch)
+
+
+def find_watch(page: SettingsRequest, watch_id: int) -> Watch:
+    """Returns a watch of the project that has a question. Raises `Http404`."""
+    watch = Watch.objects.filter(project_id=page.project.pk, id=watch_id).first()
+    if watch is None or watch.id == RELEASE_WATCH_ID:
+        raise Http404(NO_WATCH)
+    return watch

@@ -1,0 +1,81 @@
+"""The page "Watches": what is suspected or confirmed now, and each change of a state."""
+
+from datetime import datetime
+from typing import Final
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import render
+from django.urls import reverse
+from django.utils import timezone
+from django.views.decorators.cache import cache_control
+from django.views.decorators.http import require_http_methods
+
+from aggregate.selectors.project.announcements import select_said_rollbacks
+from alerts.models import Watch
+from alerts.reading import find_open, select_history, select_open, select_standings
+from alerts.rules import accept
+from dashboard.layout.shell import Shell, build_tabs
+from dashboard.web.access import get_visible_project, may_administer
+from dashboard.web.decorators import private_page
+from dashboard.web.params import read_count
+from profcore.alerts.states import State
+
+SHOWN_OPEN: Final = 100
+SHOWN_CHANGES: Final = 50
+SHOWN_ROLLED_BACK: Final = 10
+NOT_OPEN: Final = "This is not open any more."
+MAX_ID: Final = 999_999_999  # what an address may say
+
+
+@private_page
+def show_guard(request: HttpRequest, slug: str) -> HttpResponse:
+    project = get_visible_project(request.user, slug)
+    before = read_count(request.GET, "before", default=MAX_ID, high=MAX_ID)
+    changes = select_history(project, before=before, most=SHOWN_CHANGES + 1)
+    context = {
+        "project": project,
+        "shell": Shell(build_tabs(project, here="guard"), None),
+        "may_change": may_administer(request.user, project),
+        "standings": select_standings(project.pk),
+        "open": select_open(project, most=SHOWN_OPEN),
+        "rolled_back": list_rolled_back(project.pk),
+        "changes": changes[:SHOWN_CHANGES],
+        "older": changes[SHOWN_CHANGES - 1].change.id if len(changes) > SHOWN_CHANGES else None,
+        "is_newest": before == MAX_ID,
+        "SUSPECTED": State.SUSPECTED,
+    }
+    return render(request, "dashboard/alerts/page.html", context)
+
+
+def list_rolled_back(project_id: int) -> list[tuple[str, datetime]]:
+    """Returns the releases that somebody says were rolled back, and since when, the last first."""
+    said = select_said_rollbacks(project_id, timezone.now())
+    return sorted(said.items(), key=lambda pair: pair[1], reverse=True)[:SHOWN_ROLLED_BACK]
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@cache_control(private=True, no_cache=True)
+@login_required
+def accept_state(request: HttpRequest, slug: str, watch_id: int, key: str) -> HttpResponse:
+    """Asks an admin whether an alarm is meant to be so; posted, it ends it."""
+    project = get_visible_project(request.user, slug)
+    watch = Watch.objects.filter(project_id=project.pk, id=watch_id).first()
+    try:
+        subject_key = bytes.fromhex(key)
+    except ValueError:
+        watch = None
+    if watch is None or not may_administer(request.user, project):
+        raise Http404("There is no such state.")
+    if request.method != "POST":
+        told = find_open(project, watch.id, subject_key)
+        if told is None:
+            messages.info(request, NOT_OPEN)
+            return HttpResponseRedirect(reverse("guard", args=[project.slug]))
+        shell = Shell(build_tabs(project, here="guard"), None)
+        return render(request, "dashboard/alerts/accept.html", {"project": project, "shell": shell, "told": told})
+    change = accept(watch, subject_key, timezone.now())
+    words = "Accepted. It counts as resolved." if change else NOT_OPEN
+    messages.add_message(request, messages.SUCCESS if change else messages.INFO, words)
+    return HttpResponseRedirect(reverse("guard", args=[project.slug]))

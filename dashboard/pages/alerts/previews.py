@@ -1,0 +1,61 @@
+"""The preview of a budget on interactions: a job reads the days, and the page shows how far it is until it is done."""
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Final
+from uuid import UUID
+
+from django.conf import settings
+from django.core.exceptions import ValidationError
+from django.http import Http404, HttpResponse
+
+from aggregate.jobs.requests import TooManyJobs, has_result, select_job
+from aggregate.models import Job
+from alerts.budgets import Preview
+from alerts.days import Day
+from alerts.previews import PREVIEW_KIND, question_of, read_preview, start_preview
+from alerts.reading import describe_budget
+from dashboard.pages.settings.layout import SettingsRequest, settings_page
+
+SECTION: Final = "settings-watches"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShownPreview:
+    """A preview, as far as its job is: without `past` it is being prepared, or there is none."""
+
+    job: Job
+    past: Preview | None = None
+    about: str = ""
+    most: int = 0
+
+    @property
+    def days(self) -> list[tuple[Day, str]]:
+        """The days that were read, with their states in words."""
+        return [(day, state.name.capitalize()) for day, state in (self.past.days if self.past else [])]
+
+
+def prepare_preview(page: SettingsRequest, question: dict[str, Any], now: datetime) -> ShownPreview:  # Any: JSON
+    """Starts a preview, or finds that of today. Raises `ValidationError`."""
+    try:
+        job = start_preview(page.project.pk, question, now)
+    except TooManyJobs as error:
+        raise ValidationError({"name": str(error)}) from None
+    return describe_preview(job, now)
+
+
+def describe_preview(job: Job, now: datetime) -> ShownPreview:
+    """Returns a preview as it is now."""
+    if not has_result(job, now):
+        return ShownPreview(job=job)
+    about = describe_budget(question_of(job))
+    return ShownPreview(job=job, past=read_preview(job), about=about, most=settings.GUARD_INTERACTION_VIEWS)
+
+
+@settings_page(SECTION, for_admins=True)
+def show_preview(page: SettingsRequest, job_id: UUID) -> HttpResponse:
+    """Shows a preview that was started."""
+    job = select_job(page.project.pk, job_id)
+    if job is None or job.kind != PREVIEW_KIND:
+        raise Http404("There is no such preview.")
+    return page.render("watch_preview", shown=describe_preview(job, datetime.now(UTC)))

@@ -1,0 +1,186 @@
+"""Comparisons and tables of functions that pages and the read API share: the last ones are remembered."""
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Final, Generic, TypeVar
+
+from aggregate.selectors.code.symbols import Code, select_code
+from aggregate.selectors.exports.slice_export import fingerprint_slice
+from aggregate.selectors.functions.table import FunctionRow, FunctionTable
+from aggregate.selectors.slice.slices import Slice
+from aggregate.selectors.statistics.comparisons import SliceComparison, compare_slices
+from aggregate.selectors.statistics.estimates import TableQuery, select_estimated
+from aggregate.selectors.vitals.savings import Saving, rank_savings
+from aggregate.selectors.vitals.table import VitalsQuery, VitalsTable, select_vitals
+from dashboard.web.params import Narrowing
+from profcore.stats.views import Measure
+
+# A table is narrowed, ordered and searched over one comparison. One of 2,000 functions takes 2 MB.
+COMPARISONS_KEPT: Final = 4
+# Of all remembered tables together, as `weigh_table` estimates them: some thousand rows.
+TABLE_BYTES_KEPT: Final = 8_000_000
+ROW_BYTES: Final = 3_000  # a row with its estimates by two measures, without its texts
+CHAR_BYTES: Final = 4  # at most
+# Of all answers about vitals together, each a second's work: some for all six windows, with a few hundred functions.
+VITALS_BYTES_KEPT: Final = 16_000_000
+WINDOW_ROW_BYTES: Final = 1_500  # a row with its estimates, without its texts
+# Rows that savings rank: those with the most self and hidden time. What is below takes less than each of them.
+RANKED: Final = 500
+WINDOW_ROWS: Final = 1_000  # of each window, in which the ranked rows are looked for
+
+T = TypeVar("T")
+
+
+def remember_comparison(
+    base: Slice, head: Slice, measure: Measure, group_by: str, facts: str, *, stratify: str = ""
+) -> SliceComparison:
+    """Returns the comparison of two slices. The last ones are kept in memory.
+
+    `facts` is the result of `facts_of_sides` as a text: one more trace makes another comparison.
+    """
+    return _remember(base, head, measure, group_by, facts, stratify)
+
+
+@lru_cache(maxsize=COMPARISONS_KEPT)
+def _remember(base: Slice, head: Slice, measure: Measure, group_by: str, _facts: str, stratify: str) -> SliceComparison:
+    return compare_slices(base, head, measure=measure, group_by=group_by, stratify=stratify)
+
+
+def facts_of_sides(base: Slice, head: Slice) -> tuple[object, ...]:
+    """Returns the facts that decide a comparison: they change with each folded trace, and with rules and labels.
+
+    Contributions that expire later change nothing: a comparison from more of them stays right.
+    """
+    return facts_of(select_code(base.project_id), base, head)
+
+
+def facts_of(code: Code, *slices: Slice) -> tuple[object, ...]:
+    """Returns the facts that decide what is computed from slices of one project."""
+    return (
+        code.project_id,
+        [(each.query(), fingerprint_slice(each)) for each in slices],
+        sorted(code.sites),
+        code.version,
+    )
+
+
+class Memory(Generic[T]):
+    """The last answers by what decides them, those asked last at the end: at most so many bytes by a scale."""
+
+    def __init__(self, scale: Callable[[T], int], most_bytes: int) -> None:
+        self._scale, self.most_bytes = scale, most_bytes
+        self._lock = threading.Lock()
+        self._kept: OrderedDict[str, T] = OrderedDict()
+        self._bytes = 0
+
+    def find(self, key: str) -> T | None:
+        with self._lock:
+            if (found := self._kept.get(key)) is not None:
+                self._kept.move_to_end(key)
+            return found
+
+    def keep(self, key: str, answer: T) -> None:
+        size = self._scale(answer)
+        with self._lock:
+            if size > self.most_bytes or key in self._kept:
+                return
+            self._kept[key] = answer
+            self._bytes += size
+            while self._bytes > self.most_bytes:
+                self._bytes -= self._scale(self._kept.popitem(last=False)[1])
+
+    def forget(self) -> None:
+        with self._lock:
+            self._kept.clear()
+            self._bytes = 0
+
+
+def weigh_table(table: FunctionTable) -> int:
+    """Returns about how many bytes a table takes. Strangers write its texts, so these count with their length."""
+    return ROW_BYTES * (1 + len(table.functions)) + CHAR_BYTES * _count_chars(table.functions)
+
+
+def weigh_vitals(table: VitalsTable) -> int:
+    """Returns about how many bytes an answer about vitals takes, as above. A function has its texts once."""
+    rows = [each.row for window in table.windows for each in window.rows]
+    return WINDOW_ROW_BYTES * (1 + len(rows)) + CHAR_BYTES * _count_chars({row.id: row for row in rows}.values())
+
+
+def _count_chars(rows: Iterable[FunctionRow]) -> int:
+    return sum(len(row.name) + len(row.uri or "") for row in rows)
+
+
+TABLES: Final = Memory(weigh_table, TABLE_BYTES_KEPT)
+VITALS: Final = Memory(weigh_vitals, VITALS_BYTES_KEPT)
+
+
+def forget_tables() -> None:
+    """Empties the process's memory of tables, comparisons and vitals, between tests."""
+    TABLES.forget()
+    _remember.cache_clear()
+    VITALS.forget()
+
+
+def answer_table(slice_: Slice, asked: TableQuery) -> FunctionTable:
+    """Returns the table of a slice with its estimates. The last ones are kept until a trace is folded into the slice.
+
+    Fine slices are not remembered: what decides them is not in their cells. One statement more than the table takes,
+    but only three if it is remembered.
+    """
+    if slice_.is_fine:
+        return select_estimated(slice_, asked)
+    code = select_code(slice_.project_id, as_stored=slice_.as_stored)
+    key = repr((facts_of(code, slice_), asked))
+    found = TABLES.find(key)
+    if found is None:
+        found = replace(select_estimated(slice_, asked, code=code), row_of=None)
+        TABLES.keep(key, found)
+    return found
+
+
+def answer_vitals(slice_: Slice, asked: VitalsQuery) -> VitalsTable:
+    """Returns what ran in the windows of a slice. The last answers are kept until a trace is folded into the slice.
+
+    Two statements more than the answer takes. Raw traces that expire later change nothing: what was read stays right.
+    """
+    code = select_code(slice_.project_id, as_stored=slice_.as_stored)
+    key = repr((facts_of(code, slice_), asked))
+    found = VITALS.find(key)
+    if found is None:
+        found = select_vitals(slice_, asked)
+        VITALS.keep(key, found)
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Savings:
+    """The rows of a slice by what they would save. `vitals` is None if the slice names traces or tags."""
+
+    table: FunctionTable
+    vitals: VitalsTable | None
+    rows: Sequence[Saving]
+
+
+def answer_savings(slice_: Slice, *, group_by: str, limit: int, narrowing: Narrowing) -> Savings:
+    """Returns what the functions or groups of a slice would save. Raises `SliceError`."""
+    asked = TableQuery(
+        group_by=group_by,
+        sort="cost_ms_per_view",
+        measure="self+hidden",
+        limit=RANKED,
+        categories=narrowing.categories,
+        search=narrowing.search,
+    )
+    table = answer_table(slice_, asked)
+    vitals = find_vitals(slice_, group_by)
+    return Savings(table, vitals, rank_savings(table, vitals, limit=limit))
+
+
+def find_vitals(slice_: Slice, group_by: str) -> VitalsTable | None:
+    """Returns the windows of a slice with as many rows as savings need; None if the slice names parts of views."""
+    if slice_.traces or slice_.tags:
+        return None
+    return answer_vitals(slice_, VitalsQuery(group_by=group_by, limit=WINDOW_ROWS))

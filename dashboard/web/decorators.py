@@ -1,0 +1,70 @@
+"""Decorators of pages and their parts: who may read them, caching, and answers to bad addresses."""
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+from urllib.parse import urlencode, urlsplit
+
+from django.contrib.auth.decorators import user_passes_test
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.urls import reverse
+from django.views.decorators.cache import cache_control
+from django.views.decorators.http import require_safe
+
+from aggregate.selectors.slice.slices import SliceError
+from dashboard.web.access import Guest
+from dashboard.web.params import ParamError
+from dashboard.web.replica.reading import answer_from_replica
+
+Page = Callable[..., HttpResponse]
+
+
+def private_page(view: Page) -> Page:
+    """Decorates a page: it needs a login or a shared link, stays out of caches, and explains a bad address.
+
+    Guests come only to addresses that `dashboard.web.guests.allowed` lists.
+    """
+    return require_safe(_guard(view, "dashboard/layout/bad_address.html", 400))
+
+
+def private_part(view: Page) -> Page:
+    """Decorates a part of a page, which htmx puts in its place. A bad slice is explained in that place too.
+
+    Somebody who is no longer logged in is sent to the login as a whole page.
+    """
+    answer = _guard(view, "dashboard/layout/_bad_part.html", 200)
+
+    @wraps(view)
+    def answer_part(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:  # Any: a view's arguments
+        if may_read(request.user) or "HX-Request" not in request.headers:
+            return answer(request, *args, **kwargs)
+        page = _path_of(request.headers.get("HX-Current-URL", ""))
+        return HttpResponse(headers={"HX-Redirect": f"{reverse('login')}?{urlencode({'next': page or '/'})}"})
+
+    return require_safe(answer_part)
+
+
+def may_read(user: object) -> bool:
+    """Tells whether somebody is logged in, or a guest. Which project they see is another question."""
+    return isinstance(user, Guest) or bool(getattr(user, "is_authenticated", False))
+
+
+def _path_of(url: str) -> str:
+    """Returns an address without its host; empty if the text is not an address."""
+    try:
+        return urlsplit(url)._replace(scheme="", netloc="").geturl()
+    except ValueError:
+        return ""
+
+
+def _guard(view: Page, problem_template: str, problem_status: int) -> Page:
+    @wraps(view)
+    def answer(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:  # Any: a view's arguments
+        try:
+            return answer_from_replica(request, lambda: view(request, *args, **kwargs))
+        except (ParamError, SliceError) as error:
+            return render(request, problem_template, {"error": error}, status=problem_status)
+
+    guarded: Page = cache_control(private=True, no_cache=True)(user_passes_test(may_read)(answer))
+    return guarded

@@ -1,0 +1,115 @@
+"""Bounds how many heavy reads a web process computes at a time: tables, call trees, comparisons and exports.
+
+Each may take some hundred MB while it is computed, and a core. What is beyond the bound waits for a moment, and is then
+answered 503 with `Retry-After`. One project may not take all places, so others' readers find one.
+"""
+
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Final
+
+from django.conf import settings
+from django.http import HttpRequest, HttpResponseBase
+from django.urls import Resolver404, resolve
+
+from dashboard.web.unavailable import answer_later
+
+# By the names of their addresses: what reads contributions or call trees of a whole slice.
+HEAVY: Final = frozenset(
+    {
+        *("page-table", "compare-table", "compare-csv", "function-part", "views-list", "view-functions"),
+        *("quality-sampled", "changes", "api-functions", "api-compare", "api-matches", "api-census", "api-callers"),
+        *("api-callees", "api-calltree", "api-flamegraph", "api-views", "api-timeline", "api-profile", "api-quality"),
+        *("api-metrics", "api-vitals", "vitals-windows", "api-savings", "savings-table"),
+        *("project", "last-change", "change-parts", "api-verdict"),  # they name the functions that changed
+        *("shared-profile", "api-code-preview", "api-display-preview", "settings-code", "settings-display"),
+        *("api-watch-preview", "settings-watch", "settings-watch-new"),  # previews read a table per day
+    }
+)
+# With `plain=1`, these pages contain the parts that scripts would fetch.
+HEAVY_IF_PLAIN: Final = frozenset(
+    {"page", "tree", "function", "views", "view", "quality", "compare", "vitals", "savings"}
+)
+# Waiting reads hold threads, and posts need some too: of 64 threads, a quarter.
+MAX_WAITING: Final = 16
+RETRY_AFTER_S: Final = 5
+
+
+class TooManyReads(Exception):
+    """No place was free in time."""
+
+
+class Places:
+    """The places for heavy reads of this process. One project may take all but one of them."""
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self._taken: Counter[str] = Counter()
+        self._waiting = 0
+
+    @contextmanager
+    def take(self, project: str, *, places: int, wait_s: float) -> Iterator[None]:
+        """Holds a place meanwhile. Raises `TooManyReads`."""
+        with self._changed:
+            if not self._is_free(project, places):
+                self._wait(project, places, wait_s)
+            self._taken[project] += 1
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._taken[project] -= 1
+                self._taken += Counter()  # forgets projects that hold none
+                self._changed.notify_all()
+
+    def _is_free(self, project: str, places: int) -> bool:
+        return self._taken.total() < places and self._taken[project] < max(1, places - 1)
+
+    def _wait(self, project: str, places: int, wait_s: float) -> None:
+        if self._waiting >= MAX_WAITING:
+            raise TooManyReads
+        self._waiting += 1
+        deadline_s = time.monotonic() + wait_s
+        try:
+            while not self._is_free(project, places):
+                if not self._changed.wait(deadline_s - time.monotonic()) and time.monotonic() >= deadline_s:
+                    raise TooManyReads
+        finally:
+            self._waiting -= 1
+
+
+PLACES: Final = Places()
+
+
+class HeavyReadsMiddleware:
+    """Gives each heavy read a place until its answer begins: a slow receiver keeps none.
+
+    An export is complete then, except for its text, which is written piece by piece.
+    """
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        project = find_heavy(request)
+        if project is None:
+            return self.get_response(request)
+        try:
+            with PLACES.take(project, places=settings.READ_HEAVY_AT_ONCE, wait_s=settings.READ_HEAVY_WAIT_S):
+                return self.get_response(request)
+        except TooManyReads:
+            detail = "This server is computing as many large answers as it may at a time. Try again in a moment."
+            return answer_later(request, api_detail=detail, page_detail=detail, retry_after_s=RETRY_AFTER_S)
+
+
+def find_heavy(request: HttpRequest) -> str | None:
+    """Returns the project of a heavy read ("" if its address does not name it), None for any other request."""
+    try:
+        match = resolve(request.path_info)
+    except Resolver404:
+        return None
+    is_heavy = match.url_name in HEAVY or (match.url_name in HEAVY_IF_PLAIN and "plain" in request.GET)
+    return str(match.kwargs.get("slug", "")) if is_heavy else None

@@ -1,0 +1,91 @@
+"""The door for absences: `/ingest/v1/absent`, where pages report that they recorded nothing."""
+
+import math
+from datetime import UTC, datetime
+from typing import Final
+from urllib.parse import parse_qs
+
+from django.conf import settings
+from django.db import Error
+
+from ingest.deadline import release_connection, with_patience
+from ingest.endpoint.admission import ABSENT_RATE, take_rate
+from ingest.endpoint.bodies import BodyTooLarge, TryLater
+from ingest.endpoint.client_report_counts import count_absence
+from ingest.endpoint.metrics import INGEST_ABSENCES
+from ingest.endpoint.requests import MAX_QUERY_FIELDS, Post, read_sent
+from ingest.endpoint.responses import Answer, answer_error, answer_nothing, answer_preflight, answer_wrong_method
+from ingest.endpoint.views import explain_outage, read_key
+from ingest.storage.storing import browser_of
+from profcore.errors import Reason, TraceError
+from profcore.trace.absence import Absence, check_absence, decode_absence, decode_absence_fields
+from projects.key_cache import KeyFacts, check_not_archived, is_origin_allowed
+
+MAX_REPORT_BYTES: Final = 4_096  # contract: a reason, a release, an address
+ALLOWED: Final = "GET, POST, OPTIONS"
+
+
+def take_absence(post: Post) -> Answer:
+    """Counts a report by the ingest contract (docs/ingest.md) and answers 204."""
+    if post.method == "OPTIONS":
+        return answer_preflight(ALLOWED)
+    if post.method not in ("GET", "POST"):
+        return answer_wrong_method(ALLOWED, "Reports are posted, or sent as the parameters of an image.")
+    try:
+        with with_patience(settings.INGEST_DATABASE_WAIT_MS / 1_000):
+            key = read_key(post)
+            admit_report(post, key)
+            absence = read_absence(post, key)
+            browser = browser_of(post.user_agent)
+            count_absence(key.project_id, absence, browser=browser, day_on=datetime.now(UTC).date())
+    except TraceError as error:
+        return refuse_report(error)
+    except Error as error:
+        return refuse_report(explain_outage(error))
+    INGEST_ABSENCES.labels(outcome="counted", reason="").inc()
+    return answer_nothing()
+
+
+def refuse_report(error: TraceError) -> Answer:
+    """Returns the answer. Only metrics count it: the counts of refusals are of traces."""
+    INGEST_ABSENCES.labels(outcome="refused", reason=error.reason).inc()
+    return answer_error(error)
+
+
+def admit_report(post: Post, key: KeyFacts) -> None:
+    """Checks project, origin and rate before the body is read. Raises `TraceError`."""
+    check_not_archived(key)
+    if not is_origin_allowed(post.origin, key.origins):
+        raise TraceError(Reason.ORIGIN_NOT_ALLOWED, "$", "This key may not be used from this origin.")
+    wait_s = take_rate(key.project_id, ABSENT_RATE)
+    if wait_s:
+        detail = "This project sends more reports a second than it may."
+        raise TryLater(Reason.RATE_LIMITED, "$", detail, retry_after_s=math.ceil(wait_s))
+    release_connection()
+
+
+def read_absence(post: Post, key: KeyFacts) -> Absence:
+    """Returns the checked report of a body, or of an image's query. Raises `TraceError`."""
+    if post.method == "POST":
+        sent = decode_absence(read_sent(post, MAX_REPORT_BYTES))
+    else:
+        if len(post.query) > MAX_REPORT_BYTES:
+            raise BodyTooLarge("sent", MAX_REPORT_BYTES)
+        sent = decode_absence_fields({name: texts[-1] for name, texts in read_fields(post.query).items()})
+    return check_absence(
+        sent,
+        key.route_rules,
+        text_chars=settings.INGEST_MAX_TEXT_CHARS,
+        page_chars=settings.INGEST_MAX_PAGE_CHARS,
+        url_chars=MAX_REPORT_BYTES,
+    )
+
+
+def read_fields(query: str) -> dict[str, list[str]]:
+    """Returns the parameters of a query. Raises `TraceError` if it is not UTF-8."""
+    try:
+        return parse_qs(query, max_num_fields=MAX_QUERY_FIELDS, errors="strict")
+    except UnicodeDecodeError:
+        raise TraceError(Reason.INVALID_UTF8, "$", "The query is not UTF-8.") from None
+    except ValueError:
+        raise TraceError(Reason.TOO_MANY, "$", f"The query has more than {MAX_QUERY_FIELDS} fields.") from None

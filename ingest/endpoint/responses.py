@@ -1,0 +1,92 @@
+"""The door's answers: JSON, all with CORS headers, also errors."""
+
+from dataclasses import dataclass
+from typing import Final
+
+import msgspec
+
+from ingest.endpoint.bodies import TryLater
+from profcore.errors import Reason, TraceError
+
+STATUS_OF_REASON: Final = {
+    Reason.UNKNOWN_KEY: 401,
+    Reason.ORIGIN_NOT_ALLOWED: 403,
+    Reason.PROJECT_ARCHIVED: 403,
+    Reason.TOO_SLOW: 408,
+    Reason.TOO_LARGE: 413,
+    Reason.TOO_MANY_ENVELOPES: 413,
+    Reason.UNSUPPORTED_MEDIA: 415,
+    Reason.RATE_LIMITED: 429,
+    Reason.TOO_MANY_PENDING: 429,
+    Reason.TOO_MANY_PAGES: 429,
+    Reason.QUOTA_EXCEEDED: 429,
+    Reason.UNAVAILABLE: 503,
+}
+# The seconds that a page stops recording and sending: for a project that collects nothing or is archived, and for a
+# wrong origin.
+# After an hour, a tab that stays open for days tries again.
+STOP_S: Final = 3_600
+PREFLIGHT_S: Final = 7_200  # Chromium's maximum
+OPEN: Final = (("Access-Control-Allow-Origin", "*"), ("Cache-Control", "no-store"))  # for any origin, never kept
+_encoder = msgspec.json.Encoder()
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """An answer of the door, for whichever server sends it."""
+
+    status: int
+    headers: list[tuple[str, str]]
+    content: bytes = b""
+
+
+def answer(status: int, value: object, *, retry_after_s: int | None = None, allowed: str = "") -> Answer:
+    """Returns a JSON answer that any origin may read."""
+    headers = [*OPEN, ("Content-Type", "application/json")]
+    if retry_after_s is not None:
+        headers += [("Retry-After", str(retry_after_s)), ("Access-Control-Expose-Headers", "Retry-After")]
+    if allowed:
+        headers.append(("Allow", allowed))
+    return Answer(status, headers, _encoder.encode(value))
+
+
+def answer_error(error: TraceError) -> Answer:
+    """Returns the answer to a refused body: `{"reason", "path", "detail"}` with the status of its reason, else 400."""
+    body: dict[str, object] = {"reason": error.reason, "path": error.path, "detail": error.detail}
+    if (stop_s := stop_of(error)) is not None:
+        body["stop"] = stop_s
+    retry_after_s = error.retry_after_s if isinstance(error, TryLater) else None
+    return answer(STATUS_OF_REASON.get(error.reason, 400), body, retry_after_s=retry_after_s)
+
+
+def stop_of(error: TraceError) -> int | None:
+    """Returns the seconds for which further posts of the page would certainly be refused too; None if that is open."""
+    if error.reason == Reason.QUOTA_EXCEEDED and isinstance(error, TryLater):
+        return error.retry_after_s
+    return STOP_S if error.reason in (Reason.ORIGIN_NOT_ALLOWED, Reason.PROJECT_ARCHIVED) else None
+
+
+def answer_nothing() -> Answer:
+    """Returns the answer to a report that was counted, whoever sent it."""
+    return Answer(204, list(OPEN))
+
+
+def answer_wrong_method(allowed: str = "POST, OPTIONS", detail: str = "Traces are posted.") -> Answer:
+    """Returns the answer to any method except the allowed ones."""
+    return answer(405, {"reason": "method_not_allowed", "path": "$", "detail": detail}, allowed=allowed)
+
+
+def answer_fault() -> Answer:
+    """Returns the answer to a request that failed through a fault of ours."""
+    return answer(500, {"reason": "internal_error", "path": "$", "detail": "The server failed; the fault is logged."})
+
+
+def answer_preflight(allowed: str = "POST, OPTIONS") -> Answer:
+    """Returns the answer to a CORS preflight: `fetch` with `application/json` or `Content-Encoding` sends one."""
+    headers = [
+        OPEN[0],
+        ("Access-Control-Allow-Methods", allowed),
+        ("Access-Control-Allow-Headers", "content-type, content-encoding"),
+        ("Access-Control-Max-Age", str(PREFLIGHT_S)),
+    ]
+    return Answer(204, headers)

@@ -1,0 +1,112 @@
+"""A project's public keys: creating one, setting its origins, and revoking it."""
+
+import secrets
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Final
+from urllib.parse import urlsplit
+
+from django.core.exceptions import ValidationError
+from django.db import transaction
+
+from projects.audit.acts import Act
+from projects.audit.entries import record
+from projects.key_cache import forget_keys, is_origin_entry
+from projects.models import IngestKey, Project
+
+KEY_BYTES: Final = 18
+MAX_ORIGINS: Final = 100  # each post is matched against each of them
+MAX_ORIGIN_CHARS: Final = 255
+DEFAULT_PORTS: Final = {"http": ":80", "https": ":443"}
+
+
+def create_key(*, project: Project, origins: Sequence[str]) -> IngestKey:
+    """Creates a public key of a project. Raises Django's `ValidationError` for `origins`, as `clean_origins` does."""
+    allowed = clean_origins(origins)
+    with transaction.atomic():
+        key = IngestKey.objects.create(project=project, public_key=secrets.token_urlsafe(KEY_BYTES), origins=allowed)
+        record(Act.KEY_CREATED, project=project, key=key.pk, origins=allowed)
+    forget_keys()
+    return key
+
+
+def change_origins(key: IngestKey, origins: Sequence[str]) -> None:
+    """Replaces the origins from which a key may be used, within seconds. Raises what `clean_origins` raises."""
+    before, key.origins = key.origins, clean_origins(origins)
+    with transaction.atomic():
+        key.save(update_fields=["origins"])
+        record(Act.KEY_ORIGINS_CHANGED, project=key.project, key=key.pk, origins=key.origins, before=before)
+    forget_keys()
+
+
+def revoke_key(key: IngestKey) -> bool:
+    """Revokes a key: within seconds posts with it are refused. Returns False if it was revoked already."""
+    with transaction.atomic():
+        ended = IngestKey.objects.filter(pk=key.pk, revoked_at=None).update(revoked_at=datetime.now(UTC))
+        if ended:
+            record(Act.KEY_REVOKED, project=key.project, key=key.pk)
+    forget_keys()
+    return bool(ended)
+
+
+def clean_origins(entries: Sequence[str]) -> list[str]:
+    """Returns a key's origins as browsers send them, each once; empty entries are ignored.
+
+    That means small letters, no slash at the end, no default port, and hosts beyond ASCII in their wire form: another
+    spelling would never match. Raises Django's `ValidationError` for the field `origins`, a sentence per wrong entry.
+    """
+    cleaned: dict[str, None] = {}
+    wrong = []
+    for entry in entries:
+        origin = _spell(entry.strip())
+        if not origin:
+            continue
+        advice = _advise(origin)
+        if advice is None:
+            cleaned[origin] = None
+        else:
+            wrong.append(f"“{origin[:80]}” {advice}")
+    if len(cleaned) > MAX_ORIGINS:
+        wrong.append(f"A key has at most {MAX_ORIGINS} origins; these are {len(cleaned)}.")
+    if wrong:
+        raise ValidationError({"origins": wrong})
+    return list(cleaned)
+
+
+def _spell(entry: str) -> str:
+    origin = entry.lower()
+    scheme, separator, host = origin.partition("://")
+    if not separator:
+        return origin
+    host = host.removesuffix("/").removesuffix(DEFAULT_PORTS.get(scheme, "/"))
+    wildcard = "*." if host.startswith("*.") else ""
+    if not host.isascii():
+        try:
+            host = wildcard + host.removeprefix(wildcard).encode("idna").decode()
+        except UnicodeError:
+            return origin  # not a host: the advice on the entry says so
+    return f"{scheme}://{host}"
+
+
+def _advise(origin: str) -> str | None:
+    """Returns what is wrong with an entry, None if it can match."""
+    if len(origin) > MAX_ORIGIN_CHARS:
+        return f"is longer than {MAX_ORIGIN_CHARS} characters."
+    if "://" not in origin and origin not in ("*", "null"):
+        return f"has no scheme. Did you mean https://{origin.split('/', maxsplit=1)[0]}?"
+    host = origin.partition("://")[2]
+    if "/" in host or "?" in host or "#" in host:
+        return f"has a path. An origin ends with its host: {origin.partition('://')[0]}://{host.split('/')[0]}"
+    if "*" in host.removeprefix("*."):
+        return "has a * where none fits. It stands for all subdomains, first in the host: https://*.shop.example"
+    if not is_origin_entry(origin) or not origin.isascii() or not _has_port_of_digits(origin):
+        return "is not an origin. One looks like https://shop.example, or https://localhost:3000."
+    return None
+
+
+def _has_port_of_digits(origin: str) -> bool:
+    try:
+        urlsplit(origin).port  # noqa: B018  # the property raises
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,63 @@
+"""Samples of views' own times: whole where few, of one chance for all where many, however they lie in cells."""
+
+from datetime import timedelta
+
+import numpy as np
+import pytest
+
+from aggregate.selectors.page_views.view_times import Stratum, select_view_times
+from aggregate.selectors.slice.slices import Slice
+from projects.models import Project
+from tests.builders import MONDAY, make_project, make_timed_views
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def project() -> Project:
+    return make_project("shop")
+
+
+def test_few_views_are_all_there_with_their_facts(project: Project) -> None:
+    make_timed_views(project, [1_000, 2_000], hidden_us=500, device="mobile", sample_rate=0.5)
+    make_timed_views(project, [9_000], release="other")
+    times = select_view_times(
+        Slice(project_id=project.pk), [Stratum(views=2, release="1.0.0"), Stratum(views=1, release="other")], most=10
+    )
+    facts = times.facts(0)
+    assert sorted(facts.js_us.tolist()) == [1_000, 2_000]
+    assert facts.hidden_us.tolist() == [500, 500]
+    assert facts.sample_rate.tolist() == [0.5, 0.5]
+    assert times.facts(1).js_us.tolist() == [9_000]
+    assert times.facts(1).sample_rate.tolist() == [1.0]
+
+
+def test_strata_are_by_page_and_by_bucket_too(project: Project) -> None:
+    later = MONDAY + timedelta(days=1)
+    for page, at, us in (("/a", MONDAY, 1), ("/a", later, 2), ("/b", later, 3)):
+        make_timed_views(project, [us], page=page, bucket_at=at)
+    midnight = later.replace(hour=0)
+    by_day = select_view_times(Slice(project_id=project.pk), [Stratum(views=2, at=midnight)], most=10, bucket="day")
+    assert sorted(by_day.js_us.tolist()) == [2, 3]
+    by_page = select_view_times(
+        Slice(project_id=project.pk), [Stratum(views=1, page="/b"), Stratum(views=2, page="/a")], most=10
+    )
+    assert sorted(zip(by_page.stratum.tolist(), by_page.js_us.tolist(), strict=True)) == [(0, 3), (1, 1), (1, 2)]
+
+
+@pytest.mark.slow(8)
+def test_a_large_stratum_is_sampled_evenly_over_large_and_small_cells(project: Project) -> None:
+    # Half of the views lie in one cell, half in cells of one to three, of which only some are asked.
+    make_timed_views(project, [1_000] * 1_200, page="/large")
+    for n in range(600):
+        make_timed_views(project, [2_000] * (1 + n % 3), page="/small", bucket_at=MONDAY + timedelta(hours=n))
+    times = select_view_times(Slice(project_id=project.pk), [Stratum(views=2_400)], most=300)
+    large, small = (int(np.count_nonzero(times.js_us == us)) for us in (1_000, 2_000))
+    # 150 of each are expected; five standard deviations.
+    assert 90 < large < 210
+    assert 90 < small < 215
+
+
+def test_a_slice_without_views_has_an_empty_sample(project: Project) -> None:
+    times = select_view_times(Slice(project_id=project.pk), [], most=10)
+    assert (times.stratum.size, times.js_us.size) == (0, 0)

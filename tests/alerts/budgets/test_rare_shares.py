@@ -1,0 +1,104 @@
+"""A share of what few page views run: judged by its exact share of all, and never taken for too few page views."""
+
+from datetime import timedelta
+from typing import Final
+
+import pytest
+from pytest_django import Settings
+
+from aggregate.models import View
+from alerts import days
+from alerts.budgets import preview_budget
+from alerts.conditions import read_question
+from alerts.days import Day, measure_days
+from alerts.evaluating import evaluate_one
+from alerts.models import Watch, WatchState
+from alerts.reading import select_standings
+from alerts.rules import create_watch
+from profcore.alerts.states import State
+from projects.models import Project
+from tests.alerts.costly_days import APP, TAG, TODAY, add_functions
+from tests.builders import make_project
+
+pytestmark = pytest.mark.django_db
+ASKED: Final = {"measure": "share", "by": "function", "name": "tag.js", "limit": 0.1}
+
+
+@pytest.fixture
+def project() -> Project:
+    return make_project("shop", name="Shop")
+
+
+@pytest.fixture
+def watch(project: Project) -> Watch:
+    now = TODAY - timedelta(days=5)
+    return create_watch(project=project, kind="budget", name="Tag", question=ASKED, now=now)
+
+
+def evaluate(watch: Watch) -> State:
+    Watch.objects.filter(id=watch.id).update(due_at=TODAY)
+    assert evaluate_one(watch.project_id, watch.id, TODAY)
+    return State(WatchState.objects.get(watch_id=watch.id).state)
+
+
+def measure(watch: Watch, days_ago: int) -> Day:
+    (found,) = measure_days(watch.project_id, read_question(watch), [(TODAY - timedelta(days=days_ago)).date()])
+    return found
+
+
+def test_an_alarm_ends_while_a_few_page_views_still_run_it(project: Project, watch: Watch) -> None:
+    for days_ago, ran_by in ((6, 60), (5, 60), (4, 3), (3, 3)):
+        add_functions(project, days_ago, {APP: 0.5, TAG: 0.3}, ran_by={TAG: ran_by})
+    assert evaluate(watch) is State.RESOLVED
+    preview = preview_budget(project.pk, read_question(watch), TODAY)
+    assert [state for day, state in preview.days if day.views][-1] is State.RESOLVED
+    rare = measure(watch, 3)
+    assert (rare.low, rare.is_judged) == (None, True)
+    assert rare.value == pytest.approx(0.3 * 3 / 60, rel=0.2)
+
+
+def test_what_few_page_views_run_for_long_neither_alarms_nor_ends_an_alarm(project: Project, watch: Watch) -> None:
+    for days_ago, ran_by, part in ((6, 60, 0.3), (5, 60, 0.3), (4, 3, 3.0), (3, 3, 3.0)):
+        add_functions(project, days_ago, {APP: 0.5, TAG: part}, ran_by={TAG: ran_by})
+    assert evaluate(watch) is State.CONFIRMED
+
+
+def test_enough_page_views_are_never_too_few(project: Project, watch: Watch, monkeypatch: pytest.MonkeyPatch) -> None:
+    for days_ago in (3, 2, 1):
+        add_functions(project, days_ago, {APP: 0.5, TAG: 0.3}, ran_by={TAG: 2})
+    assert evaluate(watch) is State.OK
+    assert select_standings(project.pk)[-1].note == ""
+    monkeypatch.setattr(days, "select_estimated", None)
+    assert evaluate(watch) is State.OK  # no table is made again
+
+
+def test_days_with_too_few_page_views_are_not_read_again(
+    project: Project, watch: Watch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    add_functions(project, 1, {APP: 0.5, TAG: 0.3}, views=20)
+    monkeypatch.setattr(days, "select_estimated", None)
+    assert evaluate(watch) is State.UNKNOWN
+    monkeypatch.setattr(days, "_sum_days", None)
+    assert evaluate(watch) is State.UNKNOWN
+
+
+def test_a_share_that_only_page_views_beyond_the_sample_have_is_not_zero(
+    project: Project, watch: Watch, settings: Settings
+) -> None:
+    settings.TABLE_STATISTICS_MAX_VIEWS = 30
+    add_functions(project, 1, {APP: 0.5, TAG: 0.3}, ran_by={TAG: 20})
+    found = measure(watch, 1)
+    assert (found.low, found.high) == (None, None)
+    assert found.value == pytest.approx(0.1, rel=0.2)
+    add_functions(project, 2, {APP: 0.5})
+    assert (measure(watch, 2).value, measure(watch, 2).high) == (0.0, 0.0)  # no view ran it: that is certain
+
+
+def test_too_few_page_views_of_a_sample_rate_are_no_share_of_zero(project: Project, watch: Watch) -> None:
+    add_functions(project, 1, {APP: 0.5, TAG: 0.3})
+    few = View.objects.filter(project=project).values_list("view_id", flat=True)[:2]
+    View.objects.filter(project=project, view_id__in=list(few)).update(sample_rate=0.01)
+    assert measure(watch, 1) == Day(on=(TODAY - timedelta(days=1)).date(), views=60)
+    assert evaluate(watch) is State.UNKNOWN
+    note = select_standings(project.pk)[-1].note
+    assert note == "Too few page views of some sample rates since 2026-11-14. The last day has 60 in all."

@@ -1,0 +1,80 @@
+"""Days of page views in which functions of scripts take given parts of the time, and what watches tell about them."""
+
+from collections.abc import Mapping
+from datetime import UTC, date, datetime, timedelta
+from typing import Final
+
+import numpy as np
+
+from aggregate.models import View
+from alerts.conditions import read_question
+from alerts.evaluating import evaluate_one
+from alerts.models import StateChange, Watch
+from alerts.new_third_parties.new_third_party_previews import preview_new_costs
+from profcore.alerts.states import State
+from profcore.stats.sampling import sample_key
+from profcore.sums.blobs import Contribution, encode_contribution
+from profcore.times import start_of_day, start_of_hour
+from projects.models import Project
+from tests.builders import make_func, make_hotspot, make_timed_views
+
+TODAY: Final = datetime(2026, 11, 20, 9, tzinfo=UTC)
+TIMES: Final = [90_000, 100_000, 110_000, 120_000] * 15
+APP, TAG = "https://shop.example/app.js", "https://tags.example/tag.js"
+Told = list[tuple[date, str]]
+
+
+def add_functions(
+    project: Project,
+    days_ago: int,
+    parts: Mapping[str, float],
+    *,
+    today: datetime = TODAY,
+    views: int = 60,
+    ran_by: Mapping[str, int] | None = None,
+) -> None:
+    """Views of a day, of whose time some functions of packages or other origins have these parts.
+
+    `ran_by` says how many views run some of them: those that come last in a sample. Others run in all views.
+    """
+    cell = make_timed_views(project, TIMES[:views], bucket_at=start_of_hour(today - timedelta(days=days_ago)))
+    funcs = {name: make_func(project, name.rpartition("/")[2], uri=name) for name in parts}
+    rng = np.random.default_rng(days_ago + 9)
+    rows = list(View.objects.filter(project=project, cell_id=cell.id).order_by("view_id"))
+    last = sorted(rows, key=lambda view: sample_key(view.view_id), reverse=True)
+    rank = {view.view_id: number for number, view in enumerate(last)}
+    ran, sums = dict.fromkeys(parts, 0), dict.fromkeys(parts, 0)
+    for view in rows:
+        own = {
+            name: round(view.js_us * part * rng.uniform(0.8, 1.2))
+            for name, part in parts.items()
+            if rank[view.view_id] < (ran_by or {}).get(name, views)
+        }
+        found = sorted((funcs[name].id, us) for name, us in own.items())
+        ids, times, zeros = [func for func, _ in found], [us for _, us in found], [0] * len(found)
+        ones = [1] * len(found)
+        view.contribution = encode_contribution(
+            Contribution(ids, times, times, zeros, ones, ones, hidden_total_us=zeros, uncertain_us=zeros)
+        )
+        view.save(update_fields=["contribution"])
+        for name, us in own.items():
+            ran[name], sums[name] = ran[name] + 1, sums[name] + us
+    for name, us in sums.items():
+        make_hotspot(cell, funcs[name], self_us=us, total_us=us, views=ran[name])
+
+
+def follow_watch(watch: Watch, days_ago: int) -> Told:
+    """Evaluates a watch each morning since so many days, and returns what it confirmed, with the day."""
+    for number in range(days_ago, -1, -1):
+        now = start_of_day(TODAY - timedelta(days=number)) + timedelta(hours=4)
+        Watch.objects.filter(project_id=watch.project_id, id=watch.id).update(due_at=now)
+        assert evaluate_one(watch.project_id, watch.id, now)
+        assert Watch.objects.get(project_id=watch.project_id, id=watch.id).problem is None
+    confirmed = StateChange.objects.filter(watch_id=watch.id, state=State.CONFIRMED).order_by("id")
+    return sorted(((change.at - timedelta(days=1)).date(), change.subject) for change in confirmed)
+
+
+def preview_watch(watch: Watch) -> Told:
+    """Returns what the preview of a watch says that it would have confirmed, likewise."""
+    found = preview_new_costs(watch.project_id, read_question(watch), TODAY).told
+    return sorted((on, each.name) for each in found for on in each.told_on)

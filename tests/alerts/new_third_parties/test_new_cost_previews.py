@@ -1,0 +1,118 @@
+"""Previews of new cost: the same answers as the evaluation day by day, and honest about days without history."""
+
+from datetime import date, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from alerts.conditions import Question
+from alerts.days import DayCosts
+from alerts.evaluating import evaluate_one
+from alerts.models import StateChange, Watch
+from alerts.new_third_parties import new_third_party_rules as new_cost_rules
+from alerts.new_third_parties.new_third_party_previews import DayUse, NewCostPreview, preview_new_costs
+from alerts.rules import create_watch
+from profcore.alerts.states import State
+from profcore.times import start_of_day
+from projects.models import Project
+from tests.alerts.costly_days import APP, TODAY, add_functions
+from tests.builders import make_project
+
+pytestmark = pytest.mark.django_db
+ASKED: dict[str, Any] = {"measure": "time", "by": "party", "limit": 10.0}
+OLD = "https://www.google-analytics.com/analytics.js"
+TAG = "https://www.googletagmanager.com/gtag/js"
+PIXEL = "https://connect.facebook.net/en_US/fbevents.js"
+
+
+@pytest.fixture
+def project() -> Project:
+    return make_project("shop", name="Shop")
+
+
+def day(days_ago: int) -> date:
+    return (TODAY - timedelta(days=days_ago)).date()
+
+
+def preview(project: Project, **question: Any) -> NewCostPreview:
+    return preview_new_costs(project.pk, Question(**{**ASKED, **question}), TODAY)
+
+
+def test_it_tells_what_was_new_and_cost_more_and_on_which_day(project: Project) -> None:
+    for days_ago in range(12, 0, -1):
+        new = {TAG: 0.2} if days_ago <= 6 else {}
+        cheap = {PIXEL: 0.004} if days_ago <= 4 else {}
+        add_functions(project, days_ago, {APP: 0.5, OLD: 0.3, **new, **cheap})
+    found = preview(project)
+    tag, pixel = found.found
+    assert (found.alerts, found.told) == (1, [tag])
+    assert (tag.first_on, tag.told_on, tag.state) == (day(6), [day(5)], State.CONFIRMED)
+    assert tag.value == pytest.approx(21.0, abs=2.0)
+    assert tag.low is not None
+    assert tag.high is not None
+    assert tag.low < tag.value < tag.high
+    assert (pixel.first_on, pixel.told_on, pixel.low) == (day(4), [], None)
+    assert pixel.value == pytest.approx(0.42, abs=0.1)
+    by_day = {each.on: each for each in found.days}
+    assert [(on, each.new) for on, each in by_day.items() if each.new] == [(day(6), 1), (day(4), 1)]
+    assert [on for on, each in by_day.items() if each.alerts] == [day(5)]
+
+
+def test_days_without_history_or_views_are_not_judged_and_say_so(project: Project) -> None:
+    for days_ago in (4, 3, 1):
+        add_functions(project, days_ago, {APP: 0.5, f"https://a{days_ago}.example/a.js": 0.3})
+    found = preview(project)
+    uses = {each.on: each.use for each in found.days}
+    assert (uses[day(4)], uses[day(3)], uses[day(2)]) == (DayUse.NO_HISTORY, DayUse.JUDGED, DayUse.TOO_FEW)
+    assert (found.judged_days, found.days_without_history, found.days_with_few_views) == (2, 1, 27)
+    assert found.thin_days == 2  # the project began some days before
+    assert [each.days_before for each in found.days][-3:] == [1, 2, 3]
+    assert "a4.example" not in {each.name for each in found.found}
+
+
+@pytest.mark.slow(20)
+def test_what_ran_within_four_weeks_is_not_new_and_after_them_it_is(project: Project) -> None:
+    for days_ago in range(45, 0, -1):
+        add_functions(project, days_ago, {APP: 0.5, **({TAG: 0.2} if days_ago in (45, 44, 17, 15, 14) else {})})
+    found = preview(project)
+    assert found.found == []  # day 17 is 27 days after day 44
+    assert found.thin_days < found.judged_days
+    for days_ago in (73, 72):
+        add_functions(project, days_ago, {APP: 0.5})
+    assert preview_new_costs(project.pk, Question(**ASKED), TODAY + timedelta(days=2)).found == []
+
+
+@pytest.mark.slow(20)
+def test_it_agrees_with_the_evaluation_day_by_day(project: Project) -> None:
+    start = TODAY - timedelta(days=29)
+    watch = create_watch(project=project, kind="new_cost", name="New", question=ASKED, now=start)
+    ran = {TAG: {20, 19, 18, 9, 8, 7, 6}, PIXEL: {16, 15, 14, 13, 12, 11}, OLD: set(range(34, 0, -1))}
+    for days_ago in range(34, 0, -1):
+        if days_ago not in {17, 10}:
+            add_functions(project, days_ago, {APP: 0.4, **{uri: 0.2 for uri, days in ran.items() if days_ago in days}})
+    for days_ago in range(28, -1, -1):
+        now = start_of_day(TODAY - timedelta(days=days_ago)) + timedelta(hours=4)
+        Watch.objects.filter(id=watch.id).update(due_at=now)
+        assert evaluate_one(project.pk, watch.id, now)
+    confirmed = StateChange.objects.filter(state=State.CONFIRMED).order_by("id")
+    told = sorted((on, each.name) for each in preview(project).told for on in each.told_on)
+    assert told == sorted(((change.at - timedelta(days=1)).date(), change.subject) for change in confirmed)
+    assert len(told) >= 2
+
+
+def test_days_on_which_nothing_can_be_told_are_not_estimated(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    for days_ago in range(8, 0, -1):
+        add_functions(project, days_ago, {APP: 0.5, OLD: 0.3, **({PIXEL: 0.004} if days_ago < 5 else {})})
+    estimated: list[date] = []
+
+    def note(_project: int, _question: Question, on: date) -> DayCosts:
+        estimated.append(on)
+        return DayCosts(is_too_few=False, costs={})
+
+    monkeypatch.setattr(new_cost_rules, "select_costs", note)
+    assert [each.state for each in preview(project).found] == [State.OK]
+    assert estimated == []
+    add_functions(project, 0, {APP: 0.5, TAG: 0.2})
+    later: datetime = TODAY + timedelta(days=1)
+    preview_new_costs(project.pk, Question(**ASKED), later)
+    assert estimated == [TODAY.date()]

@@ -1,0 +1,82 @@
+"""The release watch on the recorded apps: each injected regression is confirmed, and every control page stays quiet."""
+
+from collections import defaultdict
+from datetime import timedelta
+from typing import Any
+
+import numpy as np
+import pytest
+from django.utils import timezone
+
+from aggregate.models import Cell, View
+from alerts.evaluating import evaluate_due
+from alerts.models import StateChange, Watch, WatchState
+from alerts.rules import RELEASE_WATCH_ID
+from ingest.models import Group
+from profcore.alerts.states import State
+from profcore.trace.dimensions import DEVICE_CLASSES
+from projects.models import Project
+from tests.acceptance.comparing import regressions
+from tests.aggregate.posting import fold_all, post
+from tests.builders import make_project, make_timed_views
+from tests.corpus import corpus_envelopes
+
+pytestmark = [pytest.mark.django_db, pytest.mark.slow(40)]
+
+
+def fill(app: str) -> Project:
+    """The recorded traces of one app, the releases one after another."""
+    project = make_project(app)
+    envelopes = [envelope for name, envelope in corpus_envelopes() if name == app]
+    for release in ("1.0.0", "1.1.0"):
+        own = [envelope for envelope in envelopes if envelope["release"] == release]
+        for start in range(0, len(own), 50):
+            post(f"KEY-{app}", *own[start : start + 50])
+        fold_all()
+    days = {"1.0.0": 9, "1.1.0": 1}
+    for release, age in days.items():
+        first_seen_at = timezone.now() - timedelta(days=age)
+        Group.objects.filter(project=project, release=release).update(first_seen_at=first_seen_at)
+    return project
+
+
+def states_of(project: Project) -> dict[str | None, State]:
+    """Evaluates, and returns the states of the new release by page."""
+    Watch.objects.filter(project=project).update(due_at=timezone.now())
+    evaluate_due(timezone.now())
+    rows = WatchState.objects.filter(project=project, watch_id=RELEASE_WATCH_ID, release="1.1.0")
+    return {row.page: State(row.state) for row in rows}
+
+
+def replay(project: Project, times: int) -> None:
+    """More views like the recorded ones: each is drawn from those of its page, release and device class.
+
+    It takes as long as that one, times a lognormal factor with mean 1, as in the simulations (`benchmarks.statistics`).
+    """
+    rng = np.random.default_rng(7)
+    groups = {group.id: group for group in Group.objects.filter(project=project)}
+    recorded = defaultdict(list)
+    cells = {cell.id: cell for cell in Cell.objects.filter(project=project)}
+    for view in View.objects.filter(project=project).order_by("view_id"):
+        group = groups[view.group_id]
+        kind = (group.release, group.page, DEVICE_CLASSES[cells[view.cell_id].device_class])
+        recorded[kind].append(view.js_us + view.hidden_us)
+    bucket_at = max(cell.bucket_at for cell in cells.values()) + timedelta(hours=1)
+    for (release, page, device), own in sorted(recorded.items()):
+        factors = rng.lognormal(-(0.3**2) / 2, 0.3, times * len(own))
+        times_us = [round(us) for us in rng.choice(own, times * len(own)) * factors]
+        make_timed_views(project, times_us, release=release, page=page, device=device, bucket_at=bucket_at)
+
+
+@pytest.mark.parametrize("app", regressions(), ids=lambda app: app["app"])
+def test_the_injected_regression_is_confirmed_and_controls_are_quiet(app: dict[str, Any]) -> None:  # Any: as recorded
+    project = fill(app["app"])
+    controls = set(app["pages"]) - set(app["affectedPages"])
+    few = states_of(project)  # 28 recorded views per page and release
+    assert any(few[page].is_open for page in app["affectedPages"]), few
+    assert {page: few[page] for page in controls} == dict.fromkeys(controls, State.OK)
+    replay(project, 3)
+    many = states_of(project)
+    assert any(many[page] is State.CONFIRMED for page in app["affectedPages"]), many
+    assert {page: many[page] for page in controls} == dict.fromkeys(controls, State.OK)
+    assert not StateChange.objects.filter(project=project, page__in=controls).exclude(state=State.OK).exists()

@@ -1,0 +1,40 @@
+"""Changes of states, written as the evaluation writes them, for tests of what is told about them."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Final
+
+from django.db import transaction
+
+from alerts.changes import Cause, select_states, write_standing
+from alerts.models import StateChange, Watch
+from alerts.rules import RELEASE_WATCH_ID, make_release_watch
+from alerts.subjects import Found, Subject
+from profcore.alerts.states import Standing, State
+from projects.models import Project
+
+NOON: Final = datetime(2026, 11, 23, 12, 0, tzinfo=UTC)
+FOUND: Final = Found(
+    views=400,
+    base_release="1.0",
+    base_views=500,
+    look=3,
+    value=13.04,
+    low=9.8,
+    high=16.2,
+    relative=1.004,
+    q=0.0001,
+    bound=0.01,
+    culprit="renderCart",
+)
+
+
+def change_state(
+    project: Project, state: State, *, page: str | None = "/cart", release: str = "1.1", at: datetime = NOON
+) -> StateChange | None:
+    """Gives a page of a release another state."""
+    make_release_watch(project.pk, NOON - timedelta(days=1))
+    watch = Watch.objects.get(project=project, id=RELEASE_WATCH_ID)
+    subject = Subject(release=release, page=page)
+    with transaction.atomic():
+        before = select_states(watch).get(subject.key)
+        return write_standing(watch, subject, before, Standing(state), FOUND, at=at, cause=Cause.LOOK)

@@ -1,0 +1,70 @@
+"""Rollbacks on pages: an admin says on an alarm that a release was rolled back, and takes it back."""
+
+import re
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from django.test import Client
+
+from aggregate.selectors.project.announcements import select_said_rollbacks
+from alerts.models import Watch, WatchState
+from alerts.rules import make_release_watch
+from profcore.alerts.states import State
+from projects.models import AuditEntry, Project
+from projects.releases import announce_release
+from tests.alerts.told_changes import NOON, change_state
+from tests.dashboard.pages.reading import text_of, text_of_posted
+
+pytestmark = pytest.mark.django_db
+PAGE = "/projects/shop/watches/"
+
+
+def test_an_admin_says_that_a_release_was_rolled_back_and_takes_it_back(
+    owner: Client, member: Client, stranger: Client, shop: Project
+) -> None:
+    release = "<script>alert(1)</script>"
+    change_state(shop, State.CONFIRMED, release=release)
+    (asks,) = re.findall(r'href="(/projects/shop/watches/[^"]+accept/)"', owner.get(PAGE).content.decode())
+    assert "Or was it rolled back?" in text_of(owner, asks)
+    address, words = PAGE + "rolled-back/", {"release": release}
+    assert member.post(address, words).status_code == stranger.post(address, words).status_code == 404
+    assert Client().post(address, words).status_code == 302
+    assert owner.get(address).status_code == 405
+    assert select_said_rollbacks(shop.pk, datetime.now(UTC)) == {}
+    said = text_of_posted(owner, address, release=release)
+    assert "It counts as rolled back." in said
+    assert release not in said
+    assert list(select_said_rollbacks(shop.pk, datetime.now(UTC))) == [release]
+    assert "Rolled back" in text_of(member, PAGE)
+    assert "In use again" not in text_of(member, PAGE)  # only admins may
+    assert "It counts as in use again." in text_of_posted(owner, address, release=release, in_use="1")
+    assert select_said_rollbacks(shop.pk, datetime.now(UTC)) == {}
+    assert "release: 1 to" in text_of_posted(owner, address)
+
+
+def test_saying_it_again_keeps_since_when_unless_that_is_to_come(owner: Client, shop: Project) -> None:
+    now = datetime.now(UTC)
+    earlier, planned = now - timedelta(hours=2), now + timedelta(hours=2)
+    for at, is_kept in ((earlier, True), (planned, False)):
+        announce_release(shop.pk, "1.1", now, {"rolled_back_at": at})
+        assert "It counts as rolled back." in text_of_posted(owner, PAGE + "rolled-back/", release="1.1")
+        assert (select_said_rollbacks(shop.pk, datetime.now(UTC))["1.1"] == at) is is_kept
+    assert AuditEntry.objects.filter(act="release.rolled_back").count() == 3
+
+
+def test_nothing_is_promised_while_no_watch_looks_at_releases(owner: Client, shop: Project) -> None:
+    make_release_watch(shop.pk, NOON)
+    Watch.objects.filter(project=shop).update(is_on=False)
+    told = text_of_posted(owner, PAGE + "rolled-back/", release="1.1")
+    assert "Its alarms end once the watch on new releases is switched on." in told
+    assert "within minutes" not in told
+    told = text_of_posted(owner, PAGE + "rolled-back/", release="1.1", in_use="1")
+    assert "It counts as in use again. The watch on new releases is switched off." in told
+    assert "open again" not in told
+
+
+def test_a_budget_is_not_asked_about_a_rollback(owner: Client, shop: Project) -> None:
+    change_state(shop, State.CONFIRMED)
+    WatchState.objects.update(base_release="", release="")
+    (asks,) = re.findall(r'href="(/projects/shop/watches/[^"]+accept/)"', owner.get(PAGE).content.decode())
+    assert "rolled back" not in text_of(owner, asks)

@@ -1,0 +1,113 @@
+"""What browsers need: preflights answered, beacons without one, and CORS headers on every answer, errors too."""
+
+import gzip
+
+import pytest
+from django.db import OperationalError
+from pytest_django import Settings
+
+from tests.envelopes import make_envelope
+from tests.ingest.endpoint.posting import Answer, Door, ndjson
+
+SHOP = "https://shop.example"
+
+
+def assert_any_origin_may_read(answer: Answer) -> None:
+    assert answer.headers["Access-Control-Allow-Origin"] == "*"
+    assert "Access-Control-Allow-Credentials" not in answer.headers
+
+
+def test_a_preflight_allows_what_the_snippet_sends(door: Door) -> None:
+    answer = door.ask(
+        "OPTIONS",
+        origin=SHOP,
+        access_control_request_method="POST",
+        access_control_request_headers="content-type,content-encoding",
+    )
+    assert answer.status == 204
+    assert answer.content == b""
+    assert_any_origin_may_read(answer)
+    assert "POST" in answer.headers["Access-Control-Allow-Methods"]
+    allowed = {name.strip() for name in answer.headers["Access-Control-Allow-Headers"].split(",")}
+    assert allowed >= {"content-type", "content-encoding"}
+    assert int(answer.headers["Access-Control-Max-Age"]) > 0
+
+
+def test_a_preflight_needs_no_key_and_no_database() -> None:
+    assert Door(0, "").ask("OPTIONS", origin=SHOP).status == 204
+
+
+@pytest.mark.parametrize("content_type", ["text/plain", "text/plain;charset=UTF-8", "TEXT/PLAIN"])
+def test_a_beacon_is_taken_without_a_preflight(door: Door, content_type: str) -> None:
+    answer = door.post(make_envelope("a"), content_type=content_type, origin=SHOP)
+    assert answer.status == 202
+    assert_any_origin_may_read(answer)
+
+
+def test_a_gzipped_beacon_is_taken_without_a_preflight(door: Door) -> None:
+    """`Content-Encoding` would need one: the magic bytes do not."""
+    answer = door.post(gzip.compress(ndjson(make_envelope("a"))), content_type="text/plain", origin=SHOP)
+    assert answer.status == 202
+
+
+@pytest.mark.parametrize("method", ["GET", "HEAD", "PUT", "PATCH", "DELETE", "TRACE", "MERGE"])
+def test_other_methods_are_told_which_there_are(door: Door, method: str) -> None:
+    answer = door.ask(method)
+    assert answer.status == 405
+    assert answer.headers["Allow"] == "POST, OPTIONS"
+    assert_any_origin_may_read(answer)
+
+
+def test_answers_are_json_that_nobody_stores(door: Door) -> None:
+    for answer in (door.post(make_envelope("a")), door.post(b"{")):
+        assert answer.headers["Content-Type"] == "application/json"
+        assert answer.headers["Cache-Control"] == "no-store"
+
+
+def assert_explained(answer: Answer, status: int, reason: str) -> None:
+    assert (answer.status, answer.reason) == (status, reason)
+    assert set(answer.json) - {"stop"} == {"reason", "path", "detail"}
+    assert answer.json["path"].startswith("$")
+    assert answer.json["detail"].endswith(".")
+    assert_any_origin_may_read(answer)
+    if status in (429, 503):
+        assert int(answer.headers["Retry-After"]) > 0
+        assert answer.headers["Access-Control-Expose-Headers"] == "Retry-After"
+    else:
+        assert "Retry-After" not in answer.headers
+
+
+def test_any_origin_may_read_a_400(door: Door) -> None:
+    assert_explained(door.post(b"{", origin=SHOP), 400, "invalid_json")
+
+
+def test_any_origin_may_read_a_401(door: Door) -> None:
+    assert_explained(door.post(make_envelope(), key="nobody", origin=SHOP), 401, "unknown_key")
+
+
+def test_any_origin_may_read_a_403(door: Door) -> None:
+    door.rows("UPDATE projects_ingestkey SET origins = '{https://other.example}' RETURNING 1")
+    assert_explained(door.post(make_envelope(), origin=SHOP), 403, "origin_not_allowed")
+
+
+def test_any_origin_may_read_a_413(door: Door, settings: Settings) -> None:
+    settings.INGEST_MAX_BODY_BYTES = 10
+    assert_explained(door.post(make_envelope(), origin=SHOP), 413, "too_large")
+
+
+def test_any_origin_may_read_a_415(door: Door) -> None:
+    answer = door.post(make_envelope(), content_type="application/x-www-form-urlencoded", origin=SHOP)
+    assert_explained(answer, 415, "unsupported_media")
+
+
+def test_any_origin_may_read_a_429(door: Door, settings: Settings) -> None:
+    settings.INGEST_MAX_PENDING = 0
+    assert_explained(door.post(make_envelope(), origin=SHOP), 429, "too_many_pending")
+
+
+def test_any_origin_may_read_a_503(door: Door, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(**_: object) -> None:
+        raise OperationalError("gone")
+
+    monkeypatch.setattr("ingest.endpoint.views.store_arrivals", fail)
+    assert_explained(door.post(make_envelope(), origin=SHOP), 503, "unavailable")

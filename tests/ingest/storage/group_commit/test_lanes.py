@@ -1,0 +1,116 @@
+"""The connections on which posts are stored: prepared once, replaced when lost, and never waited for too long."""
+
+import pytest
+from django.db import DataError, OperationalError, connection
+from psycopg.pq import Format
+from pytest_django import Settings
+
+from ingest.deadline import OutOfPatience, with_patience
+from ingest.storage import store_pool as lanes
+from ingest.storage.store_pool import LaneStatement, close_lanes, run_again
+from projects.models import Project
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+COUNT = LaneStatement(
+    b"count", b"UPDATE projects_project SET name = name || $1::text WHERE slug = $2::text", [Format.TEXT, Format.TEXT]
+)
+SLEEP = LaneStatement(b"sleep", b"DO 'BEGIN PERFORM pg_sleep(2); END'", [])
+
+AS_CITUS = LaneStatement(
+    b"as-citus",
+    b"""DO $$ BEGIN
+        IF current_setting('plan_cache_mode') = 'force_generic_plan' THEN RAISE feature_not_supported; END IF;
+        UPDATE projects_project SET name = name || 'x';
+    END $$""",
+    [],
+)
+
+
+@pytest.fixture(autouse=True)
+def _own_lanes() -> None:
+    """Connections that no other test has used."""
+    close_lanes()
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "INSERT INTO projects_project (slug, name, created_at, route_rules) VALUES ('shop', '', now(), '{}')"
+        )
+
+
+def name_of_shop() -> str:
+    return Project.objects.get(slug="shop").name
+
+
+def find_lanes() -> list[int]:
+    """Returns the server's processes behind the lanes, which are those without a transaction of Django's."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND query LIKE '%|| $1%' "
+            "AND pid <> pg_backend_pid()"
+        )
+        return [pid for (pid,) in cursor.fetchall()]
+
+
+def test_a_statement_is_in_the_table_when_it_returns() -> None:
+    run_again(COUNT, [b"a", b"shop"])
+    run_again(COUNT, [b"b", b"shop"])
+    assert name_of_shop() == "ab"
+
+
+def test_nothing_is_prepared_where_each_transaction_has_another_session(settings: Settings) -> None:
+    settings.TRANSACTION_POOLING, settings.INGEST_STORE_CONNECTIONS = True, 1
+    for letter in (b"a", b"b"):
+        run_again(COUNT, [letter, b"shop"])
+    assert name_of_shop() == "ab"
+    with lanes._open_pool().connection() as lane:
+        assert lane.prepared == set()
+        assert lane.execute("SELECT name FROM pg_prepared_statements").fetchall() == []
+        assert lane.execute("SHOW plan_cache_mode").fetchall() == [("auto",)]
+
+
+def test_a_pooler_that_nobody_told_of_costs_no_post(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The session of the next transaction knows nothing of what the one before prepared."""
+    settings.INGEST_STORE_CONNECTIONS = 1
+    monkeypatch.setattr(lanes, "_sessions_change", False)
+    run_again(COUNT, [b"a", b"shop"])
+    run_again(LaneStatement(b"forget", b"DEALLOCATE ALL", []), [])
+    for letter in (b"b", b"c"):
+        run_again(COUNT, [letter, b"shop"])
+    assert name_of_shop() == "abc"
+    assert caplog.text.count("FIELDFLAME_TRANSACTION_POOLING=1") == 1
+
+
+def test_a_cluster_that_refuses_a_plan_for_all_values_gets_one_for_each(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lanes, "_plans_differ", False)
+    for _ in range(2):
+        run_again(AS_CITUS, [])
+        close_lanes()
+    assert name_of_shop() == "xx"
+    assert lanes._plans_differ
+
+
+def test_an_error_of_the_statement_is_djangos_and_leaves_the_connection_usable() -> None:
+    with pytest.raises(DataError):
+        run_again(LaneStatement(b"divide", b"UPDATE projects_project SET id = 1 / $1::int", [Format.TEXT]), [b"0"])
+    run_again(COUNT, [b"a", b"shop"])
+    assert name_of_shop() == "a"
+
+
+def test_a_connection_that_was_lost_meanwhile_is_replaced() -> None:
+    run_again(COUNT, [b"a", b"shop"])
+    (pid,) = find_lanes()
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_terminate_backend(%s, 60000)", [pid])
+    run_again(COUNT, [b"b", b"shop"])
+    assert name_of_shop() == "ab"
+    assert find_lanes() != [pid]
+
+
+def test_a_statement_that_takes_too_long_is_given_up_with_its_connection() -> None:
+    with with_patience(0.2, cancels=True), pytest.raises(OperationalError) as caught:
+        run_again(SLEEP, [])
+    assert isinstance(caught.value.__cause__, OutOfPatience)
+    run_again(COUNT, [b"a", b"shop"])
+    assert name_of_shop() == "a"

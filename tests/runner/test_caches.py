@@ -1,0 +1,15 @@
+"""What one test has set does not reach the next."""
+
+from django.test import override_settings
+
+from ingest.endpoint.limits import envelope_limits
+from tests.runner.caches import forget_everything
+
+
+def test_limits_are_read_anew_for_each_test() -> None:
+    usual = envelope_limits()
+    forget_everything()  # as before a test
+    with override_settings(INGEST_MAX_SAMPLES=usual.samples - 1):
+        assert envelope_limits().samples == usual.samples - 1
+    forget_everything()  # as before the next one
+    assert envelope_limits() == usual
