@@ -26,9 +26,9 @@ def main() -> None:
     if code is not None:
         sys.exit(code)
 
-    from ops.checks import stop_if_unsound
+    from ops.checks import stop_if_misconfigured
 
-    stop_if_unsound()
+    stop_if_misconfigured()
     from django.core.management import execute_from_command_line
     from django.db import OperationalError
     from psycopg_pool import PoolTimeout

@@ -46,7 +46,7 @@ class ReleaseScript(models.Model):
     With `is_shared`, the URL has a content hash, so its labels also serve releases that have no script of that URL. The
     row is the queue entry of symbolication: it is pending while `pending_at` is set. Funcs of its URL up to
     `labelled_func_id` have their labels. `attempts` is the token of the worker that holds it until `claimed_until`.
-    `claim_token` is the claimant's. `failure` says why its map cannot be used; another upload, or another bundle,
+    `claim_token` is the lease's. `failure` says why its map cannot be used; another upload, or another bundle,
     clears it.
     """
 

@@ -37,12 +37,12 @@ LONE_CRASHES: Final = Counter(
 HEARTBEATS_FAILED: Final = Counter(
     "fieldflame_heartbeats_failed_total", "Heartbeats of a worker that the database did not take"
 )
-UPKEEP: Final = Counter(
-    "fieldflame_upkeep_total",
-    "What upkeep did, by kind: deleted rows and partitions, days merged and rolled up, projects deleted",
+MAINTENANCE: Final = Counter(
+    "fieldflame_maintenance_total",
+    "What maintenance did, by kind: deleted rows and partitions, days merged and rolled up, projects deleted",
     ["kind"],
 )
-UPKEEP_KINDS: Final = (
+MAINTENANCE_KINDS: Final = (
     *("partitions", "raw_traces", "views", "cells", "receipt_partitions", "absences", "audit_entries"),
     *("merged_days", "rolled_days", "projects", "packs", "tidied_packs", "orphans"),
 )
@@ -59,7 +59,7 @@ SCRIPTS: Final = Counter(
 )
 
 MESSAGES: Final = Counter(
-    "fieldflame_messages_total", "Attempts to send a message about a watch, by outcome (sent, failed)", ["outcome"]
+    "fieldflame_messages_total", "Attempts to send a message about an alert, by outcome (sent, failed)", ["outcome"]
 )
 
 
@@ -68,8 +68,8 @@ def begin_series() -> None:
     for outcome in ("folded", "given_back", "failed"):
         FOLD_BATCH_SECONDS.labels(outcome)
     FOLD_TRACES.labels("folded", "")
-    for kind in UPKEEP_KINDS:
-        UPKEEP.labels(kind)
+    for kind in MAINTENANCE_KINDS:
+        MAINTENANCE.labels(kind)
     for outcome in ("labelled", "changed", "failed", "crashed"):
         SCRIPTS.labels(outcome)
     for outcome in ("sent", "failed"):
@@ -97,8 +97,8 @@ def note(word: str, count: int = 1) -> None:
         tally[word] += count
 
 
-def count_upkeep(kind: str, count: int = 1) -> None:
-    """Counts what upkeep did. `kind` is one of `UPKEEP_KINDS`."""
+def count_maintenance(kind: str, count: int = 1) -> None:
+    """Counts what maintenance did. `kind` is one of `MAINTENANCE_KINDS`."""
     if count:
-        UPKEEP.labels(kind).inc(count)
+        MAINTENANCE.labels(kind).inc(count)
         note(kind, count)

@@ -92,7 +92,7 @@ class Cell(TimePartColumns):
     project = models.ForeignKey(Project, on_delete=models.CASCADE, db_index=False)
     id = models.IntegerField()
     group_id = models.IntegerField()
-    bucket_at = models.DateTimeField()
+    starts_at = models.DateTimeField()
     grain = models.SmallIntegerField(choices=Grain.choices, default=Grain.HOUR)
     device_class = models.SmallIntegerField()
     browser = models.SmallIntegerField()
@@ -107,18 +107,18 @@ class Cell(TimePartColumns):
     class Meta:
         constraints = [
             models.UniqueConstraint(
-                fields=["project", "group_id", "bucket_at", "grain", "device_class", "browser", "navigation"],
+                fields=["project", "group_id", "starts_at", "grain", "device_class", "browser", "navigation"],
                 name="cell_once",
             )
         ]
         indexes = [
             models.Index(
-                fields=["bucket_at"], name="cell_to_merge", condition=models.Q(grain=0, merged_into__isnull=True)
+                fields=["starts_at"], name="cell_to_merge", condition=models.Q(grain=0, merged_into__isnull=True)
             ),
             models.Index(
-                fields=["bucket_at"], name="cell_to_roll", condition=models.Q(is_rolled=False, merged_into=None)
+                fields=["starts_at"], name="cell_to_roll", condition=models.Q(is_rolled=False, merged_into=None)
             ),
-            models.Index(fields=["project", "bucket_at"], name="cell_by_bucket"),
+            models.Index(fields=["project", "starts_at"], name="cell_by_bucket"),
         ]
 
 
@@ -171,7 +171,7 @@ class DayHotspot(models.Model):
     views = models.BigIntegerField()
 
 
-class View(TimePartColumns):
+class PageView(TimePartColumns):
     """One page view and its contribution: its part of its cell, replaced when another trace of the view arrives."""
 
     pk = models.CompositePrimaryKey("project_id", "view_id", "group_id")
@@ -298,7 +298,7 @@ class VerdictLook(models.Model):
         indexes = [models.Index(fields=["project", "looked_at"], name="look_by_age")]
 
 
-class Claimant(models.Model):
+class WorkerLease(models.Model):
     """A process that claims traces, jobs or scripts, under a token of its own (`aggregate.worker_leases`).
 
     Its claims hold while it beats. `host` and `process` tell others on its machine at once that it was killed.
@@ -308,7 +308,7 @@ class Claimant(models.Model):
     host = models.TextField()
     process = models.TextField()
     started_at = models.DateTimeField()
-    beat_at = models.DateTimeField()
+    heartbeat_at = models.DateTimeField()
     fold_version = models.SmallIntegerField()  # its rules of folding
 
 
@@ -317,7 +317,7 @@ class Job(models.Model):
 
     `params` are (name, value) pairs in the read API's words. `total_traces` is null until they are counted. `attempts`
     counts how often the job was begun. It is also the token of the worker that holds it: a worker that finds another
-    number in the row has lost the job. `claim_token` is its claimant's. A result is stored in pieces of gzip. `counts`
+    number in the row has lost the job. `claim_token` is its lease's. A result is stored in pieces of gzip. `counts`
     are sums over all attempts, of jobs that change what they find.
     """
 

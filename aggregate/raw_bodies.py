@@ -67,7 +67,7 @@ def load_raw_bodies(project_id: int, traces: Iterable[tuple[UUID, int, datetime]
     wanted = list(traces)
     bodies, packed = _select_bodies(project_id, wanted)
     missing = _read_packed(project_id, packed, bodies)
-    if missing:  # upkeep may have written their pack anew meanwhile
+    if missing:  # maintenance may have written their pack anew meanwhile
         again, moved = _select_bodies(project_id, [trace for trace in wanted if trace[:2] in missing])
         bodies |= again
         _tell_lost(_read_packed(project_id, moved, bodies))

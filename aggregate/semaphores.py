@@ -23,15 +23,15 @@ def _open_unnamed() -> int:
 _slots: Final = _open_unnamed()  # before the worker forks, and for as long as it runs
 
 
-def count_slots() -> int:
+def count_semaphores() -> int:
     """Returns how many processes of a worker may be busy for long. The only one of a worker may."""
     return max(1, settings.CELERY_WORKER_CONCURRENCY - 1)
 
 
 @contextmanager
-def try_slot() -> Iterator[bool]:
+def try_semaphore() -> Iterator[bool]:
     """Holds a slot until the block ends, and yields True; yields False at once if there is none."""
-    for number in range(count_slots()):
+    for number in range(count_semaphores()):
         try:
             fcntl.lockf(_slots, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, number)
         except OSError:

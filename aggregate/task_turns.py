@@ -10,9 +10,9 @@ from django.conf import settings
 
 from aggregate.metrics import tallied
 from aggregate.stopping import is_stopping
-from aggregate.time_budget import TurnOver, in_turn
+from aggregate.time_budget import BudgetSpent, in_time_budget
 from ingest.clock import database_now
-from ingest.notify import clear_flag, wake_worker
+from ingest.notify import clear_flag, notify_worker
 
 logger = logging.getLogger(__name__)
 
@@ -34,13 +34,13 @@ def log_tally(verb: str) -> Iterator[None]:
 def work_in_turns(task: str, work: Callable[[datetime], object]) -> None:
     """Works for a turn. If that is not enough, the task is sent again, behind those that wait.
 
-    The time is the database's: upkeep compares it with what other hosts have noted.
+    The time is the database's: maintenance compares it with what other hosts have noted.
     """
-    flag = f"fieldflame:wake-{task}"
+    flag = f"fieldflame:notify-{task}"
     clear_flag(flag)
     try:
-        with log_tally("Kept up"), in_turn(settings.FOLD_TURN_S):
+        with log_tally("Kept up"), in_time_budget(settings.FOLD_TURN_S):
             work(database_now())
-    except TurnOver:
+    except BudgetSpent:
         if not is_stopping():
-            wake_worker(task, flag)
+            notify_worker(task, flag)

@@ -1,4 +1,4 @@
-"""The entries for Celery: wake-ups, sweeps and regular upkeep. Each makes one service call and returns nothing."""
+"""The entries for Celery: wake-ups, sweeps and regular maintenance. Each makes one service call and returns nothing."""
 
 import logging
 import time
@@ -10,7 +10,7 @@ from django.conf import settings
 from django.db import InterfaceError, OperationalError
 
 from aggregate.fold.fold import BatchOutcome, fold_pending_batch
-from aggregate.fold.linger import RESTS
+from aggregate.fold.linger import LINGER
 from aggregate.fold.rollups import roll_up_hours
 from aggregate.maintenance.background_refold import refold_in_background
 from aggregate.maintenance.merging import merge_old_hours
@@ -18,14 +18,14 @@ from aggregate.maintenance.packs.tidying import tidy_packs
 from aggregate.maintenance.project_deletion import DELETE_TASK, delete_marked_projects
 from aggregate.maintenance.retention import expire_all
 from aggregate.maintenance.store_sizes import measure_store
-from aggregate.semaphores import try_slot
+from aggregate.semaphores import try_semaphore
 from aggregate.sourcemaps.labelling import label_in_turn
 from aggregate.sourcemaps.queue import SYMBOLICATE_FLAG, SYMBOLICATE_TASK
 from aggregate.stopping import is_stopping, tell_to_stop
 from aggregate.task_turns import log_tally, work_in_turns
-from aggregate.worker_leases import drop_dead_claimants
+from aggregate.worker_leases import drop_dead_leases
 from ingest.clock import database_now
-from ingest.notify import clear_flag, keep_flag, wake_worker
+from ingest.notify import clear_flag, keep_flag, notify_worker
 
 logger = logging.getLogger(__name__)
 
@@ -73,14 +73,14 @@ def _fold_for(turn_s: float) -> None:
 
 
 def _fold_until(turn_s: float) -> None:
-    drop_dead_claimants()
+    drop_dead_leases()
     ends_at_s = time.monotonic() + turn_s
     while not is_stopping():
-        if fold_pending_batch(RESTS) is BatchOutcome.NOTHING_PENDING:
-            if RESTS.wait():
+        if fold_pending_batch(LINGER) is BatchOutcome.NOTHING_PENDING:
+            if LINGER.wait():
                 continue
             return
-        if not wake_worker():
+        if not notify_worker():
             keep_flag()
         if time.monotonic() >= ends_at_s:
             return
@@ -90,11 +90,11 @@ def _fold_until(turn_s: float) -> None:
 def symbolicate() -> None:
     """Labels funcs by source maps, for new funcs and new maps. Without a slot, the sweep tries again."""
     clear_flag(SYMBOLICATE_FLAG)
-    with try_slot() as has_slot:
+    with try_semaphore() as has_slot:
         with log_tally("Labelled"):
             has_more = has_slot and label_in_turn()
         if has_more:
-            wake_worker(SYMBOLICATE_TASK, SYMBOLICATE_FLAG)
+            notify_worker(SYMBOLICATE_TASK, SYMBOLICATE_FLAG)
 
 
 @shared_task(name="aggregate.merge_hours", ignore_result=True)

@@ -1,6 +1,6 @@
 """Who holds a claim: a process, known by a token of its own and by its heartbeat, not by its database session.
 
-Claims of traces, jobs and scripts carry the token. They hold while the claimant's row is there and has beaten within
+Claims of traces, jobs and scripts carry the token. They hold while the lease's row is there and has beaten within
 CLAIM_SILENCE_S. Behind a pooler that shares sessions, and with several database servers, a session says nothing about a
 worker. No sum depends on a beat: whoever writes checks under a row lock that the claim still has its token.
 """
@@ -28,18 +28,19 @@ logger = logging.getLogger(__name__)
 BEAT_S: Final = 5.0  # six beats within the default silence: a few may fail or be late
 PROC: Final = Path("/proc")
 
-# The claimants whose claims hold, for statements: `live.token`.
+# The worker_leases whose claims hold, for statements: `live.token`.
 LIVE: Final = f"""live AS MATERIALIZED (
-    SELECT token FROM aggregate_claimant WHERE beat_at > now() - make_interval(secs => {settings.CLAIM_SILENCE_S}))"""
+    SELECT token FROM aggregate_workerlease
+    WHERE heartbeat_at > now() - make_interval(secs => {settings.CLAIM_SILENCE_S}))"""
 REGISTER: Final = """
-INSERT INTO aggregate_claimant (token, host, process, started_at, beat_at, fold_version)
+INSERT INTO aggregate_workerlease (token, host, process, started_at, heartbeat_at, fold_version)
 VALUES (%s, %s, %s, now(), now(), %s)
-ON CONFLICT (token) DO UPDATE SET beat_at = now() RETURNING {idle_time}
+ON CONFLICT (token) DO UPDATE SET heartbeat_at = now() RETURNING {idle_time}
 """
 # Locked in no order, but nobody waits for another's locks.
 DELETE: Final = """
-DELETE FROM aggregate_claimant
-WHERE token IN (SELECT token FROM aggregate_claimant WHERE token = ANY(%s) FOR UPDATE SKIP LOCKED)
+DELETE FROM aggregate_workerlease
+WHERE token IN (SELECT token FROM aggregate_workerlease WHERE token = ANY(%s) FOR UPDATE SKIP LOCKED)
 """
 
 
@@ -61,7 +62,7 @@ def own_token() -> UUID:
     return _own.token
 
 
-def forget_token() -> None:
+def clear_token() -> None:
     """Gives up this process's token, with every claim that could not be released. The next claim has another one."""
     _own.token = None
 
@@ -90,7 +91,7 @@ def release_surely(release: Callable[[], object]) -> None:
             connection.close()
             release()
     except Error:
-        forget_token()
+        clear_token()
         logger.warning("A claim could not be released; it ends with its token or its lease.")
 
 
@@ -109,7 +110,7 @@ def _beat_until(has_ended: threading.Event, token: UUID) -> None:
     while not has_ended.wait(BEAT_S):
         try:
             with connection.cursor() as cursor:
-                cursor.execute("UPDATE aggregate_claimant SET beat_at = now() WHERE token = %s", [token])
+                cursor.execute("UPDATE aggregate_workerlease SET heartbeat_at = now() WHERE token = %s", [token])
         except Error:
             HEARTBEATS_FAILED.inc()
             logger.warning("The database did not take a heartbeat; the next one is due in %s s.", BEAT_S)
@@ -117,14 +118,14 @@ def _beat_until(has_ended: threading.Event, token: UUID) -> None:
             connection.close()  # back to the pool
 
 
-def drop_dead_claimants() -> int:
-    """Deletes the claimants of this machine whose process is gone; returns how many.
+def drop_dead_leases() -> int:
+    """Deletes the worker_leases of this machine whose process is gone; returns how many.
 
     So what a killed worker held is free as soon as another process of its machine looks. Those on other machines see
     its silence.
     """
     with connection.cursor() as cursor:
-        cursor.execute("SELECT token, process FROM aggregate_claimant WHERE host = %s", [name_host()])
+        cursor.execute("SELECT token, process FROM aggregate_workerlease WHERE host = %s", [name_host()])
         dead = [token for token, process in cursor.fetchall() if _is_gone(token, process)]
         if not dead:
             return 0

@@ -1,1 +1,1 @@
-"""Watches over a project's cost: their states, the history of these, and the messages about them."""
+"""Alerts over a project's cost: their states, the history of these, and the messages about them."""

@@ -15,14 +15,14 @@ from django.db.models import QuerySet
 from alerts.changes import Cause, found_of, select_states, step_state, write_standing
 from alerts.conditions import Question, read_question
 from alerts.days import Day, last_settled, list_days, measure_days, measure_interactions
-from alerts.models import Watch
+from alerts.models import AlertRule
 from alerts.subjects import Found, Subject
 from profcore.alerts.states import DAYS_TO_CONFIRM, Evidence, Standing, State, step, weigh_day
 from profcore.times import day_ending_at
 from projects.lifecycle import hold_project
 
 PREVIEW_DAYS: Final = 30
-# A watch that was away for longer begins anew: nobody wants the alarms of last month.
+# An alert that was away for longer begins anew: nobody wants the alarms of last month.
 MAX_CATCH_UP: Final = 7
 
 
@@ -34,78 +34,78 @@ class Preview:
     alerts: int
 
 
-def evaluate_budget(watch: Watch, now: datetime) -> None:
+def evaluate_budget(alert: AlertRule, now: datetime) -> None:
     """Judges the finished days since the last one that was judged. Call it in a transaction."""
-    question = read_question(watch)
-    for day in measure_days(watch.project_id, question, days_to_judge(watch, now)):
-        _judge_day(watch, question, day)
+    question = read_question(alert)
+    for day in measure_days(alert.project_id, question, days_to_judge(alert, now)):
+        _judge_day(alert, question, day)
 
 
-def is_read_from_traces(watch: Watch) -> bool:
-    """Tells whether a day takes too long to be read while the watch is locked (`judge_next_day`)."""
-    return watch.kind == Watch.Kind.BUDGET and read_question(watch).measure == "inp_script"
+def is_read_from_traces(alert: AlertRule) -> bool:
+    """Tells whether a day takes too long to be read while the alert is locked (`judge_next_day`)."""
+    return alert.kind == AlertRule.Kind.BUDGET and read_question(alert).measure == "inp_script"
 
 
-def judge_next_day(watch: Watch, now: datetime) -> None:
-    """Reads the next finished day, then judges it in a transaction; if others wait, the watch stays due.
+def judge_next_day(alert: AlertRule, now: datetime) -> None:
+    """Reads the next finished day, then judges it in a transaction; if others wait, the alert stays due.
 
-    The watch has been put off, so no other worker reads the same. Its problem says why the last day could not be
+    The alert has been put off, so no other worker reads the same. Its problem says why the last day could not be
     judged, until the next one is. Raises `Stopping`. Call it outside of transactions.
     """
-    days = days_to_judge(watch, now)
+    days = days_to_judge(alert, now)
     if not days:
-        _rows_of(watch).update(evaluated_at=now, problem=_find_gone(watch))
+        _rows_of(alert).update(evaluated_at=now, problem=_find_gone(alert))
         return
-    question = read_question(watch)
-    day = measure_interactions(watch.project_id, question, days[0])
+    question = read_question(alert)
+    day = measure_interactions(alert.project_id, question, days[0])
     with transaction.atomic():
-        held = _rows_of(watch).select_for_update().first()
-        if held is None or not hold_project(watch.project_id) or days[0] not in days_to_judge(held, now):
+        held = _rows_of(alert).select_for_update().first()
+        if held is None or not hold_project(alert.project_id) or days[0] not in days_to_judge(held, now):
             return
         _judge_day(held, question, day)
         problem = describe_gone(day.on) if day.is_gone else None
-        _rows_of(watch).update(evaluated_at=now, problem=problem, **({"due_at": now} if days[1:] else {}))
+        _rows_of(alert).update(evaluated_at=now, problem=problem, **({"due_at": now} if days[1:] else {}))
 
 
-def _rows_of(watch: Watch) -> QuerySet[Watch]:
-    """Returns a watch as it is now, unless it was changed meanwhile."""
-    return Watch.objects.filter(project_id=watch.project_id, id=watch.id, is_on=True, question=watch.question)
+def _rows_of(alert: AlertRule) -> QuerySet[AlertRule]:
+    """Returns an alert as it is now, unless it was changed meanwhile."""
+    return AlertRule.objects.filter(project_id=alert.project_id, id=alert.id, is_on=True, question=alert.question)
 
 
 def describe_gone(day: date) -> str:
-    """Returns the problem of a watch whose last day could not be judged, since raw traces are missing."""
+    """Returns the problem of an alert whose last day could not be judged, since raw traces are missing."""
     return f"The raw traces of {day} are not kept any more."
 
 
-def _find_gone(watch: Watch) -> str | None:
-    """Returns the problem of a watch if that is so of the last day it looked at. Other problems are over."""
-    row = select_states(watch).get(Subject().key)
-    is_gone = row is not None and watch.problem == describe_gone(day_ending_at(row.seen_at))
-    return watch.problem if is_gone else None
+def _find_gone(alert: AlertRule) -> str | None:
+    """Returns the problem of an alert if that is so of the last day it looked at. Other problems are over."""
+    row = select_states(alert).get(Subject().key)
+    is_gone = row is not None and alert.problem == describe_gone(day_ending_at(row.seen_at))
+    return alert.problem if is_gone else None
 
 
-def _judge_day(watch: Watch, question: Question, day: Day) -> None:
+def _judge_day(alert: AlertRule, question: Question, day: Day) -> None:
     subject = Subject()
-    before = select_states(watch).get(subject.key)
+    before = select_states(alert).get(subject.key)
     evidence = weigh_day(day.low, day.high, question.limit, value=day.value)
     standing, found = step_state(before, evidence, describe_day(day, question), bad_to_confirm=DAYS_TO_CONFIRM)
     if before is not None and before.state != State.UNKNOWN and evidence is Evidence.NONE:
         found = found_of(before)  # what was found before stays shown
     # What stays unknown is kept, so that it is known since when no day could be judged.
-    write_standing(watch, subject, before, standing, found, at=day.ends_at, cause=Cause.DAY, keeps_unknown=True)
+    write_standing(alert, subject, before, standing, found, at=day.ends_at, cause=Cause.DAY, keeps_unknown=True)
 
 
-def days_to_judge(watch: Watch, now: datetime) -> list[date]:
+def days_to_judge(alert: AlertRule, now: datetime) -> list[date]:
     """Returns the settled days that were not judged yet; at first the one before its creation.
 
     While none had enough page views, the last days are looked at again with each new day: some views may come late.
     What is read from traces is read once only, since that takes long.
     """
-    row = select_states(watch).get(Subject().key)
+    row = select_states(alert).get(Subject().key)
     new = list_days(day_ending_at(row.seen_at), now) if row is not None else []
-    if row is not None and (not new or row.state != State.UNKNOWN or is_read_from_traces(watch)):
+    if row is not None and (not new or row.state != State.UNKNOWN or is_read_from_traces(alert)):
         return new[-MAX_CATCH_UP:]
-    return list_days(day_ending_at(watch.created_at - timedelta(days=2)), now)[-MAX_CATCH_UP:]
+    return list_days(day_ending_at(alert.created_at - timedelta(days=2)), now)[-MAX_CATCH_UP:]
 
 
 def describe_day(day: Day, question: Question) -> Found:

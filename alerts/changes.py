@@ -1,11 +1,11 @@
-"""Writing states: a state, its change and the outgoing notices are one transaction, that of the watch's claim."""
+"""Writing states: a state, its change and the outgoing notices are one transaction, that of the alert's claim."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, replace
 from datetime import datetime
 
 from alerts.delivery.outbox import choose_due
-from alerts.models import Channel, Notice, StateChange, Watch, WatchState
+from alerts.models import AlertRule, AlertState, Channel, Notice, StateChange
 from alerts.subjects import Found, Subject
 from ingest.storage.groups import allocate_ids
 from profcore.alerts.routing import is_page_wanted
@@ -14,19 +14,19 @@ from profcore.alerts.states import QUIET_TO_RESOLVE, Evidence, Standing, State, 
 Cause = StateChange.Cause
 
 
-def select_states(watch: Watch, **only: object) -> Mapping[bytes, WatchState]:
-    """Returns the states of a watch by the key of their subject. One statement."""
-    rows = WatchState.objects.filter(project_id=watch.project_id, watch_id=watch.id, **only)
+def select_states(alert: AlertRule, **only: object) -> Mapping[bytes, AlertState]:
+    """Returns the states of an alert by the key of their subject. One statement."""
+    rows = AlertState.objects.filter(project_id=alert.project_id, alert_id=alert.id, **only)
     return {bytes(row.subject_key): row for row in rows}
 
 
-def standing_of(row: WatchState | None) -> Standing:
+def standing_of(row: AlertState | None) -> Standing:
     """Returns the standing that a row keeps; unknown without a row."""
     return Standing() if row is None else Standing(State(row.state), bad=row.bad, quiet=row.quiet)
 
 
 def step_state(
-    row: WatchState | None, evidence: Evidence, found: Found, *, bad_to_confirm: int | None = None
+    row: AlertState | None, evidence: Evidence, found: Found, *, bad_to_confirm: int | None = None
 ) -> tuple[Standing, Found]:
     """Returns the standing after one more look or day, and what is kept of what it found.
 
@@ -42,9 +42,9 @@ def step_state(
 
 
 def write_standing(
-    watch: Watch,
+    alert: AlertRule,
     subject: Subject,
-    before: WatchState | None,
+    before: AlertState | None,
     standing: Standing,
     found: Found,
     *,
@@ -80,9 +80,9 @@ def write_standing(
     since_at = at if has_changed or before is None else before.since_at
     # A person looks at nothing: the next day to judge stays the same.
     seen_at = before.seen_at if before is not None and cause is Cause.PERSON else at
-    WatchState.objects.update_or_create(
-        project_id=watch.project_id,
-        watch_id=watch.id,
+    AlertState.objects.update_or_create(
+        project_id=alert.project_id,
+        alert_id=alert.id,
         subject_key=subject.key,
         defaults={**facts, "bad": standing.bad, "quiet": standing.quiet, "since_at": since_at, "seen_at": seen_at},
     )
@@ -96,40 +96,40 @@ def write_standing(
         about_release=about_release,
         **{**facts, **asdict(told or found)},
     )
-    _keep_change(watch, change)
+    _keep_change(alert, change)
     return change
 
 
-def _keep_change(watch: Watch, change: StateChange) -> None:
-    """Keeps a change of a watch with what that asked, and the notices about it."""
-    change.project_id, change.watch_id = watch.project_id, watch.id
-    change.id = allocate_ids(watch.project_id, "change", 1)[0]
-    change.asked = {"kind": watch.kind, "name": watch.name, "question": watch.question}
+def _keep_change(alert: AlertRule, change: StateChange) -> None:
+    """Keeps a change of an alert with what that asked, and the notices about it."""
+    change.project_id, change.alert_id = alert.project_id, alert.id
+    change.id = allocate_ids(alert.project_id, "change", 1)[0]
+    change.asked = {"kind": alert.kind, "name": alert.name, "question": alert.question}
     change.save(force_insert=True)
-    _write_notices(watch, change)
+    _write_notices(alert, change)
 
 
-def watch_at(change: StateChange, present: Watch | None) -> Watch | None:
-    """Returns a watch as it was when a state changed, with the name that it has now; None if nobody knows that."""
+def alert_at(change: StateChange, present: AlertRule | None) -> AlertRule | None:
+    """Returns an alert as it was when a state changed, with the name that it has now; None if nobody knows that."""
     if change.asked is None:  # a present state in the form of a change
         return present
     name = present.name if present is not None else change.asked["name"]
-    return Watch(
-        id=change.watch_id, kind=change.asked["kind"], name=name, question=change.asked["question"], is_on=False
+    return AlertRule(
+        id=change.alert_id, kind=change.asked["kind"], name=name, question=change.asked["question"], is_on=False
     )
 
 
-def subject_of(row: WatchState) -> Subject:
+def subject_of(row: AlertState) -> Subject:
     """Returns the subject of a state."""
     return Subject(release=row.release, page=row.page, name=row.subject)
 
 
-def found_of(row: WatchState) -> Found:
+def found_of(row: AlertState) -> Found:
     """Returns what was found the last time."""
     return Found(**{name: getattr(row, name) for name in Found.__slots__})
 
 
-def end_of(row: WatchState) -> Standing:
+def end_of(row: AlertState) -> Standing:
     """Returns the standing with which an open state ends: a confirmed one is resolved, a suspicion was nothing."""
     is_confirmed = State(row.state) is State.CONFIRMED
     return Standing(State.RESOLVED, quiet=QUIET_TO_RESOLVE) if is_confirmed else Standing(State.OK)
@@ -147,15 +147,15 @@ def is_told(change: StateChange, *, tells_suspected: bool) -> bool:
     return change.state == State.RESOLVED
 
 
-def concerns(channel: Channel, watch: Watch, change: StateChange) -> bool:
-    """Tells whether a change is about the watches and pages that a channel gets messages about."""
-    if channel.watch_ids is not None and watch.id not in channel.watch_ids:
+def concerns(channel: Channel, alert: AlertRule, change: StateChange) -> bool:
+    """Tells whether a change is about the alerts and pages that a channel gets messages about."""
+    if channel.alert_ids is not None and alert.id not in channel.alert_ids:
         return False
-    page = change.page if change.page is not None else watch.question.get("page")
+    page = change.page if change.page is not None else alert.question.get("page")
     return is_page_wanted(channel.pages, page)
 
 
-def _write_notices(watch: Watch, change: StateChange) -> None:
+def _write_notices(alert: AlertRule, change: StateChange) -> None:
     """Writes one row of the outbox for each channel that wants to know."""
     channels = Channel.objects.filter(project_id=change.project_id, is_on=True).order_by("id")
     Notice.objects.bulk_create(
@@ -167,5 +167,5 @@ def _write_notices(watch: Watch, change: StateChange) -> None:
             due_at=choose_due(channel, change.at),
         )
         for channel in channels
-        if is_told(change, tells_suspected=channel.tells_suspected) and concerns(channel, watch, change)
+        if is_told(change, tells_suspected=channel.tells_suspected) and concerns(channel, alert, change)
     )

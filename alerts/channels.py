@@ -16,8 +16,8 @@ from django.core.validators import validate_email
 from django.db import transaction
 
 from aggregate.doctor.addresses import Network, RefusedAddress, may_visit, split_url
-from alerts.models import Channel, Message, Notice, Watch
-from alerts.rules import NUMBER, RELEASE_SLUG, RELEASE_WATCH_ID, SLUG, clean_name, clean_slug
+from alerts.models import AlertRule, Channel, Message, Notice
+from alerts.rules import NUMBER, RELEASE_ALERT_ID, RELEASE_SLUG, SLUG, clean_name, clean_slug
 from alerts.sealing import SealBroken, Sealed, open_seal, seal
 from ingest.storage.groups import allocate_ids
 from projects.audit.acts import Act
@@ -38,7 +38,7 @@ LOCAL_PART: Final = re.compile(r"([^\s<>,;:'\"@])[^\s<>,;:'\"@]*@")
 class Terms:
     """When a channel gets messages, and about what. Quiet hours are minutes of the day, both or none.
 
-    Without `watch_ids` it gets those of all watches, without `pages` those about all pages.
+    Without `alert_ids` it gets those of all alerts, without `pages` those about all pages.
     """
 
     is_on: bool = True
@@ -47,7 +47,7 @@ class Terms:
     quiet_from: int | None = None
     quiet_to: int | None = None
     time_zone: str = "UTC"
-    watch_ids: tuple[int, ...] | None = None
+    alert_ids: tuple[int, ...] | None = None
     pages: tuple[str, ...] | None = None
 
 
@@ -85,8 +85,8 @@ def create_channel(
     secret = make_secret() if kind == Channel.Kind.WEBHOOK else ""
     with transaction.atomic():
         Project.objects.select_for_update(no_key=True).get(pk=project.pk)  # two at the same time count one by one
-        if Channel.objects.filter(project_id=project.pk).count() >= settings.GUARD_MAX_CHANNELS:
-            raise ValidationError({"name": f"A project has at most {settings.GUARD_MAX_CHANNELS} channels."})
+        if Channel.objects.filter(project_id=project.pk).count() >= settings.ALERTS_MAX_CHANNELS:
+            raise ValidationError({"name": f"A project has at most {settings.ALERTS_MAX_CHANNELS} channels."})
         number = allocate_ids(project.pk, "channel", 1)[0]
         channel = Channel(project=project, id=number, kind=kind, name=clean_name(name), slug=slug)
         channel.created_at, channel.hint = now, write_hint(kind, cleaned)
@@ -248,21 +248,21 @@ def check_pages(patterns: Sequence[str] | None) -> None:
             raise ValidationError({"pages": f"A page has 1 to {MAX_PATTERN_CHARS} characters."})
 
 
-def find_watch_ids(project_id: int, called: Sequence[str | int]) -> tuple[int, ...]:
-    """Returns the ids of watches that are named by their id or slug. Raises `ValidationError` for `watches`.
+def find_alert_ids(project_id: int, called: Sequence[str | int]) -> tuple[int, ...]:
+    """Returns the ids of alerts that are named by their id or slug. Raises `ValidationError` for `alerts`.
 
-    One statement: a project has few watches.
+    One statement: a project has few alerts.
     """
-    if not 0 < len(called) <= settings.GUARD_MAX_WATCHES:
-        raise ValidationError({"watches": f"Name 1 to {settings.GUARD_MAX_WATCHES} watches, or null for all."})
+    if not 0 < len(called) <= settings.ALERTS_MAX_RULES:
+        raise ValidationError({"alerts": f"Name 1 to {settings.ALERTS_MAX_RULES} alerts, or null for all."})
     ids: dict[str | int | None, int] = {}
-    for watch_id, slug in Watch.objects.filter(project_id=project_id).values_list("id", "slug"):
-        ids |= {watch_id: watch_id, RELEASE_SLUG if watch_id == RELEASE_WATCH_ID else slug: watch_id}
+    for alert_id, slug in AlertRule.objects.filter(project_id=project_id).values_list("id", "slug"):
+        ids |= {alert_id: alert_id, RELEASE_SLUG if alert_id == RELEASE_ALERT_ID else slug: alert_id}
     found = set()
     for name in map(str, called):
         number = ids.get(int(name) if NUMBER.fullmatch(name) else name)
         if number is None:
-            raise ValidationError({"watches": f"There is no watch {name[:80]!r}."})
+            raise ValidationError({"alerts": f"There is no alert {name[:80]!r}."})
         found.add(number)
     return tuple(sorted(found))
 
@@ -297,5 +297,5 @@ def _set_terms(channel: Channel, terms: Terms) -> None:
 def terms_of(channel: Channel) -> Terms:
     """Returns the terms of a channel."""
     found = {name: getattr(channel, name) for name in Terms.__slots__}
-    lists = {name: None if found[name] is None else tuple(found[name]) for name in ("watch_ids", "pages")}
+    lists = {name: None if found[name] is None else tuple(found[name]) for name in ("alert_ids", "pages")}
     return Terms(**{**found, **lists})

@@ -1,4 +1,6 @@
-"""What budgets and watches on new cost ask: data that is checked when it is written, and typed when it is read."""
+"""What budgets and alerts on new third parties ask: data that is checked when it is written, and typed when it is
+read.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -7,7 +9,7 @@ from typing import Any, Final, Literal, cast
 from django.conf import settings
 from django.core.exceptions import ValidationError
 
-from alerts.models import Watch
+from alerts.models import AlertRule
 from profcore.trace.dimensions import DEVICE_CLASSES
 from profcore.trace.funcs import UNSTORABLE
 
@@ -27,8 +29,8 @@ class Question:
     The measure `time` is script time per view, ms. `share` is that of a function, package or party (0 to 1).
     `inp_script` is the 75th percentile, over views with an interaction, of script time in their longest one, ms.
 
-    A watch on new cost has the measure "time", a `by` and no `name`: it asks about each that was not there before.
-    Without `page` and `device` it is about all of them.
+    An alert on new third parties has the measure "time", a `by` and no `name`: it asks about each that was not there
+    before. Without `page` and `device` it is about all of them.
     """
 
     measure: Measure
@@ -39,20 +41,22 @@ class Question:
     name: str | None = None
 
 
-def read_question(watch: Watch) -> Question:
-    """Returns the question of a budget or a watch on new cost."""
-    return Question(**watch.question)
+def read_question(alert: AlertRule) -> Question:
+    """Returns the question of a budget or an alert on new third parties."""
+    return Question(**alert.question)
 
 
 def clean_question(kind: str, fields: Mapping[str, Any]) -> dict[str, Any]:  # Any: JSON
-    """Returns the question of a kind of watch for its row. Raises `ValidationError` for the wrong field."""
+    """Returns the question of a kind of alert for its row. Raises `ValidationError` for the wrong field."""
     measure = fields.get("measure") or "time"
     by, name = fields.get("by") or None, fields.get("name") or None
     page, device = fields.get("page") or None, fields.get("device") or None
-    if kind not in (Watch.Kind.BUDGET, Watch.Kind.NEW_COST):
-        raise ValidationError({"kind": "Choose a budget or a watch on new cost."})
-    if kind == Watch.Kind.NEW_COST and measure != "time":
-        raise ValidationError({"measure": "A watch on new cost measures time per view: leave the measure out."})
+    if kind not in (AlertRule.Kind.BUDGET, AlertRule.Kind.NEW_THIRD_PARTIES):
+        raise ValidationError({"kind": "Choose a budget or an alert on new third parties."})
+    if kind == AlertRule.Kind.NEW_THIRD_PARTIES and measure != "time":
+        raise ValidationError(
+            {"measure": "An alert on new third parties measures time per view: leave the measure out."}
+        )
     if measure not in MEASURES:
         raise ValidationError({"measure": f"Choose one of {', '.join(MEASURES)}."})
     limit = _clean_limit(fields.get("limit"), cast("Measure", measure))
@@ -62,10 +66,10 @@ def clean_question(kind: str, fields: Mapping[str, Any]) -> dict[str, Any]:  # A
         most = settings.INGEST_MAX_PAGE_CHARS if field == "page" else MAX_NAME_CHARS
         if text is not None and (not isinstance(text, str) or len(text) > most or UNSTORABLE.search(text)):
             raise ValidationError({field: f"Give a text of at most {most} characters."})
-    if kind == Watch.Kind.NEW_COST:
+    if kind == AlertRule.Kind.NEW_THIRD_PARTIES:
         if by not in NEW_SUBJECTS:
             raise ValidationError({"by": f"Choose one of {', '.join(NEW_SUBJECTS)}."})
-        _refuse({"name": name}, "A watch on new cost is about all that are new: leave the name out.")
+        _refuse({"name": name}, "An alert on new third parties is about all that are new: leave the name out.")
     elif measure == "share":
         if by not in SUBJECTS:
             raise ValidationError({"by": f"Choose one of {', '.join(SUBJECTS)}."})

@@ -103,7 +103,7 @@ def _sum_days(slice_: Slice) -> Mapping[datetime, tuple[int, int, int]]:
     where, params = where_slice(slice_)
     with connection.cursor() as cursor:
         cursor.execute(
-            f"""SELECT date_trunc('day', c.bucket_at, 'UTC'), sum(c.views)::bigint, sum(c.js_us)::bigint,
+            f"""SELECT date_trunc('day', c.starts_at, 'UTC'), sum(c.views)::bigint, sum(c.js_us)::bigint,
                        sum(c.hidden_us)::bigint
                 {FROM_CELLS} WHERE {where} AND c.views > 0 GROUP BY 1 ORDER BY 1""",
             params,
@@ -180,7 +180,7 @@ def measure_interactions(project_id: int, question: Question, day: date) -> Day:
     Raises `Stopping`. Call it outside of transactions.
     """
     slice_ = slice_of(project_id, question, day, day)
-    found = select_interaction_script(slice_, most_views=settings.GUARD_INTERACTION_VIEWS)
+    found = select_interaction_script(slice_, most_views=settings.ALERTS_INTERACTION_VIEWS)
     if found.gone > MAX_GONE * (found.read + found.gone):
         return Day(on=day, views=found.views, is_gone=True)
     return _as_day(day, found.views, found.p75_ms)

@@ -1,4 +1,4 @@
-"""The tables of the guard: watches, their states, each change of a state, and the messages about it.
+"""The tables of alerts: alerts, their states, each change of a state, and the messages about it.
 
 The key of each begins with `project_id`, and ids come from the project's counters, as everywhere.
 """
@@ -15,23 +15,23 @@ from projects.models import Project
 STATES = [(state.value, state.name.capitalize()) for state in State]
 
 
-class Watch(models.Model):
-    """Something that is watched in a project, as data. `question` has what depends on the kind (`guard.watches`).
+class AlertRule(models.Model):
+    """Something that is watched in a project, as data. `question` has what depends on the kind (`guard.alerts`).
 
-    The release watch of a project has the id 0 and is created when it is first evaluated; it can be switched off, but
+    The release alert of a project has the id 0 and is created when it is first evaluated; it can be switched off, but
     not deleted. `due_at` is when it is evaluated next. Its row is locked meanwhile: that is the claim. `slug` is the
-    name that a client of the API chose for it; watches that were created on a page have none.
+    name that a client of the API chose for it; alerts that were created on a page have none.
     """
 
     class Kind(models.TextChoices):
         RELEASE = "release"
         BUDGET = "budget"
-        NEW_COST = "new_cost"
+        NEW_THIRD_PARTIES = "new_third_parties"
 
     pk = models.CompositePrimaryKey("project_id", "id")
     project = models.ForeignKey(Project, on_delete=models.CASCADE, db_index=False, db_constraint=False)
     id = models.IntegerField()
-    kind = models.CharField(max_length=10, choices=Kind.choices)
+    kind = models.CharField(max_length=20, choices=Kind.choices)
     name = models.CharField(max_length=80)
     question = models.JSONField(default=dict)
     is_on = models.BooleanField(default=True)
@@ -42,21 +42,21 @@ class Watch(models.Model):
     slug = models.CharField(max_length=64, null=True)
 
     class Meta:
-        indexes = [models.Index(fields=["due_at"], name="watch_due", condition=Q(is_on=True))]
+        indexes = [models.Index(fields=["due_at"], name="alert_due", condition=Q(is_on=True))]
         constraints = [
-            models.UniqueConstraint(fields=["project", "slug"], name="watch_by_slug", condition=Q(slug__isnull=False))
+            models.UniqueConstraint(fields=["project", "slug"], name="alert_by_slug", condition=Q(slug__isnull=False))
         ]
 
 
-class WatchFinding(models.Model):
+class AlertFinding(models.Model):
     """What was found when a state was looked at, with its uncertainty.
 
-    `page` is null for all pages together, and for watches that ask for no page. `subject` names a party or package, or
-    is empty. `value` is what was found, between `low` and `high` with 95 % certainty: of a release watch the change
-    in ms per view, else the measured value in the unit of the watch, of which `threshold` is the bound.
+    `page` is null for all pages together, and for alerts that ask for no page. `subject` names a party or package, or
+    is empty. `value` is what was found, between `low` and `high` with 95 % certainty: of a release alert the change
+    in ms per view, else the measured value in the unit of the alert, of which `threshold` is the bound.
     """
 
-    watch_id = models.IntegerField()
+    alert_id = models.IntegerField()
     subject_key = models.BinaryField()  # digest of release, page and subject
     release = models.TextField(default="")
     base_release = models.TextField(default="")
@@ -80,10 +80,10 @@ class WatchFinding(models.Model):
         abstract = True
 
 
-class WatchState(WatchFinding):
-    """The present state of one subject of a watch, with what was found at its last look or day."""
+class AlertState(AlertFinding):
+    """The present state of one subject of an alert, with what was found at its last look or day."""
 
-    pk = models.CompositePrimaryKey("project_id", "watch_id", "subject_key")
+    pk = models.CompositePrimaryKey("project_id", "alert_id", "subject_key")
     project = models.ForeignKey(Project, on_delete=models.CASCADE, db_index=False, db_constraint=False)
     bad = models.SmallIntegerField(default=0)
     quiet = models.SmallIntegerField(default=0)
@@ -94,11 +94,11 @@ class WatchState(WatchFinding):
         indexes = [models.Index(fields=["state"], name="state_open", condition=Q(state__in=(2, 3)))]
 
 
-class StateChange(WatchFinding):
+class StateChange(AlertFinding):
     """One change of a state, kept as history. `cause` says by what.
 
     If its release went out of use or came back, `views` are those of the last day: of the release, and in `base_views`
-    of all others. `asked` is the watch at that time (`guard.changes.watch_at`).
+    of all others. `asked` is the alert at that time (`guard.changes.alert_at`).
     """
 
     class Cause(models.TextChoices):
@@ -110,8 +110,8 @@ class StateChange(WatchFinding):
         ROLLED_BACK = "rollback"  # somebody said that the release was rolled back; most have `about_release`
         BACK = "back"  # a release that was gone, or said to be rolled back, is in use again
         UNWATCHED = "unwatched"  # newer releases are watched instead: a suspicion stays one
-        CHANGED = "changed"  # the watch asks something else now
-        DELETED = "deleted"  # the watch was deleted
+        CHANGED = "changed"  # the alert asks something else now
+        DELETED = "deleted"  # the alert was deleted
 
     pk = models.CompositePrimaryKey("project_id", "id")
     project = models.ForeignKey(Project, on_delete=models.CASCADE, db_index=False, db_constraint=False)
@@ -126,7 +126,7 @@ class StateChange(WatchFinding):
     class Meta:
         indexes = [
             models.Index(fields=["project", "-at"], name="change_by_age"),
-            models.Index(fields=["project", "watch_id", "subject_key", "-id"], name="change_of_subject"),
+            models.Index(fields=["project", "alert_id", "subject_key", "-id"], name="change_of_subject"),
         ]
 
 
@@ -134,8 +134,8 @@ class Channel(models.Model):
     """Where messages of a project go. `sealed` holds its address and its secret, encrypted (`guard.sealing`).
 
     `hint` is what can be shown of the address. Times of quiet hours are minutes of the day in `time_zone`. It gets
-    messages of the watches in `watch_ids` about the pages that `pages` match (`profcore.alerts.routing`); null is all.
-    `slug` is as of watches.
+    messages of the alerts in `alert_ids` about the pages that `pages` match (`profcore.alerts.routing`); null is all.
+    `slug` is as of alerts.
     """
 
     class Kind(models.TextChoices):
@@ -157,7 +157,7 @@ class Channel(models.Model):
     quiet_from = models.SmallIntegerField(null=True)
     quiet_to = models.SmallIntegerField(null=True)
     time_zone = models.CharField(max_length=64, default="UTC")
-    watch_ids = ArrayField(models.IntegerField(), null=True)
+    alert_ids = ArrayField(models.IntegerField(), null=True)
     pages = ArrayField(models.TextField(), null=True)
     created_at = models.DateTimeField()
     slug = models.CharField(max_length=64, null=True)
@@ -187,7 +187,7 @@ class Notice(models.Model):
 
 
 class Message(models.Model):
-    """A message to one channel, about some changes of one release or watch. Its id is the same in each attempt.
+    """A message to one channel, about some changes of one release or alert. Its id is the same in each attempt.
 
     A sender holds it until `claimed_until`; `attempts` counts the starts, and is its token.
     """

@@ -1,4 +1,4 @@
-"""What pages and the API show of the guard: states, their history, and the log of messages."""
+"""What pages and the API show of alerts: states, their history, and the log of messages."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from alerts.conditions import Question, read_question
 from alerts.delivery.bodies import Told
 from alerts.delivery.gathering import put_into_words
 from alerts.delivery.wording import VIEW_WORDS
-from alerts.models import Channel, Message, StateChange, Watch, WatchFinding, WatchState
+from alerts.models import AlertFinding, AlertRule, AlertState, Channel, Message, StateChange
 from alerts.subjects import Subject
 from profcore.alerts.states import State
 from profcore.numbers import write_ms, write_share
@@ -24,8 +24,8 @@ from projects.models import Project
 class Unjudged:
     """The days since when none could be judged, since they had too few page views; `views` are those of the last one.
 
-    On new cost it may be the days before that have too few: `views` are then those of the best one. A budget that was
-    judged once keeps the state that it had.
+    On new third parties it may be the days before that have too few: `views` are then those of the best one. A budget
+    that was judged once keeps the state that it had.
     """
 
     since: date
@@ -47,9 +47,9 @@ class Unjudged:
 
 @dataclass(frozen=True, slots=True)
 class Standings:
-    """How many subjects of a watch have each state."""
+    """How many subjects of an alert have each state."""
 
-    watch: Watch
+    alert: AlertRule
     counts: Mapping[State, int]
     unjudged: Unjudged | None = None
 
@@ -61,33 +61,33 @@ class Standings:
 
     @property
     def word(self) -> str:
-        """The worst state in words. A watch on new cost has states of what is new only."""
-        watch = self.watch
-        is_looked_at = watch.evaluated_at is not None and watch.problem is None
-        if watch.kind == Watch.Kind.NEW_COST and is_looked_at and not self.counts:
+        """The worst state in words. An alert on new third parties has states of what is new only."""
+        alert = self.alert
+        is_looked_at = alert.evaluated_at is not None and alert.problem is None
+        if alert.kind == AlertRule.Kind.NEW_THIRD_PARTIES and is_looked_at and not self.counts:
             return "Nothing new"
         return self.worst.name.capitalize()
 
     @property
     def note(self) -> str:
         """Why nothing is known, if that is for too few page views. A problem is shown instead."""
-        if self.unjudged is None or self.watch.problem is not None:
+        if self.unjudged is None or self.alert.problem is not None:
             return ""
-        measure = self.watch.question.get("measure", "")
+        measure = self.alert.question.get("measure", "")
         return self.unjudged.describe(VIEW_WORDS.get(measure, "page views"))
 
     @property
     def about(self) -> str:
-        """What the watch looks at, in words."""
-        return describe_question(self.watch)
+        """What the alert looks at, in words."""
+        return describe_question(self.alert)
 
 
-def describe_question(watch: Watch) -> str:
-    """Returns what a watch looks at, in words."""
-    if watch.kind == Watch.Kind.RELEASE:
+def describe_question(alert: AlertRule) -> str:
+    """Returns what an alert looks at, in words."""
+    if alert.kind == AlertRule.Kind.RELEASE:
         return "Each new release against the one before, page by page"
-    question = read_question(watch)
-    if watch.kind == Watch.Kind.NEW_COST:
+    question = read_question(alert)
+    if alert.kind == AlertRule.Kind.NEW_THIRD_PARTIES:
         what = "Packages" if question.by == "package" else "Third parties"
         return f"{what} that are new and take more than {write_ms(question.limit)} per view; {_where(question)}"
     return describe_budget(question)
@@ -109,33 +109,33 @@ def _where(question: Question) -> str:
 
 
 def select_standings(project_id: int) -> list[Standings]:
-    """Returns the watches of a project with the counts of their states. Two statements, three if one is unknown."""
+    """Returns the alerts of a project with the counts of their states. Two statements, three if one is unknown."""
     counts: dict[int, dict[State, int]] = {}
-    rows = WatchState.objects.filter(project_id=project_id).values("watch_id", "state").annotate(number=Count("state"))
-    for row in rows.order_by("watch_id", "state"):
-        counts.setdefault(row["watch_id"], {})[State(row["state"])] = row["number"]
-    watches = Watch.objects.filter(project_id=project_id).order_by("id")
+    rows = AlertState.objects.filter(project_id=project_id).values("alert_id", "state").annotate(number=Count("state"))
+    for row in rows.order_by("alert_id", "state"):
+        counts.setdefault(row["alert_id"], {})[State(row["state"])] = row["number"]
+    alerts = AlertRule.objects.filter(project_id=project_id).order_by("id")
     unjudged = _select_unjudged(project_id) if any(State.UNKNOWN in each for each in counts.values()) else {}
-    return [Standings(watch, counts.get(watch.id, {}), unjudged.get(watch.id)) for watch in watches]
+    return [Standings(alert, counts.get(alert.id, {}), unjudged.get(alert.id)) for alert in alerts]
 
 
 def _select_unjudged(project_id: int, **only: object) -> Mapping[int, Unjudged]:
-    """Returns since when watches could not judge a day, by their ids. One statement."""
-    rows = WatchState.objects.filter(
+    """Returns since when alerts could not judge a day, by their ids. One statement."""
+    rows = AlertState.objects.filter(
         project_id=project_id, state=State.UNKNOWN, subject_key=Subject().key, release="", **only
     )
     return {
-        row.watch_id: Unjudged(since=day_ending_at(row.since_at), until=day_ending_at(row.seen_at), views=row.views)
+        row.alert_id: Unjudged(since=day_ending_at(row.since_at), until=day_ending_at(row.seen_at), views=row.views)
         for row in rows
     }
 
 
-def find_standings(watch: Watch) -> Standings:
-    """Returns one watch with the counts of its states. Two statements."""
-    rows = WatchState.objects.filter(project_id=watch.project_id, watch_id=watch.id).values("state")
+def find_standings(alert: AlertRule) -> Standings:
+    """Returns one alert with the counts of its states. Two statements."""
+    rows = AlertState.objects.filter(project_id=alert.project_id, alert_id=alert.id).values("state")
     counted = rows.annotate(number=Count("state")).order_by("state")
-    unjudged = _select_unjudged(watch.project_id, watch_id=watch.id).get(watch.id)
-    return Standings(watch, {State(row["state"]): row["number"] for row in counted}, unjudged)
+    unjudged = _select_unjudged(alert.project_id, alert_id=alert.id).get(alert.id)
+    return Standings(alert, {State(row["state"]): row["number"] for row in counted}, unjudged)
 
 
 def select_open(project: Project, *, most: int) -> list[Told]:
@@ -143,14 +143,14 @@ def select_open(project: Project, *, most: int) -> list[Told]:
     return _tell_states(project, list(_open_states(project).order_by("-state", "-since_at", "subject_key")[:most]))
 
 
-def find_open(project: Project, watch_id: int, subject_key: bytes) -> Told | None:
+def find_open(project: Project, alert_id: int, subject_key: bytes) -> Told | None:
     """Returns one of these, None if it is not open. Up to three statements."""
-    rows = _open_states(project).filter(watch_id=watch_id, subject_key=subject_key)
+    rows = _open_states(project).filter(alert_id=alert_id, subject_key=subject_key)
     return next(iter(_tell_states(project, list(rows[:1]))), None)
 
 
-def _open_states(project: Project) -> QuerySet[WatchState]:
-    return WatchState.objects.filter(project_id=project.pk, state__in=[state for state in State if state.is_open])
+def _open_states(project: Project) -> QuerySet[AlertState]:
+    return AlertState.objects.filter(project_id=project.pk, state__in=[state for state in State if state.is_open])
 
 
 def select_history(project: Project, *, before: int | None, most: int, **only: object) -> list[Told]:
@@ -182,26 +182,26 @@ def find_message(project_id: int, channel_id: int, message_id: UUID) -> Message 
     return Message.objects.filter(project_id=project_id, channel_id=channel_id, id=message_id).first()
 
 
-def has_state(watch: Watch, subject_key: bytes) -> bool:
-    """Tells whether a watch has a state of a subject. One statement."""
-    states = WatchState.objects.filter(project_id=watch.project_id, watch_id=watch.id, subject_key=subject_key)
+def has_state(alert: AlertRule, subject_key: bytes) -> bool:
+    """Tells whether an alert has a state of a subject. One statement."""
+    states = AlertState.objects.filter(project_id=alert.project_id, alert_id=alert.id, subject_key=subject_key)
     return states.exists()
 
 
-def _tell_states(project: Project, rows: Sequence[WatchState]) -> list[Told]:
+def _tell_states(project: Project, rows: Sequence[AlertState]) -> list[Told]:
     """Returns states as their last changes are told, with the figures of today. Two statements, none without states."""
     if not rows:
         return []
     keys = [row.subject_key for row in rows]
-    last = changes_of(project.pk).filter(watch_id__in={row.watch_id for row in rows}, subject_key__in=keys)
-    found = last.values_list("watch_id", "subject_key").annotate(last=Max("id"))
-    ids = {(watch_id, bytes(key)): number for watch_id, key, number in found.order_by("watch_id", "subject_key")}
-    return put_into_words(project, [_as_change(row, ids.get((row.watch_id, bytes(row.subject_key)))) for row in rows])
+    last = changes_of(project.pk).filter(alert_id__in={row.alert_id for row in rows}, subject_key__in=keys)
+    found = last.values_list("alert_id", "subject_key").annotate(last=Max("id"))
+    ids = {(alert_id, bytes(key)): number for alert_id, key, number in found.order_by("alert_id", "subject_key")}
+    return put_into_words(project, [_as_change(row, ids.get((row.alert_id, bytes(row.subject_key)))) for row in rows])
 
 
-def _as_change(row: WatchState, change_id: int | None) -> StateChange:
+def _as_change(row: AlertState, change_id: int | None) -> StateChange:
     """Returns a state in the form of a change. It has the id of its last one, none if the history has none any more."""
-    names = [field.name for field in WatchFinding._meta.get_fields() if field.name not in ("id",)]
+    names = [field.name for field in AlertFinding._meta.get_fields() if field.name not in ("id",)]
     facts = {"id": change_id, **{name: getattr(row, name) for name in names}}
     cause = StateChange.Cause.LOOK if row.base_release else StateChange.Cause.DAY
     change = StateChange(project_id=row.project_id, at=row.since_at, was=row.state, cause=cause, **facts)

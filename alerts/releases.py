@@ -1,7 +1,7 @@
-"""The release watch: each new release against the one before, page by page, at the looks of the verdict.
+"""The release alert: each new release against the one before, page by page, at the looks of the verdict.
 
 The looks are those of everybody who asks about these two releases (`aggregate.selectors.verdict.looks`): whether a
-person or the watch asks, a question spends its error once.
+person or the alert asks, a question spends its error once.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -20,28 +20,28 @@ from alerts.auto_resolve.recoveries import end_recovered, end_unwatched, select_
 from alerts.auto_resolve.rollbacks import choose_base, select_rolled_back
 from alerts.auto_resolve.usage import follow_usage, is_older
 from alerts.changes import Cause, select_states, step_state, write_standing
-from alerts.models import Watch, WatchState
+from alerts.models import AlertRule, AlertState
 from alerts.subjects import Found, Subject
 from profcore.alerts.states import CONFIRM_FACTOR, State, weigh_change
 from profcore.stats.verdict import Change
 from profcore.times import start_of_day
 
 
-def evaluate_releases(watch: Watch, now: datetime) -> None:
+def evaluate_releases(alert: AlertRule, now: datetime) -> None:
     """Looks at the newest releases, where another look is due. Call it in a transaction."""
-    releases = select_recent(watch.project_id, now)
-    said = select_said_rollbacks(watch.project_id, now)
-    gone = follow_usage(watch, releases, said, now)
-    told = select_rolled_back(watch.project_id, said, now)
-    states = select_states(watch).values()
+    releases = select_recent(alert.project_id, now)
+    said = select_said_rollbacks(alert.project_id, now)
+    gone = follow_usage(alert, releases, said, now)
+    told = select_rolled_back(alert.project_id, said, now)
+    states = select_states(alert).values()
     kept = {row.release for row in states}
     rows = [row for row in releases if row.is_comparable or (row.release in kept and row.is_comparable_still)]
     watched = pick_watched(rows, kept, now)
-    for base, head in pick_pairs(watch.project_id, states, releases, rows, watched, said=said, told=told):
+    for base, head in pick_pairs(alert.project_id, states, releases, rows, watched, said=said, told=told):
         (seen,) = (row for row in releases if row.release == head)
         older = {row.release for row in releases if is_older(row, seen)}
-        _look_at(watch, base, head, gone, told, older=older, now=now)
-    end_unwatched(watch, watched, now)
+        _look_at(alert, base, head, gone, told, older=older, now=now)
+    end_unwatched(alert, watched, now)
 
 
 def select_recent(project_id: int, now: datetime) -> Sequence[ReleaseRow]:
@@ -50,7 +50,7 @@ def select_recent(project_id: int, now: datetime) -> Sequence[ReleaseRow]:
     One statement. If only one release counts then, and it is new, all page views are counted by a second one: nobody
     may have visited the site before it for a month.
     """
-    since = start_of_day(now) - timedelta(days=settings.GUARD_RELEASE_DAYS + 1)
+    since = start_of_day(now) - timedelta(days=settings.ALERTS_RELEASE_DAYS + 1)
     releases = select_releases(project_id, since=since)
     rows = [row for row in releases if row.is_comparable]
     is_alone = len(rows) == 1 and rows[0].first_seen_at >= since and any(is_older(row, rows[0]) for row in releases)
@@ -63,17 +63,17 @@ def pick_watched(rows: Sequence[ReleaseRow], kept: Collection[str], now: datetim
     Each has one before it, or is among those `kept`, which have a base already: nobody may have visited that for weeks.
     As many of those that somebody with a token announced are among them: what others make up hides none of these.
     """
-    since = now - timedelta(days=settings.GUARD_RELEASE_DAYS)
+    since = now - timedelta(days=settings.ALERTS_RELEASE_DAYS)
     first = rows[-1:] if rows and rows[-1].release in kept else []
     recent = [row for row in [*rows[:-1], *first] if row.first_seen_at >= since]
     announced = [row for row in recent if row.is_announced]
-    chosen = {row.release for each in (recent, announced) for row in each[: settings.GUARD_RELEASES]}
+    chosen = {row.release for each in (recent, announced) for row in each[: settings.ALERTS_RELEASES]}
     return [row.release for row in recent if row.release in chosen]
 
 
 def pick_pairs(
     project_id: int,
-    states: Iterable[WatchState],
+    states: Iterable[AlertState],
     releases: Sequence[ReleaseRow],
     rows: Sequence[ReleaseRow],
     watched: Sequence[str],
@@ -83,7 +83,7 @@ def pick_pairs(
 ) -> Iterator[tuple[str, str]]:
     """Yields (base, head) of the releases that are watched, the oldest head first.
 
-    `states` are those of the watch, and `rows` those of the `releases` that count. A head keeps the base that it was
+    `states` are those of the alert, and `rows` those of the `releases` that count. A head keeps the base that it was
     first compared with: a release that gets its views late is another question. Only a base that was rolled back is
     left, unless something is open against it: a repaired release is compared with the one that users have again. Of
     `said`, those that somebody said were rolled back, nothing is judged any more. `told` has these and those that are
@@ -104,7 +104,7 @@ def pick_pairs(
 
 
 def _look_at(
-    watch: Watch,
+    alert: AlertRule,
     base: str,
     head: str,
     gone: Collection[bytes],
@@ -117,14 +117,14 @@ def _look_at(
 
     Releases that were `told` to be rolled back end nothing any more. The head ends slowdowns of `older` ones.
     """
-    whole = Slice(project_id=watch.project_id)
+    whole = Slice(project_id=alert.project_id)
     sides = replace(whole, releases=(base,)), replace(whole, releases=(head,))
-    known = begin_anew(watch, base, select_states(watch, release=head), gone)
+    known = begin_anew(alert, base, select_states(alert, release=head), gone)
     sums = sum_pages(*sides)
     look = find_look(*sides, sums.views, now=now)
     if look is None or look.number <= _find_last_look(known, base):
         return
-    over = {*gone, *select_recovered(watch, known, told)}
+    over = {*gone, *select_recovered(alert, known, told)}
     pages = [*sums.shared, None] if len(sums.shared) != 1 else sums.shared
     if all(Subject(release=head, page=page).key in over for page in pages):
         return  # no state would keep the look, and it would be asked for at each evaluation
@@ -132,12 +132,12 @@ def _look_at(
     changes = list_changes(verdict)
     for change in changes:
         if Subject(release=head, page=change.page).key not in over:
-            _weigh(watch, verdict, change, known, now)
+            _weigh(alert, verdict, change, known, now)
     faster = [change for change in changes if is_certainly_faster(change, verdict.judgement.bound)]
-    end_recovered(watch, faster, base, head, older=older, now=now)
+    end_recovered(alert, faster, base, head, older=older, now=now)
 
 
-def list_open_pages(rows: Iterable[WatchState]) -> list[str]:
+def list_open_pages(rows: Iterable[AlertState]) -> list[str]:
     """Returns the pages with an open state, the longest open first.
 
     They are compared at each look: an alarm of a page that is not could never end.
@@ -147,14 +147,14 @@ def list_open_pages(rows: Iterable[WatchState]) -> list[str]:
     return [row.page for row in opened if row.page is not None]
 
 
-def _find_last_look(known: Mapping[bytes, WatchState], base: str) -> int:
+def _find_last_look(known: Mapping[bytes, AlertState], base: str) -> int:
     """Returns the last look at a release and this base; 0 without one. What ended may be about another base."""
     return max((row.look or 0 for row in known.values() if row.base_release == base), default=0)
 
 
 def begin_anew(
-    watch: Watch, base: str, known: Mapping[bytes, WatchState], gone: Collection[bytes]
-) -> Mapping[bytes, WatchState]:
+    alert: AlertRule, base: str, known: Mapping[bytes, AlertState], gone: Collection[bytes]
+) -> Mapping[bytes, AlertState]:
     """Returns the states of a release that are about this base, and deletes others: it is another question.
 
     What is open stays, and so does what ended because the release is gone.
@@ -165,7 +165,7 @@ def begin_anew(
         if row.base_release != base and not State(row.state).is_open and key not in gone
     ]
     if old:
-        WatchState.objects.filter(project_id=watch.project_id, watch_id=watch.id, subject_key__in=old).delete()
+        AlertState.objects.filter(project_id=alert.project_id, alert_id=alert.id, subject_key__in=old).delete()
     return {key: row for key, row in known.items() if key not in old}
 
 
@@ -181,14 +181,16 @@ def is_certainly_faster(change: Change, bound: float) -> bool:
     return change.state == "faster" and found is not None and found.q < bound / CONFIRM_FACTOR
 
 
-def _weigh(watch: Watch, verdict: Verdict, change: Change, known: Mapping[bytes, WatchState], now: datetime) -> None:
+def _weigh(
+    alert: AlertRule, verdict: Verdict, change: Change, known: Mapping[bytes, AlertState], now: datetime
+) -> None:
     subject = Subject(release=verdict.head.releases[0], page=change.page)
     before = known.get(subject.key)
     evidence = weigh_change(change, verdict.judgement.bound)
     standing, found = step_state(before, evidence, describe(verdict, change))
     if before is None and standing.state is State.UNKNOWN:
         return
-    write_standing(watch, subject, before, standing, found, at=now, cause=Cause.LOOK)
+    write_standing(alert, subject, before, standing, found, at=now, cause=Cause.LOOK)
 
 
 def describe(verdict: Verdict, change: Change) -> Found:

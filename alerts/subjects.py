@@ -1,4 +1,6 @@
-"""What a watch is about, one by one: a page of a release, a party, a package. Each has a key and a state of its own."""
+"""What an alert is about, one by one: a page of a release, a party, a package. Each has a key and a state of its
+own.
+"""
 
 from dataclasses import dataclass
 from hashlib import blake2b
@@ -24,7 +26,7 @@ class Subject:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
-    """What was found at a look or on a day, as `WatchFinding` keeps it."""
+    """What was found at a look or on a day, as `AlertFinding` keeps it."""
 
     views: int
     base_release: str = ""

@@ -9,7 +9,7 @@ from alerts.evaluating import evaluate_due
 
 @shared_task(name="alerts.evaluate", ignore_result=True)
 def evaluate() -> None:
-    """Evaluates the watches that are due."""
+    """Evaluates the alerts that are due."""
     work_in_turns(evaluate.name, evaluate_due)
 
 

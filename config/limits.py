@@ -5,7 +5,7 @@
 
 from config.env import read_bool, read_int, read_networks, read_ports, read_str
 
-# --- The door: limits (each with its reason) --------------------------------------------------------------------------
+# --- The endpoint: limits (each with its reason) --------------------------------------------------------------------------
 INGEST_MAX_BODY_BYTES = read_int("FIELDFLAME_MAX_BODY_BYTES", 5 * 2**20)  # contract; p95 of a recorded trace is 52 kB
 INGEST_MAX_EXPANDED_BYTES = read_int("FIELDFLAME_MAX_EXPANDED_BYTES", 50 * 2**20)  # contract; ten times the body
 INGEST_MAX_ENVELOPES = read_int("FIELDFLAME_MAX_ENVELOPES", 100)  # contract
@@ -98,7 +98,7 @@ CLAIM_SILENCE_S = read_int("FIELDFLAME_CLAIM_SILENCE_S", 30, low=15)
 # A transaction that holds others back, and from which nothing has come for so long, is ended by PostgreSQL: its host was
 # cut off. Between two statements of such a transaction, a process works for some seconds at most.
 IDLE_TRANSACTION_S = read_int("FIELDFLAME_IDLE_TRANSACTION_S", 60, low=1)
-FOLD_TURN_S = read_int("FIELDFLAME_FOLD_TURN_S", 5)  # of folding, and of upkeep; then other tasks have their turn
+FOLD_TURN_S = read_int("FIELDFLAME_FOLD_TURN_S", 5)  # of folding, and of maintenance; then other tasks have their turn
 FOLD_SWEEP_S = read_int("FIELDFLAME_FOLD_SWEEP_S", 5, low=1)
 FOLD_ALONE_CRASHES = 3  # crashes alone before a trace is rejected
 FOLD_ALONE_TIMEOUT_S = read_int("FIELDFLAME_FOLD_ALONE_TIMEOUT_S", 60, low=1)
@@ -198,27 +198,31 @@ DOCTOR_PER_HOUR = read_int(
 )  # of a user, in a web process: this server asks others
 DOCTOR_AT_ONCE = read_int("FIELDFLAME_DOCTOR_AT_ONCE", 2, low=1)  # in a web process: each has a process of its own
 
-# --- The guard: watches, and messages about them ----------------------------------------------------------------------
-# Between two evaluations of a watch. A look takes a quarter more views, so a busy site has its first ones within an hour.
-GUARD_EVERY_S = read_int("FIELDFLAME_GUARD_EVERY_S", 300, low=1)
-GUARD_SWEEP_S = read_int("FIELDFLAME_GUARD_SWEEP_S", 30, low=1)  # between two looks for what is due, or has to be sent
-GUARD_RELEASES = read_int("FIELDFLAME_GUARD_RELEASES", 3, low=1)  # newest ones that are watched: two roll-outs overlap
-GUARD_RELEASE_DAYS = read_int("FIELDFLAME_GUARD_RELEASE_DAYS", 28, low=1)  # for so long: two plans of looks
-GUARD_MAX_WATCHES = read_int("FIELDFLAME_GUARD_MAX_WATCHES", 50, low=1)  # of a project: each takes some statements
-GUARD_MAX_CHANNELS = read_int("FIELDFLAME_GUARD_MAX_CHANNELS", 20, low=1)  # of a project: each gets each message
+# --- The guard: alerts, and messages about them ----------------------------------------------------------------------
+# Between two evaluations of an alert. A look takes a quarter more views, so a busy site has its first ones within an hour.
+ALERTS_EVERY_S = read_int("FIELDFLAME_ALERTS_EVERY_S", 300, low=1)
+ALERTS_SWEEP_S = read_int(
+    "FIELDFLAME_ALERTS_SWEEP_S", 30, low=1
+)  # between two looks for what is due, or has to be sent
+ALERTS_RELEASES = read_int(
+    "FIELDFLAME_ALERTS_RELEASES", 3, low=1
+)  # newest ones that are watched: two roll-outs overlap
+ALERTS_RELEASE_DAYS = read_int("FIELDFLAME_ALERTS_RELEASE_DAYS", 28, low=1)  # for so long: two plans of looks
+ALERTS_MAX_RULES = read_int("FIELDFLAME_ALERTS_MAX_RULES", 50, low=1)  # of a project: each takes some statements
+ALERTS_MAX_CHANNELS = read_int("FIELDFLAME_ALERTS_MAX_CHANNELS", 20, low=1)  # of a project: each gets each message
 # Views of a day whose raw traces a budget on interactions reads: about 1 s, and some hundred of them have an interaction.
 # Their 75th percentile is then known to about a tenth of the views. Traces and bytes are bounded as for `vitals`.
-GUARD_INTERACTION_VIEWS = read_int("FIELDFLAME_GUARD_INTERACTION_VIEWS", 400, low=50)
+ALERTS_INTERACTION_VIEWS = read_int("FIELDFLAME_ALERTS_INTERACTION_VIEWS", 400, low=50)
 # Changes of states that a project keeps, the newest: a release of 40 pages makes some hundred.
-GUARD_MAX_CHANGES = read_int("FIELDFLAME_GUARD_MAX_CHANGES", 20_000, low=100)
-GUARD_DIGEST_HOURS = read_int(
-    "FIELDFLAME_GUARD_DIGEST_HOURS", 24, low=1
+ALERTS_MAX_CHANGES = read_int("FIELDFLAME_ALERTS_MAX_CHANGES", 20_000, low=100)
+ALERTS_DIGEST_HOURS = read_int(
+    "FIELDFLAME_ALERTS_DIGEST_HOURS", 24, low=1
 )  # in which a digest gathers a release's changes
-GUARD_SEND_S = read_int("FIELDFLAME_GUARD_SEND_S", 10, low=1)  # for a whole attempt: a worker waits meanwhile
+ALERTS_SEND_S = read_int("FIELDFLAME_ALERTS_SEND_S", 10, low=1)  # for a whole attempt: a worker waits meanwhile
 # For a mail as a whole. A mail server may ask others about each address, which takes seconds, and there are up to 20.
-GUARD_MAIL_S = read_int("FIELDFLAME_GUARD_MAIL_S", 120, low=1)
-GUARD_TESTS_PER_HOUR = read_int("FIELDFLAME_GUARD_TESTS_PER_HOUR", 20, low=1)  # of a channel: they go to other people
-GUARD_TRIES = read_int("FIELDFLAME_GUARD_TRIES", 12, low=1)  # of a message: with back-off they last about half a day
+ALERTS_MAIL_S = read_int("FIELDFLAME_ALERTS_MAIL_S", 120, low=1)
+ALERTS_TESTS_PER_HOUR = read_int("FIELDFLAME_ALERTS_TESTS_PER_HOUR", 20, low=1)  # of a channel: they go to other people
+ALERTS_TRIES = read_int("FIELDFLAME_ALERTS_TRIES", 12, low=1)  # of a message: with back-off they last about half a day
 KEEP_MESSAGES_DAYS = read_int("FIELDFLAME_KEEP_MESSAGES_DAYS", 90, low=1)  # the log of deliveries: a quarter
 # Webhooks go to addresses that admins of projects name: to public ones only, or within these networks too.
 WEBHOOK_PORTS = read_ports("FIELDFLAME_WEBHOOK_PORTS", [80, 443, 8080, 8443])
@@ -352,14 +356,14 @@ SPECTACULAR_SETTINGS = {
     "SERVE_INCLUDE_SCHEMA": False,
     "ENUM_NAME_OVERRIDES": {
         "VerdictState": "profcore.stats.verdict.STATES",
-        "WatchState": "profcore.alerts.states.STATE_NAMES",
+        "AlertState": "profcore.alerts.states.STATE_NAMES",
     },
 }
 
 # --- Schema changes -----------------------------------------------------------------------------------------------------
 # A migration that waits for a lock holds up all who come after it. Posts wait INGEST_DATABASE_WAIT_MS, three times as long.
 MIGRATE_LOCK_MS = read_int("FIELDFLAME_MIGRATE_LOCK_MS", 500)
-MIGRATE_PATIENCE_S = read_int("FIELDFLAME_MIGRATE_PATIENCE_S", 600)  # of `migrate`, as long as the longest exports take
+MIGRATE_DEADLINE_S = read_int("FIELDFLAME_MIGRATE_DEADLINE_S", 600)  # of `migrate`, as long as the longest exports take
 # Parts into which `distribute` divides the projects of a Citus cluster. Workers get whole parts, so there are more of
 # them than there will ever be workers; each is a table of its own in each partition.
 CITUS_SHARDS = read_int("FIELDFLAME_CITUS_SHARDS", 32, low=1)

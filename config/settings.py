@@ -30,16 +30,16 @@ from config.env import (
 )
 from config.limits import *  # noqa: F403  # settings like those below, in a file of their own
 from config.limits import (
+    ALERTS_SEND_S,
+    ALERTS_SWEEP_S,
     DELETE_SWEEP_S,
     FOLD_SWEEP_S,
-    GUARD_SEND_S,
-    GUARD_SWEEP_S,
     JOB_SWEEP_S,
     PACK_SWEEP_S,
     REFOLD_SWEEP_S,
     SYMBOLICATE_SWEEP_S,
 )
-from ingest.deadline import RECONNECTING, PatientConnection
+from ingest.deadline import RECONNECTING, DeadlineConnection
 from ops.telemetry.logs import FORMATS, make_logging
 from profcore.kernel import KernelChoice, KernelError, find_kernel
 
@@ -94,8 +94,8 @@ MIDDLEWARE = [
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "dashboard.web.logins.acting.ActingMiddleware",
-    "dashboard.web.load_shedding.HeavyReadsMiddleware",
-    "dashboard.web.read_deadline.ReadingTimeMiddleware",
+    "dashboard.web.load_shedding.LoadSheddingMiddleware",
+    "dashboard.web.read_deadline.ReadDeadlineMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "axes.middleware.AxesMiddleware",
 ]
@@ -166,14 +166,14 @@ CONTENT_SECURITY_POLICY = {
 ADDRESS = read_str("FIELDFLAME_ADDRESS", "")  # as browsers name this server: its certificate is looked at
 DATABASE_DISK_GB = read_int("FIELDFLAME_DATABASE_DISK_GB", 0)  # of PostgreSQL on another machine; 0: not known
 
-# --- E-mail of watches; without a host there is none ------------------------------------------------------------------
+# --- E-mail of alerts; without a host there is none ------------------------------------------------------------------
 EMAIL_HOST = read_str("FIELDFLAME_MAIL_HOST", "")
 EMAIL_PORT = read_int("FIELDFLAME_MAIL_PORT", 25, low=1, high=65_535)
 EMAIL_HOST_USER = read_str("FIELDFLAME_MAIL_USER", "")
 EMAIL_HOST_PASSWORD = read_secret("FIELDFLAME_MAIL_PASSWORD", "")
 MAIL_SECURITY = read_choice("FIELDFLAME_MAIL_SECURITY", "starttls", ["none", "starttls", "tls"])
 EMAIL_USE_TLS, EMAIL_USE_SSL = MAIL_SECURITY == "starttls", MAIL_SECURITY == "tls"
-EMAIL_TIMEOUT = GUARD_SEND_S
+EMAIL_TIMEOUT = ALERTS_SEND_S
 DEFAULT_FROM_EMAIL = read_str("FIELDFLAME_MAIL_FROM", "fieldflame@localhost")
 
 METRICS_TOKEN = read_secret("FIELDFLAME_METRICS_TOKEN", "")  # lets another machine read /metrics; empty lets none
@@ -200,9 +200,9 @@ DATABASES = {
         **read_database("DATABASE_URL", "postgresql://fieldflame@127.0.0.1:5432/fieldflame"),
     }
 }
-# One pool per process. Web processes have 64 threads, but the door holds a connection only for some milliseconds. A
+# One pool per process. Web processes have 64 threads, but the endpoint holds a connection only for some milliseconds. A
 # thread waits at most `timeout` for one. A post waits at most INGEST_DATABASE_WAIT_MS for connections and answers; then
-# the door answers 503, and the browser may try again.
+# the endpoint answers 503, and the browser may try again.
 DB_POOL_MAX = read_int("FIELDFLAME_DB_POOL", 8, low=1)
 DB_POOL_IDLE_S = 60  # then a connection that a burst needed is closed: it keeps 3 to 5 MB in PostgreSQL
 # A server that was cut off, or lost its power, sends nothing any more: the system asks it after 10 s of silence, and gives
@@ -216,7 +216,7 @@ DATABASES["default"]["OPTIONS"] = {
         "max_size": DB_POOL_MAX,
         "timeout": 10,
         "max_idle": DB_POOL_IDLE_S,
-        "connection_class": PatientConnection,
+        "connection_class": DeadlineConnection,
         **RECONNECTING,
     },
     "application_name": "fieldflame",
@@ -309,12 +309,12 @@ if KERNEL == KernelChoice.COMPILED:
 
 # --- Celery ---------------------------------------------------------------------------------------------------------
 CELERY_BROKER_URL = make_broker_url(REDIS_URL)
-# A worker works on both queues. `deploy/start fold` and `deploy/start upkeep` start workers of one: they scale apart, and
+# A worker works on both queues. `deploy/start fold` and `deploy/start maintenance` start workers of one: they scale apart, and
 # need different memory.
-FOLD_QUEUE, UPKEEP_QUEUE = "celery", "upkeep"
-CELERY_TASK_QUEUES = [Queue(FOLD_QUEUE), Queue(UPKEEP_QUEUE)]
+FOLD_QUEUE, MAINTENANCE_QUEUE = "celery", "maintenance"
+CELERY_TASK_QUEUES = [Queue(FOLD_QUEUE), Queue(MAINTENANCE_QUEUE)]
 CELERY_TASK_DEFAULT_QUEUE = FOLD_QUEUE
-UPKEEP_TASKS = [
+MAINTENANCE_TASKS = [
     "aggregate.delete_projects",
     "aggregate.expire",
     "alerts.evaluate",
@@ -329,7 +329,7 @@ UPKEEP_TASKS = [
     "dashboard.run_jobs",
     "ingest.make_partitions",
 ]
-CELERY_TASK_ROUTES = {name: {"queue": UPKEEP_QUEUE} for name in UPKEEP_TASKS}
+CELERY_TASK_ROUTES = {name: {"queue": MAINTENANCE_QUEUE} for name in MAINTENANCE_TASKS}
 CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_ACKS_LATE = False  # wake-ups have no data: the sweep replaces lost ones, and redelivery would only add load
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
@@ -365,8 +365,8 @@ SCHEDULE = {
     "measure": ("aggregate.measure_store", 1800.0),
     "refold": ("aggregate.refold", REFOLD_SWEEP_S),
     "expire": ("aggregate.expire", 3600.0),
-    "guard": ("alerts.evaluate", GUARD_SWEEP_S),
-    "messages": ("alerts.send_messages", GUARD_SWEEP_S),
+    "alerts": ("alerts.evaluate", ALERTS_SWEEP_S),
+    "messages": ("alerts.send_messages", ALERTS_SWEEP_S),
     "packs": ("aggregate.tidy_packs", PACK_SWEEP_S),
     "sessions": ("dashboard.clear_sessions", 3600.0),
 }

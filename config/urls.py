@@ -1,4 +1,4 @@
-"""All addresses: the door and the snippet, the pages and the read API, and those for monitors."""
+"""All addresses: the endpoint and the snippet, the pages and the read API, and those for monitors."""
 
 from django.urls import include, path
 

@@ -28,7 +28,7 @@ PROCESSES.labels("web").inc()
 keep_trimming()  # its thread starts here, and not in `warm_up`: that is also called before a fork
 
 # They need Django's settings.
-from ingest.endpoint.wsgi import DOORS, answer_environ  # noqa: E402
+from ingest.endpoint.wsgi import ENDPOINTS, answer_environ  # noqa: E402
 
 _body_limits = BodyLimits(wait_s=settings.BODY_WAIT_S, bytes_per_s=settings.BODY_BYTES_PER_S)
 _slow_places = SlowPlaces(
@@ -48,17 +48,21 @@ def application(environ: dict[str, Any], start_response: Any) -> Iterable[bytes]
 
 
 def serve(environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:  # Any: as above
-    """Serves a request. Its body is read within limits of time, whoever reads it. The door is asked before Django."""
-    door = DOORS.get(environ["PATH_INFO"])
-    if door is None:
+    """Serves a request. Its body is read within limits of time, whoever reads it. The endpoint is asked before
+    Django.
+    """
+    endpoint = ENDPOINTS.get(environ["PATH_INFO"])
+    if endpoint is None:
         drop_charset(environ)
     if environ.get("CONTENT_LENGTH") in (None, "", "0") and "HTTP_TRANSFER_ENCODING" not in environ:
-        return _django(environ, start_response) if door is None else answer_environ(door, environ, start_response)
+        return (
+            _django(environ, start_response) if endpoint is None else answer_environ(endpoint, environ, start_response)
+        )
     body = TimedBody(environ["wsgi.input"], _body_limits, _slow_places, environ.get("REMOTE_ADDR", ""))
     environ["wsgi.input"] = body
     try:
-        if door is not None:
-            return answer_environ(door, environ, start_response)
+        if endpoint is not None:
+            return answer_environ(endpoint, environ, start_response)
         return answer(environ, start_response, body)
     finally:
         body.leave()

@@ -1,4 +1,4 @@
-"""What the door counts by hour and day: receipts, refusals, views that recorded nothing, and what quotas bound.
+"""What the endpoint counts by hour and day: receipts, refusals, views that recorded nothing, and what quotas bound.
 
 The key of each begins with `project_id`, and none has a checked foreign key, as in `ingest.models`.
 """
@@ -20,7 +20,7 @@ class ReceiptCount(models.Model):
 
 
 class Refusal(models.Model):
-    """The number of envelopes that the door refused, by project, hour and reason; `shard` spreads a hot row."""
+    """The number of envelopes that the endpoint refused, by project, hour and reason; `shard` spreads a hot row."""
 
     pk = models.CompositePrimaryKey("project_id", "hour_at", "reason", "shard")
     project = models.ForeignKey(Project, on_delete=models.CASCADE, db_index=False, db_constraint=False)

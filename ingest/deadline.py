@@ -42,11 +42,11 @@ for _pool in POOLS:  # so that the first one of each is seen as a rise
 RECONNECT_S: Final = 1.0
 
 
-class OutOfPatience(OperationalError):
+class DeadlineExceeded(OperationalError):
     """The database did not answer in time."""
 
 
-class Patience:
+class Deadline:
     """The seconds that a request may still wait for the database. Reading its body does not count.
 
     If it cancels, the statement that took too long is ended in the database too, which takes another connection.
@@ -57,51 +57,51 @@ class Patience:
         self.cancels = cancels
 
 
-_patience: ContextVar[Patience | None] = ContextVar("patience", default=None)
+_deadline: ContextVar[Deadline | None] = ContextVar("deadline", default=None)
 
 
 @contextmanager
-def with_patience(seconds: float, *, cancels: bool = False) -> Iterator[None]:
+def with_deadline(seconds: float, *, cancels: bool = False) -> Iterator[None]:
     """Bounds the waits for the database inside it, all together. Elsewhere they have no bound of this kind."""
-    token = _patience.set(Patience(seconds, cancels=cancels))
+    token = _deadline.set(Deadline(seconds, cancels=cancels))
     try:
         yield
     finally:
-        _patience.reset(token)
+        _deadline.reset(token)
 
 
 def left_s() -> float | None:
     """Returns the seconds that may still be waited here, None for ever."""
-    patience = _patience.get()
-    return None if patience is None else patience.left_s
+    deadline = _deadline.get()
+    return None if deadline is None else deadline.left_s
 
 
 def spend(seconds: float) -> None:
-    """Takes what was waited in another way out of the patience."""
-    patience = _patience.get()
-    if patience is not None:
-        patience.left_s -= seconds
+    """Takes what was waited in another way out of the deadline."""
+    deadline = _deadline.get()
+    if deadline is not None:
+        deadline.left_s -= seconds
 
 
-def wait_patiently(get: Callable[..., RV], pool: str) -> RV:
-    """Returns what `get(timeout=…)` returns within the patience, or `get()` where there is none.
+def wait_until_deadline(get: Callable[..., RV], pool: str) -> RV:
+    """Returns what `get(timeout=…)` returns within the deadline, or `get()` where there is none.
 
-    The wait is counted for the pool. Raises `OutOfPatience`, or what `get` raises.
+    The wait is counted for the pool. Raises `DeadlineExceeded`, or what `get` raises.
     """
-    patience = _patience.get()
+    deadline = _deadline.get()
     started = time.monotonic()
     try:
-        return get() if patience is None else get(timeout=max(patience.left_s, LEAST_WAIT_S))
+        return get() if deadline is None else get(timeout=max(deadline.left_s, LEAST_WAIT_S))
     except OperationalError:
         POOL_TIMEOUTS.labels(pool).inc()
-        if patience is None:
+        if deadline is None:
             raise
-        raise OutOfPatience("no connection in time") from None
+        raise DeadlineExceeded("no connection in time") from None
     finally:
         waited_s = time.monotonic() - started
         POOL_WAIT_SECONDS.labels(pool).observe(waited_s)
-        if patience is not None:
-            patience.left_s -= waited_s
+        if deadline is not None:
+            deadline.left_s -= waited_s
 
 
 def release_connection() -> None:
@@ -109,7 +109,7 @@ def release_connection() -> None:
 
     The pool has far fewer connections than the web process has threads. Inside a transaction this does nothing.
     """
-    own = connections[DEFAULT_DB_ALIAS]  # looked up once: the door calls this several times for a post
+    own = connections[DEFAULT_DB_ALIAS]  # looked up once: the endpoint calls this several times for a post
     if own.connection is not None and not own.in_atomic_block:
         own.close_if_unusable_or_obsolete()
 
@@ -124,8 +124,10 @@ def bound_idle_time() -> str:
 
 
 def drop_silent_connection(error: Exception) -> bool:
-    """Tells whether Django's error is `OutOfPatience`. If so, the thread's next statement takes another connection."""
-    is_silent = isinstance(error.__cause__, OutOfPatience)
+    """Tells whether Django's error is `DeadlineExceeded`. If so, the thread's next statement takes another
+    connection.
+    """
+    is_silent = isinstance(error.__cause__, DeadlineExceeded)
     if is_silent and not connection.in_atomic_block:
         connection.close()
     return is_silent
@@ -141,25 +143,25 @@ def connect_again(pool: "ConnectionPool[Any]") -> None:  # Any: a connection of 
 RECONNECTING: Final[dict[str, Any]] = {"reconnect_timeout": RECONNECT_S, "reconnect_failed": connect_again}
 
 
-class PatientConnection(psycopg.Connection[Any]):  # Any: rows as the cursors type them
-    """A connection whose waits obey `with_patience`. One that was given up is closed: its answer may still come."""
+class DeadlineConnection(psycopg.Connection[Any]):  # Any: rows as the cursors type them
+    """A connection whose waits obey `with_deadline`. One that was given up is closed: its answer may still come."""
 
     def wait(self, gen: PQGen[RV], interval: float = 0.1, timeout: float | None = None) -> RV:
-        """Waits for an answer as psycopg does. Raises `OutOfPatience`."""
-        patience = _patience.get()
-        if patience is None:
+        """Waits for an answer as psycopg does. Raises `DeadlineExceeded`."""
+        deadline = _deadline.get()
+        if deadline is None:
             return super().wait(gen, interval, timeout)
         started = time.monotonic()
-        bound = max(patience.left_s, 0.0)
+        bound = max(deadline.left_s, 0.0)
         try:
             return super().wait(gen, interval, bound if timeout is None else min(bound, timeout))
         except OperationalError:
             if time.monotonic() - started < bound:
                 raise
-            if patience.cancels:
+            if deadline.cancels:
                 with contextlib.suppress(psycopg.Error):
                     self.cancel_safe(timeout=CANCEL_LIMIT_S)
             self.pgconn.finish()
-            raise OutOfPatience("the database did not answer in time") from None
+            raise DeadlineExceeded("the database did not answer in time") from None
         finally:
-            patience.left_s -= time.monotonic() - started
+            deadline.left_s -= time.monotonic() - started

@@ -1,6 +1,6 @@
 """Imports: a person's file of foreign profiles is stored like posted traces, completely or not at all.
 
-Its envelopes are stored by the door's own statement, so receipts, quotas and folding are the same. Traces that are
+Its envelopes are stored by the endpoint's own statement, so receipts, quotas and folding are the same. Traces that are
 stored already change nothing.
 """
 
@@ -18,7 +18,7 @@ from django.db import connection, transaction
 from ingest.endpoint.admission import has_room, has_store_room
 from ingest.endpoint.limits import import_limits
 from ingest.endpoint.quotas import find_full_quota, has_quota, quota_of, take_quota
-from ingest.notify import wake_worker
+from ingest.notify import notify_worker
 from ingest.storage.groups import intern_groups
 from ingest.storage.partitions import create_partitions
 from ingest.storage.receipt_partitions import NEAR_BORDER
@@ -35,7 +35,7 @@ from projects.key_cache import KeyFacts, facts_of
 from projects.lifecycle import hold_project
 from projects.models import Project
 
-STATEMENT_TRACES: Final = 100  # per statement, as in the door's batches
+STATEMENT_TRACES: Final = 100  # per statement, as in the endpoint's batches
 STATEMENT_BYTES: Final = 8 * 2**20  # packed
 MAX_IMPORT_S: Final = NEAR_BORDER.total_seconds() / 2  # from its time of receipt to its commit
 Identity = tuple[UUID, int]
@@ -180,7 +180,7 @@ def _store(project: Project, name: str, arrivals: Sequence[Arrival], now: dateti
     if not intern_groups(project.pk, wanted, overflows=False).keys() >= set(wanted):
         detail = f"The project has {settings.INGEST_MAX_GROUPS} pages × releases; route rules keep them few."
         raise _refused(name, Reason.TOO_MANY_PAGES, detail)
-    create_partitions(now.date(), 1)  # the door does it after a failed statement, which would end the transaction
+    create_partitions(now.date(), 1)  # the endpoint does it after a failed statement, which would end the transaction
     with transaction.atomic():
         if not hold_project(project.pk):
             raise _refused_in_deletion(name)
@@ -192,7 +192,7 @@ def _store(project: Project, name: str, arrivals: Sequence[Arrival], now: dateti
         record(Act.TRACES_IMPORTED, project=project, file=name, traces=len(arrivals))
         if time.monotonic() - began_s > MAX_IMPORT_S:
             raise _refused(name, Reason.UNAVAILABLE, "The import took longer than an hour. Import it in parts.")
-    wake_worker()
+    notify_worker()
 
 
 def _batches(arrivals: Sequence[Arrival]) -> Iterator[list[Arrival]]:

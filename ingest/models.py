@@ -48,7 +48,7 @@ class Receipt(models.Model):
 
     The receipt is kept longer than the raw trace. Receipts are in partitions by the time of receipt, and the key is
     that of each of them (`ingest.storage.receipt_partitions`). The dimensions of a view are those of its first receipt,
-    so that they do not depend on the order of folding. `claim_token` is that of the claimant that holds it
+    so that they do not depend on the order of folding. `claim_token` is that of the lease that holds it
     (`aggregate.worker_leases`).
     """
 

@@ -15,7 +15,7 @@ from kombu.exceptions import OperationalError as KombuOperationalError
 
 logger = logging.getLogger(__name__)
 
-FLAG: Final = "fieldflame:wake"
+FLAG: Final = "fieldflame:notify"
 WAITS: Final = ":waits"  # the end of the name of a key that is there while a wake-up may still wait
 FLAG_S: Final = 10  # two turns of folding; if a wake-up was lost with its worker, the sweep folds before
 # So long, workers keep the flag of a wake-up that waits in a queue. Then it counts as lost, as with a host that was cut
@@ -25,7 +25,7 @@ TIMEOUT_S: Final = 0.2
 PAUSE_S: Final = 5.0
 # Between two looks at the flag for posts. Under load it is nearly always there, and asking took a sixth of a post's
 # time. A trace waits a twentieth of a second longer for its fold, which takes longer by itself.
-WAKE_PAUSE_S: Final = 0.05
+NOTIFY_PAUSE_S: Final = 0.05
 FOLD_TASK: Final = "aggregate.fold_pending"
 
 _lock = threading.Lock()
@@ -43,7 +43,7 @@ def flag_client() -> redis.Redis:
     return _client
 
 
-def wake_worker(task: str = FOLD_TASK, flag: str = FLAG) -> bool:
+def notify_worker(task: str = FOLD_TASK, flag: str = FLAG) -> bool:
     """Publishes one wake-up unless one is under way; returns whether it did. Never raises if the broker is absent.
 
     Each task has a flag of its own.
@@ -73,8 +73,8 @@ def _publish(task: str, flag: str) -> None:
         raise
 
 
-class Waker:
-    """A thread that wakes workers for the posts of this process: at once, and then at most once in `WAKE_PAUSE_S`.
+class Notifier:
+    """A thread that wakes workers for the posts of this process: at once, and then at most once in `NOTIFY_PAUSE_S`.
 
     Posts only leave a word here. None is lost: what is asked for after the thread began to wake is done next.
     """
@@ -109,27 +109,27 @@ class Waker:
         while self._asked.wait():
             self._asked.clear()
             try:
-                wake_worker()
+                notify_worker()
             except Exception:
                 logger.exception("A wake-up failed; the sweep will find the work.")
-            time.sleep(WAKE_PAUSE_S)
+            time.sleep(NOTIFY_PAUSE_S)
             if not self._asked.is_set():
                 self._idle.set()
                 if self._asked.is_set():
                     self._idle.clear()
 
 
-_waker = Waker()
+_notifier = Notifier()
 
 
-def wake_soon() -> None:
+def notify_soon() -> None:
     """Wakes a worker soon, and keeps nobody waiting: the broker is asked once for all posts of some milliseconds."""
-    _waker.ask()
+    _notifier.ask()
 
 
-def settle_wakes(limit_s: float) -> bool:
-    """Waits until this process has published what `wake_soon` asked for. For tests."""
-    return _waker.settle(limit_s)
+def settle_notifications(limit_s: float) -> bool:
+    """Waits until this process has published what `notify_soon` asked for. For tests."""
+    return _notifier.settle(limit_s)
 
 
 def keep_flag(flag: str = FLAG) -> None:

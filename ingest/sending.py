@@ -1,4 +1,4 @@
-"""Posting envelopes from files to a door, as `send_traces` and the demo do."""
+"""Posting envelopes from files to an endpoint, as `send_traces` and the demo do."""
 
 import gzip
 import json
@@ -16,12 +16,12 @@ MAX_WAIT_S: Final = 30.0
 
 
 class SendError(Exception):
-    """The door refused a whole post, or cannot be reached."""
+    """The endpoint refused a whole post, or cannot be reached."""
 
 
 @dataclass(slots=True)
 class SendReport:
-    """The answer of the door."""
+    """The answer of the endpoint."""
 
     accepted: int = 0
     rejected: list[dict[str, Any]] = field(default_factory=list)
@@ -47,8 +47,8 @@ def _to_line(value: object) -> bytes:
 
 
 def post_lines(url: str, lines: Sequence[bytes]) -> SendReport:
-    """Posts envelopes as one gzip NDJSON body, and waits as long as a busy door asks. Raises `SendError`."""
-    request = urllib.request.Request(  # noqa: S310  # the user names the door
+    """Posts envelopes as one gzip NDJSON body, and waits as long as a busy endpoint asks. Raises `SendError`."""
+    request = urllib.request.Request(  # noqa: S310  # the user names the endpoint
         url,
         data=gzip.compress(b"\n".join(lines), compresslevel=1),
         headers={"Content-Type": "application/x-ndjson", "Content-Encoding": "gzip"},
@@ -61,11 +61,13 @@ def post_lines(url: str, lines: Sequence[bytes]) -> SendReport:
                 return SendReport(answer["accepted"], answer["rejected"])
         except urllib.error.HTTPError as error:
             if error.code not in (429, 503) or attempt == MAX_TRIES - 1:
-                raise SendError(f"The door answered {error.code}: {error.read().decode(errors='replace')}") from None
+                raise SendError(
+                    f"The endpoint answered {error.code}: {error.read().decode(errors='replace')}"
+                ) from None
             time.sleep(min(float(error.headers.get("Retry-After") or 1), MAX_WAIT_S))
         except OSError as error:
-            raise SendError(f"The door at {url.split('?', maxsplit=1)[0]} cannot be reached: {error}.") from None
-    raise SendError("The door stayed busy.")
+            raise SendError(f"The endpoint at {url.split('?', maxsplit=1)[0]} cannot be reached: {error}.") from None
+    raise SendError("The endpoint stayed busy.")
 
 
 def group_lines(lines: Iterator[bytes], most: int, most_bytes: int) -> Iterator[list[bytes]]:

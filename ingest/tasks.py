@@ -1,4 +1,4 @@
-"""The door's entries for Celery."""
+"""The endpoint's entries for Celery."""
 
 from datetime import UTC, datetime
 

@@ -7,7 +7,7 @@ import os
 import sys
 
 
-def stop_if_unsound() -> None:
+def stop_if_misconfigured() -> None:
     """Ends the process with a sentence if a setting cannot be read, or does not go with another."""
     from django.conf import settings
     from django.core.exceptions import ImproperlyConfigured
@@ -21,4 +21,4 @@ def stop_if_unsound() -> None:
 
 if __name__ == "__main__":
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
-    stop_if_unsound()
+    stop_if_misconfigured()

@@ -8,20 +8,20 @@ Text = TypeVar("Text", str, str | None)
 Result = TypeVar("Result")
 
 
-def remember(*, entries: int, chars: int) -> Callable[[Callable[[Text], Result]], Callable[[Text], Result]]:
+def cached(*, entries: int, chars: int) -> Callable[[Callable[[Text], Result]], Callable[[Text], Result]]:
     """Remembers a function's last `entries` results, of texts up to `chars` characters; of longer ones nothing.
 
     `functools.lru_cache` bounds the entries only: 10,000 URIs of 64 kB each would be 640 MB in every process.
     """
 
     def decorate(function: Callable[[Text], Result]) -> Callable[[Text], Result]:
-        remembered = lru_cache(maxsize=entries)(function)
+        cached = lru_cache(maxsize=entries)(function)
 
         @wraps(function)
         def answer(text: Text) -> Result:
             if text is not None and len(text) > chars:
                 return function(text)
-            return remembered(text)
+            return cached(text)
 
         return answer
 

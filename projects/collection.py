@@ -10,7 +10,7 @@ from django.db import transaction
 from profcore.trace.collection import FIELDS, LEFT_TO_PAGES, Collection, CollectionError, read_collection
 from projects.audit.acts import Act
 from projects.audit.entries import record
-from projects.key_cache import forget_keys
+from projects.key_cache import clear_keys
 from projects.models import Project
 
 COLUMNS: Final = {name: f"collection_{name}" for name in FIELDS}
@@ -37,4 +37,4 @@ def change_collection(project: Project, collection: Collection) -> None:
     with transaction.atomic():
         project.save(update_fields=list(COLUMNS.values()))
         record(Act.COLLECTION_CHANGED, project=project, collection=asdict(collection), before=before)
-    forget_keys()
+    clear_keys()

@@ -9,7 +9,7 @@ from django.db import transaction
 
 from projects.audit.acts import Act
 from projects.audit.entries import record
-from projects.key_cache import forget_keys, is_origin_entry
+from projects.key_cache import clear_keys, is_origin_entry
 from projects.models import IngestKey, Project
 
 RESERVED: Final = frozenset({"new", "deleting"})  # `/projects/new/` and the like are pages of no project
@@ -36,5 +36,5 @@ def create_project(
         ingest_key.full_clean(exclude=["origins"])
         ingest_key.save()
         record(Act.PROJECT_CREATED, project=project, name=project.name, origins=list(origins))
-    forget_keys()
+    clear_keys()
     return project, ingest_key

@@ -11,7 +11,7 @@ from profcore.code.source_links import check_template
 from profcore.trace.routes import RouteRuleError, check_rule
 from projects.audit.acts import Act
 from projects.audit.entries import record
-from projects.key_cache import forget_keys
+from projects.key_cache import clear_keys
 from projects.models import Project
 
 MAX_ROUTE_RULES: Final = 200  # each page of a post is matched against each of them
@@ -71,4 +71,4 @@ def change_route_rules(project: Project, rules: Sequence[str]) -> None:
     with transaction.atomic():
         project.save(update_fields=["route_rules"])
         record(Act.ROUTES_CHANGED, project=project, rules=project.route_rules)
-    forget_keys()
+    clear_keys()

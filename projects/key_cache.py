@@ -19,7 +19,7 @@ ORIGIN_ENTRY: Final = re.compile(r"^[a-z][a-z0-9+.-]*://(\*\.)?[^\s/*?#@]+/?$", 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeyFacts:
-    """The facts of a key that the door needs."""
+    """The facts of a key that the endpoint needs."""
 
     project_id: int
     origins: tuple[str, ...]
@@ -64,7 +64,7 @@ def find_key(public_key: str) -> KeyFacts | None:
 
 
 def facts_of(project: Project, origins: tuple[str, ...] = (), *, has_traces: bool = True) -> KeyFacts:
-    """Returns what the door needs of a project, with a key's origins."""
+    """Returns what the endpoint needs of a project, with a key's origins."""
     return KeyFacts(
         project_id=project.pk,
         origins=origins,
@@ -79,7 +79,7 @@ def facts_of(project: Project, origins: tuple[str, ...] = (), *, has_traces: boo
     )
 
 
-def forget_keys() -> None:
+def clear_keys() -> None:
     """Empties the cache: after a change in this process, and between tests."""
     _known.clear()
     _unknown.clear()

@@ -11,7 +11,7 @@ from django.db import transaction
 
 from projects.audit.acts import Act
 from projects.audit.entries import record
-from projects.key_cache import forget_keys, is_origin_entry
+from projects.key_cache import clear_keys, is_origin_entry
 from projects.models import IngestKey, Project
 
 KEY_BYTES: Final = 18
@@ -26,7 +26,7 @@ def create_key(*, project: Project, origins: Sequence[str]) -> IngestKey:
     with transaction.atomic():
         key = IngestKey.objects.create(project=project, public_key=secrets.token_urlsafe(KEY_BYTES), origins=allowed)
         record(Act.KEY_CREATED, project=project, key=key.pk, origins=allowed)
-    forget_keys()
+    clear_keys()
     return key
 
 
@@ -36,7 +36,7 @@ def change_origins(key: IngestKey, origins: Sequence[str]) -> None:
     with transaction.atomic():
         key.save(update_fields=["origins"])
         record(Act.KEY_ORIGINS_CHANGED, project=key.project, key=key.pk, origins=key.origins, before=before)
-    forget_keys()
+    clear_keys()
 
 
 def revoke_key(key: IngestKey) -> bool:
@@ -45,7 +45,7 @@ def revoke_key(key: IngestKey) -> bool:
         ended = IngestKey.objects.filter(pk=key.pk, revoked_at=None).update(revoked_at=datetime.now(UTC))
         if ended:
             record(Act.KEY_REVOKED, project=key.project, key=key.pk)
-    forget_keys()
+    clear_keys()
     return bool(ended)
 
 

@@ -7,12 +7,12 @@ from django.db import connection, transaction
 from ingest.clock import database_now
 from projects.audit.acts import Act
 from projects.audit.entries import record
-from projects.key_cache import forget_keys
+from projects.key_cache import clear_keys
 from projects.models import IngestKey, Project
 
 
 def archive_project(project: Project) -> None:
-    """Archives a project: within seconds the door refuses its traces. What is stored can still be read."""
+    """Archives a project: within seconds the endpoint refuses its traces. What is stored can still be read."""
     _set_archived(project, datetime.now(UTC))
 
 
@@ -26,13 +26,14 @@ def _set_archived(project: Project, at: datetime | None) -> None:
     with transaction.atomic():
         project.save(update_fields=["archived_at"])
         record(Act.PROJECT_RESTORED if at is None else Act.PROJECT_ARCHIVED, project=project)
-    forget_keys()
+    clear_keys()
 
 
 def hold_project(project_id: int) -> bool:
     """Makes the last step of a deletion wait until the transaction ends. Returns False if the project is being deleted.
 
-    For whoever stores rows of the door, which have no foreign key: written after that step they would stay for ever.
+    For whoever stores rows of the endpoint, which have no foreign key: written after that step they would stay for
+    ever.
     """
     with connection.cursor() as cursor:
         cursor.execute(
@@ -55,5 +56,5 @@ def mark_for_deletion(project: Project) -> bool:
         project.tokens.filter(revoked_at=None).update(revoked_at=now)
         if marked:
             record(Act.PROJECT_DELETION_STARTED, project=project)
-    forget_keys()
+    clear_keys()
     return bool(marked)

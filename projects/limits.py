@@ -10,7 +10,7 @@ from django.db import transaction
 
 from projects.audit.acts import Act
 from projects.audit.entries import record
-from projects.key_cache import forget_keys
+from projects.key_cache import clear_keys
 from projects.models import Project
 
 # Each limit of a project, and the setting that is its default.
@@ -69,4 +69,4 @@ def change_limits(project: Project, changes: Mapping[str, object]) -> None:
         with transaction.atomic():
             project.save(update_fields=list(changes))
             record(Act.LIMITS_CHANGED, project=project, limits=dict(changes), before=before)
-        forget_keys()
+        clear_keys()

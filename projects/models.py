@@ -39,7 +39,7 @@ class Project(models.Model):
     collection_interactions = models.BooleanField(default=False, db_default=False)
     collection_absent_rate = models.FloatField(null=True, blank=True)
     is_sample = models.BooleanField(default=False, db_default=False)  # the demo: its pages say so
-    archived_at = models.DateTimeField(null=True, blank=True)  # the door refuses its traces; it can be read
+    archived_at = models.DateTimeField(null=True, blank=True)  # the endpoint refuses its traces; it can be read
     # While it is deleted nobody sees it. Rows are deleted in batches; the number at the start is an estimate.
     deletion_started_at = models.DateTimeField(null=True, blank=True)
     deleted_rows = models.BigIntegerField(null=True, blank=True)
@@ -62,7 +62,7 @@ class Project(models.Model):
 
 
 class IngestKey(models.Model):
-    """A public key: it names its project to the door, and the origins that may use it (`*` = any)."""
+    """A public key: it names its project to the endpoint, and the origins that may use it (`*` = any)."""
 
     project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="keys")
     public_key = models.CharField(max_length=80, unique=True)
@@ -136,7 +136,7 @@ class ApiToken(models.Model):
         SOURCEMAPS = "sourcemaps"  # announce releases, upload source maps
         ERASE = "erase"  # erase views, by their id or by a tag
         AUDIT = "audit"  # read the project's log of administration
-        WATCHES = "watches"  # read and change watches and channels
+        ALERTS = "alerts"  # read and change alerts and channels
 
     project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="tokens")
     prefix = models.CharField(max_length=12, unique=True)

@@ -10,9 +10,9 @@ from uuid import NAMESPACE_OID, UUID, uuid4, uuid5
 from django.db import connection
 from django.db.models import F
 
-from aggregate.fold.receipt_counts import count_settled
+from aggregate.fold.receipt_counts import add_receipt_counts
 from aggregate.label_models import Label, ReleaseScript, Source
-from aggregate.models import CallTreePiece, Cell, Func, HotspotPiece, PageDay, View
+from aggregate.models import CallTreePiece, Cell, Func, HotspotPiece, PageDay, PageView
 from ingest.count_models import AbsentCount
 from ingest.models import Group, RawTrace, Receipt
 from ingest.storage.partitions import create_partitions
@@ -78,7 +78,7 @@ def make_cell(
     *,
     release: str = "1.0.0",
     page: str = "/cart",
-    bucket_at: datetime = MONDAY,
+    starts_at: datetime = MONDAY,
     device: str = "desktop",
     browser: str = "chrome",
     navigation: str = "unknown",
@@ -104,7 +104,7 @@ def make_cell(
         project=project,
         id=_next_id("aggregate_cell", project),
         group_id=make_group(project, release, page).id,
-        bucket_at=bucket_at,
+        starts_at=starts_at,
         grain=grain,
         device_class=DEVICE_CLASSES.index(device),
         browser=BROWSERS.index(browser),
@@ -132,7 +132,7 @@ def make_cell(
 
 
 def _roll_up(cell: Cell) -> None:
-    day_at = cell.bucket_at.replace(hour=0, minute=0, second=0, microsecond=0)
+    day_at = cell.starts_at.replace(hour=0, minute=0, second=0, microsecond=0)
     sums = {name: getattr(cell, name) for name in ("views", "truncated_views", "traces", *TimeParts.__slots__)}
     key = {"project_id": cell.project_id, "group_id": cell.group_id, "day_at": day_at}
     row, is_new = PageDay.objects.get_or_create(**key, defaults=sums)
@@ -211,7 +211,7 @@ def count_receipts() -> None:
     """Counts all receipts anew, after some were made or changed directly."""
     with connection.cursor() as cursor:
         cursor.execute("DELETE FROM ingest_receiptcount")
-        cursor.execute(count_settled("ingest_tracereceipt", sign=1))
+        cursor.execute(add_receipt_counts("ingest_tracereceipt", sign=1))
 
 
 def make_raw_trace(receipt: Receipt, trace_id: str, body: bytes) -> RawTrace:
@@ -227,10 +227,10 @@ def make_raw_trace(receipt: Receipt, trace_id: str, body: bytes) -> RawTrace:
     )
 
 
-def make_view(cell: Cell, receipt: Receipt) -> View:
+def make_view(cell: Cell, receipt: Receipt) -> PageView:
     """Makes the row of a receipt's view, in a cell of the same group; without a contribution of its own."""
     parts = TimeParts()
-    return View.objects.create(
+    return PageView.objects.create(
         project_id=cell.project_id,
         view_id=receipt.view_id,
         group_id=cell.group_id,
@@ -254,8 +254,8 @@ def make_timed_views(
     ordinal = Cell.objects.filter(project=project).count()
     made = make_cell(project, views=count, traces=count, js_us=sum(js_us), hidden_us=hidden_us * count, **cell)
     nothing = dict.fromkeys(TimeParts.__slots__, 0)
-    View.objects.bulk_create(
-        View(
+    PageView.objects.bulk_create(
+        PageView(
             project_id=project.pk,
             view_id=uuid5(NAMESPACE_OID, f"{project.slug} {ordinal} {number}"),
             group_id=made.group_id,

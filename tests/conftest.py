@@ -11,7 +11,7 @@ import pytest
 
 import tests.properties  # noqa: F401  # loads Hypothesis' profile before any property is made
 from profcore.kernel import find_kernel
-from tests.runner.caches import forget_everything
+from tests.runner.caches import clear_caches
 from tests.runner.emptying import empty_filled_tables_only
 from tests.runner.lending import close_all
 from tests.runner.outcome.second_try import FAILED_FILE_NAME, FailedTests
@@ -61,16 +61,16 @@ def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
 
 
 @pytest.fixture(autouse=True)
-def _forget_everything() -> None:
+def _clear_caches() -> None:
     """Empties what processes remember of the database: every test has its own."""
-    forget_everything()
+    clear_caches()
 
 
 @pytest.fixture(autouse=True)
 def _statements_fit_citus() -> Iterator[None]:
     """Fails the test in which the project sent a statement that Citus would not take on one shard."""
     yield
-    if (guard := sys.modules.get("tests.citus.guard")) and (broken := guard.take_broken()):
+    if (guard := sys.modules.get("tests.citus.statement_guard")) and (broken := guard.take_broken()):
         pytest.fail("\n".join(broken), pytrace=False)
 
 
@@ -88,7 +88,7 @@ def django_db_modify_db_settings(django_db_modify_db_settings: None) -> Iterator
 @pytest.fixture(scope="session")
 def django_db_setup(django_db_setup: None, django_db_blocker: pytest.FixtureRequest) -> Iterator[None]:
     """Adds the partitions that a deployment's beat makes, and makes commits, passwords and static files cheap. The test
-    client can post to the door.
+    client can post to the endpoint.
 
     From a test with Playwright's event loop on, Django's connection is another than the one that ends with the
     database: it would keep it from being dropped.
@@ -96,24 +96,24 @@ def django_db_setup(django_db_setup: None, django_db_blocker: pytest.FixtureRequ
     from django.db import connections
 
     from ingest.storage.partitions import create_coming_partitions
-    from ingest.storage.store_pool import close_lanes
+    from ingest.storage.store_pool import close_store_pool
     from ops.citus.distributing import distribute
     from tests.citus.cluster import is_on_citus
-    from tests.citus.guard import watch_statements
-    from tests.runner.endpoint_middleware import use_door
+    from tests.citus.statement_guard import watch_statements
+    from tests.runner.endpoint_middleware import use_endpoint
 
     with django_db_blocker.unblock():  # type: ignore[attr-defined]  # pytest-django does not export its type
         if is_on_citus():
             distribute()
         create_coming_partitions(datetime.now(UTC).date(), 2)
     with pytest.MonkeyPatch.context() as patch:
-        use_door(patch)
+        use_endpoint(patch)
         watch_statements(patch)
         empty_filled_tables_only(patch)
         hash_passwords_quickly(patch)
         name_static_files_plainly(patch)
         yield
-    close_lanes()
+    close_store_pool()
     with django_db_blocker.unblock():  # type: ignore[attr-defined]  # as above
         connections.close_all()
 

@@ -15,7 +15,7 @@ import pytest
 import requests
 from pytest_django import Settings
 
-from ingest.storage.packs.mark import MARK, forget_mark
+from ingest.storage.packs.mark import MARK, clear_mark
 from ingest.storage.packs.store import BodiesUnavailable, ListedObject, ObjectMissing, use_store
 
 REAL_SERVER: Final = "FIELDFLAME_TEST_S3"
@@ -84,10 +84,10 @@ def objects(settings: Settings) -> Iterator[MemoryStore]:
     settings.OBJECTS, settings.OBJECTS_GATHER_MS = "s3://test/bodies", 0
     store = MemoryStore()
     use_store(store)
-    forget_mark()
+    clear_mark()
     yield store
     use_store(None)
-    forget_mark()
+    clear_mark()
 
 
 def point_at(settings: Settings, server: str) -> None:
@@ -121,7 +121,7 @@ def bucket(request: pytest.FixtureRequest, settings: Settings) -> Iterator[None]
         pytest.skip(f"no S3 server: {REAL_SERVER} names none")
     point_at(settings, server)
     use_store(None)
-    forget_mark()
+    clear_mark()
     yield
     use_store(None)
-    forget_mark()
+    clear_mark()

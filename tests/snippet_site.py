@@ -1,4 +1,4 @@
-"""A site with the snippet, on two hosts, and a door that keeps what arrives in memory."""
+"""A site with the snippet, on two hosts, and an endpoint that keeps what arrives in memory."""
 
 import gzip
 import json
@@ -29,7 +29,7 @@ addEventListener('pagehide', () => navigator.sendBeacon('/own' + location.search
 
 
 @dataclass(slots=True, kw_only=True)
-class Door:
+class IngestServer:
     """What arrived: envelopes by the visit's number, the begins of documents (epoch ms), and the pages' own beacons."""
 
     envelopes: dict[str, list[dict[str, Any]]] = field(default_factory=dict)  # Any: JSON of the snippet
@@ -40,7 +40,7 @@ class Door:
 
 
 class _Handler(BaseHTTPRequestHandler):
-    door: Door
+    endpoint: IngestServer
     pages: dict[str, tuple[str, dict[str, str]]]
     protocol_version = "HTTP/1.1"
 
@@ -51,7 +51,7 @@ class _Handler(BaseHTTPRequestHandler):
             self.answer(200, SNIPPET_PATH.read_bytes(), headers)
         elif address.path == "/begin":
             facts = parse_qs(address.query)
-            self.door.begins[facts["visit"][0]] = float(facts["at"][0])
+            self.endpoint.begins[facts["visit"][0]] = float(facts["at"][0])
             self.answer(204)
         elif address.path in self.pages:
             html, headers = self.pages[address.path]
@@ -63,15 +63,15 @@ class _Handler(BaseHTTPRequestHandler):
         body = self.rfile.read(int(self.headers["Content-Length"]))
         address = urlsplit(self.path)
         if address.path == "/own":
-            self.door.own.add(parse_qs(address.query)["visit"][0])
+            self.endpoint.own.add(parse_qs(address.query)["visit"][0])
         else:
-            self.door.posts += 1
-            self.door.sent_bytes += len(body)
+            self.endpoint.posts += 1
+            self.endpoint.sent_bytes += len(body)
             text = gzip.decompress(body) if body[:2] == GZIP else body
             for line in text.splitlines():
                 envelope = json.loads(line)
                 visit = parse_qs(urlsplit(envelope["url"]).query)["visit"][0]
-                self.door.envelopes.setdefault(visit, []).append(envelope)
+                self.endpoint.envelopes.setdefault(visit, []).append(envelope)
         self.answer(202, b"{}", {"Access-Control-Allow-Origin": "*"})
 
     def answer(self, status: int, body: bytes = b"", headers: dict[str, str] | None = None) -> None:
@@ -87,28 +87,30 @@ class _Handler(BaseHTTPRequestHandler):
         pass
 
 
-def write_tags(door_url: str, attributes: str = "") -> str:
+def write_tags(endpoint_url: str, attributes: str = "") -> str:
     """Returns the stub and the core's tag."""
     return (
         f"<script>{STUB_PATH.read_text()}</script>"
-        f"<script async src='{door_url}/snippet.js' data-key=bench data-release=1 data-page=/ data-localhost"
+        f"<script async src='{endpoint_url}/snippet.js' data-key=bench data-release=1 data-page=/ data-localhost"
         f" {attributes} crossorigin></script>"
     )
 
 
-def write_page(door_url: str, *, head: str = "", work: str = WORK, attributes: str = "") -> str:
-    """Returns a page that says when it began, includes the stub and the core of `door_url`, and works."""
+def write_page(endpoint_url: str, *, head: str = "", work: str = WORK, attributes: str = "") -> str:
+    """Returns a page that says when it began, includes the stub and the core of `endpoint_url`, and works."""
     begin = "new Image().src = `/begin${location.search}&at=${performance.timeOrigin}`;"
     return (
         f"<!doctype html><meta charset=utf-8><title>page</title><link rel=icon href='data:,'>{head}"
-        f"{write_tags(door_url, attributes)}"
+        f"{write_tags(endpoint_url, attributes)}"
         f"<script>{begin}{OWN_BEACON}{work}</script>"
         "<a id=next href='/next'>next</a>"
     )
 
 
 @contextmanager
-def serve(pages: dict[str, tuple[str, dict[str, str]]], door: Door) -> Iterator[int]:
-    """Serves pages ((HTML, headers) by path) and the door on 127.0.0.1; yields the port. Pages may be added later."""
-    with serve_on_loopback(type("Handler", (_Handler,), {"door": door, "pages": pages})) as port:
+def serve(pages: dict[str, tuple[str, dict[str, str]]], endpoint: IngestServer) -> Iterator[int]:
+    """Serves pages ((HTML, headers) by path) and the endpoint on 127.0.0.1; yields the port. Pages may be added
+    later.
+    """
+    with serve_on_loopback(type("Handler", (_Handler,), {"endpoint": endpoint, "pages": pages})) as port:
         yield port

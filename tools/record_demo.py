@@ -17,7 +17,7 @@ from ops.demo.recordings import DEMO
 from ops.demo.story import PAGES, RELEASES
 from tools.recording.packing import count_views, pack_build, pack_views, pick_views
 from tools.recording.programs import SHOP, ProgramError, build_shop, find_chromium, make_certificate
-from tools.recording.site import Builds, Door, serve
+from tools.recording.site import Builds, IngestServer, serve
 from tools.recording.visits import HOSTS, plan_visits, record_visits
 
 VIEWS: Final = 60
@@ -27,18 +27,20 @@ VIEWS_A_REPEAT: Final = 12  # of each release and page: four devices, each page 
 def record(folder: Path, output: Path, *, views: int, at_a_time: int) -> None:
     """Visits the releases that are built in a folder, and writes the page views that arrived."""
     plans = plan_visits(-(-views // VIEWS_A_REPEAT))
-    door = Door()
+    endpoint = IngestServer()
     certificate = make_certificate(folder, list(HOSTS))
     with (
-        serve(Builds(folder, SHOP / "shop.css"), door, certificate) as port,
+        serve(Builds(folder, SHOP / "shop.css"), endpoint, certificate) as port,
         tqdm(total=len(plans), unit="visit", file=sys.stderr) as bar,
     ):
         failures = asyncio.run(
-            record_visits(plans, chromium=find_chromium(), port=port, door=door, at_a_time=at_a_time, show=bar.update)
+            record_visits(
+                plans, chromium=find_chromium(), port=port, endpoint=endpoint, at_a_time=at_a_time, show=bar.update
+            )
         )
     for failure in failures:
         print(failure, file=sys.stderr)
-    write_recordings(door, output / "recordings")
+    write_recordings(endpoint, output / "recordings")
 
 
 def write_maps(folder: Path, target: Path) -> None:
@@ -49,9 +51,9 @@ def write_maps(folder: Path, target: Path) -> None:
         (target / f"{release}.tar.gz").write_bytes(pack_build(folder / release, names))
 
 
-def write_recordings(door: Door, target: Path) -> None:
+def write_recordings(endpoint: IngestServer, target: Path) -> None:
     """Writes the page views of each release."""
-    views = pick_views(door)
+    views = pick_views(endpoint)
     target.mkdir(parents=True, exist_ok=True)
     for release in RELEASES:
         packed = pack_views(view for view in views if view[0]["release"] == release)

@@ -193,7 +193,7 @@ def load_cell_keys(claim: Claim) -> tuple[dict[ViewKey, CellKey], dict[ViewKey, 
     for view_id, group_id, started_at, device_class, browser, navigation, sample_rate in rows:
         cells[view_id, group_id] = CellKey(
             group_id=group_id,
-            bucket_at=start_of_hour(started_at),
+            starts_at=start_of_hour(started_at),
             device_class=device_class,
             browser=browser,
             navigation=navigation,

@@ -4,7 +4,7 @@ Projects take turns, so that the backlog of one delays another by one batch of e
 more pending traces than a batch, some sections are claimed (`aggregate.fold.lock_stripes`). A batch of one group shares
 it, so that several workers may fold it. Batches of several groups, which are small, have them alone.
 
-A claim ends with its lease, or with its claimant (`aggregate.worker_leases`). Attempts are counted here, before the
+A claim ends with its lease, or with its lease (`aggregate.worker_leases`). Attempts are counted here, before the
 work and outside its transaction.
 """
 
@@ -16,7 +16,7 @@ from uuid import UUID
 from django.conf import settings
 from django.db import connection, transaction
 
-from aggregate.fold.linger import Rests
+from aggregate.fold.linger import Linger
 from aggregate.fold.lock_stripes import SECTION_OF, choose_sections
 from aggregate.sql import select_rows
 from aggregate.worker_leases import LIVE, own_token, register
@@ -96,7 +96,7 @@ class Claim:
     project_id: int
     is_alone: bool
     traces: list[ClaimedTrace]
-    token: UUID | None = None  # of the claimant; None for traces that are only folded again
+    token: UUID | None = None  # of the lease; None for traces that are only folded again
     shared_group: int | None = None  # one that others may fold too, in other sections
 
 
@@ -124,18 +124,18 @@ class Turns:
 _turns: Final = Turns()
 
 
-def forget_turns() -> None:
+def clear_turns() -> None:
     """Begins with the first project again, between tests."""
     _turns.last_project = 0
 
 
-def claim_batch(rests: Rests | None = None) -> Claim | None:
+def claim_batch(linger: Linger | None = None) -> Claim | None:
     """Claims the oldest pending traces of the next project, group by group up to the batch's bounds.
 
-    Returns None if no project has any. Projects of `rests` are left out, and one with a small batch begins a rest.
+    Returns None if no project has any. Projects of `linger` are left out, and one with a small batch begins a rest.
     """
     with transaction.atomic(), connection.cursor() as cursor:
-        cursor.execute(NEXT_PROJECT, {"last": _turns.last_project, "resting": rests.projects() if rests else []})
+        cursor.execute(NEXT_PROJECT, {"last": _turns.last_project, "resting": linger.projects() if linger else []})
         row = cursor.fetchone()
         if row is None:
             return None
@@ -156,8 +156,8 @@ def claim_batch(rests: Rests | None = None) -> Claim | None:
                 "token": register(),
             },
         )
-    if rests is not None and is_small:
-        rests.begin(project_id)
+    if linger is not None and is_small:
+        linger.begin(project_id)
     return claim
 
 

@@ -20,10 +20,10 @@ from aggregate.fold.claims import Claim, ClaimedTrace, claim_batch, count_crash,
 from aggregate.fold.hotspots import add_to_hotspots
 from aggregate.fold.interning import CellKey, intern_cells, settle_cells
 from aggregate.fold.late_arrivals import GroupShared, ViewsExpired, rebuild_views
-from aggregate.fold.linger import Rests
+from aggregate.fold.linger import Linger
 from aggregate.fold.lock_stripes import sections_of
 from aggregate.fold.locks import lock_cells, lock_groups, lock_sections
-from aggregate.fold.receipt_counts import count_settled
+from aggregate.fold.receipt_counts import add_receipt_counts
 from aggregate.fold.rollups import add_to_days
 from aggregate.fold.writes import (
     CellDelta,
@@ -45,7 +45,7 @@ from aggregate.metrics import (
     note,
 )
 from aggregate.stopping import Stopping
-from aggregate.worker_leases import beating, drop_dead_claimants, release_surely
+from aggregate.worker_leases import beating, drop_dead_leases, release_surely
 from ingest.models import FOLDED, PENDING, REJECTED
 from ingest.storage.packs.store import BodiesUnavailable
 from profcore.errors import Reason, TraceError
@@ -69,14 +69,14 @@ class BatchOutcome(Enum):
     GIVEN_BACK = "given_back"
 
 
-def fold_pending_batch(rests: Rests | None = None) -> BatchOutcome:
+def fold_pending_batch(linger: Linger | None = None) -> BatchOutcome:
     """Claims and folds one batch. An error, of the database or of ours, is raised after the claim was released.
 
-    With `rests`, projects that rest have nothing pending.
+    With `linger`, projects that rest have nothing pending.
     """
-    claim = claim_batch(rests)
-    if claim is None and drop_dead_claimants():
-        claim = claim_batch(rests)
+    claim = claim_batch(linger)
+    if claim is None and drop_dead_leases():
+        claim = claim_batch(linger)
     if claim is None:
         return BatchOutcome.NOTHING_PENDING
     began_s, outcome = time.perf_counter(), "failed"
@@ -317,6 +317,6 @@ def mark_receipts(
                     AS d (view_id, seq, received_at, state, measured, used, reason, path, detail)
                WHERE r.project_id = %s AND r.view_id = ANY(%b::uuid[]) AND r.received_at BETWEEN %s AND %s
                  AND r.view_id = d.view_id AND r.seq = d.seq AND r.received_at = d.received_at
-               RETURNING r.project_id, r.received_at, r.state) {count_settled("marked", sign=1)}""",
+               RETURNING r.project_id, r.received_at, r.state) {add_receipt_counts("marked", sign=1)}""",
             [FOLD_VERSION, *columns, project_id, columns[0], min(columns[2]), max(columns[2])],
         )

@@ -11,16 +11,16 @@ from django.db import connection, transaction
 
 from aggregate.models import HOUR_GRAIN
 from aggregate.sourcemaps.queue import SYMBOLICATE_FLAG, SYMBOLICATE_TASK
-from ingest.notify import wake_worker
+from ingest.notify import notify_worker
 from ingest.storage.groups import allocate_ids
-from ingest.storage.id_cache import RememberedIds
+from ingest.storage.id_cache import IdCache
 from profcore.sums.fold import FOLD_VERSION
 from profcore.trace.funcs import OTHER_FUNC, FuncKey, func_digest
 
 MAX_INT4: Final = 2**31 - 1
 INLINE_URI: Final = re.compile(r"(https?://[^/]{1,253})(/.*)", re.DOTALL)  # longer hosts are none
 MAX_ORIGINS: Final = 1_000  # of a project; the first ones stay. All are read for each page
-_func_ids: RememberedIds[bytes] = RememberedIds()
+_func_ids: IdCache[bytes] = IdCache()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,13 +28,13 @@ class CellKey:
     """The key of a cell within its project."""
 
     group_id: int
-    bucket_at: datetime
+    starts_at: datetime
     device_class: int
     browser: int
     navigation: int
 
 
-def forget_interned() -> None:
+def clear_interned() -> None:
     """Empties the memory of ids, between tests."""
     _func_ids.clear()
 
@@ -44,7 +44,7 @@ def intern_funcs(project_id: int, keys: Sequence[FuncKey], *, is_bounded: bool =
 
     Keys are left out if the project has made all the funcs that it may make in a day, and `is_bounded`.
     """
-    _func_ids.forget_sometimes()
+    _func_ids.clear_sometimes()
     digests = {func_digest(project_id, key): key for key in keys}
     found = {digest: _func_ids[digest] for digest in digests if digest in _func_ids}
     missing = sorted(digest for digest in digests if digest not in found)
@@ -148,7 +148,7 @@ def _take_room(project_id: int, count: int, *, is_bounded: bool) -> int:
 
 def _wake_symbolication() -> None:
     """Wakes a worker after new funcs: there may be source maps for them."""
-    wake_worker(SYMBOLICATE_TASK, SYMBOLICATE_FLAG)
+    notify_worker(SYMBOLICATE_TASK, SYMBOLICATE_FLAG)
 
 
 def intern_cells(project_id: int, keys: Sequence[CellKey]) -> dict[CellKey, int]:
@@ -161,14 +161,14 @@ def intern_cells(project_id: int, keys: Sequence[CellKey]) -> dict[CellKey, int]
             ids = allocate_ids(project_id, "cell", len(missing))
             cursor.execute(
                 """INSERT INTO aggregate_cell (
-                       project_id, id, group_id, bucket_at, grain, device_class, browser, navigation, fold_version,
+                       project_id, id, group_id, starts_at, grain, device_class, browser, navigation, fold_version,
                        views, traces, truncated_views, js_us, hidden_us, engine_us, idle_us, unobserved_us, profiler_us,
                        span_us, js_samples, hidden_samples, engine_samples, idle_samples, profiler_samples)
-                   SELECT %s, w.id, w.group_id, w.bucket_at, %s, w.device_class, w.browser, w.navigation, %s, 0,
+                   SELECT %s, w.id, w.group_id, w.starts_at, %s, w.device_class, w.browser, w.navigation, %s, 0,
                           0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0
                    FROM unnest(%b::int[], %b::int[], %b::timestamptz[], %b::smallint[], %b::smallint[], %b::smallint[])
-                        AS w (id, group_id, bucket_at, device_class, browser, navigation)
-                   ON CONFLICT (project_id, group_id, bucket_at, grain, device_class, browser, navigation)
+                        AS w (id, group_id, starts_at, device_class, browser, navigation)
+                   ON CONFLICT (project_id, group_id, starts_at, grain, device_class, browser, navigation)
                    DO NOTHING""",
                 [project_id, HOUR_GRAIN, FOLD_VERSION, list(ids), *_columns(missing)],
             )
@@ -201,7 +201,7 @@ def settle_known_cells(project_id: int, keys: Sequence[CellKey]) -> dict[CellKey
 def _columns(keys: Sequence[CellKey]) -> list[list[object]]:
     return [
         [key.group_id for key in keys],
-        [key.bucket_at for key in keys],
+        [key.starts_at for key in keys],
         [key.device_class for key in keys],
         [key.browser for key in keys],
         [key.navigation for key in keys],
@@ -211,15 +211,15 @@ def _columns(keys: Sequence[CellKey]) -> list[list[object]]:
 def _select_cells(project_id: int, keys: Sequence[CellKey]) -> dict[CellKey, int]:
     with connection.cursor() as cursor:
         cursor.execute(
-            """SELECT c.group_id, c.bucket_at, c.device_class, c.browser, c.navigation, c.id FROM aggregate_cell c
+            """SELECT c.group_id, c.starts_at, c.device_class, c.browser, c.navigation, c.id FROM aggregate_cell c
                JOIN unnest(%b::int[], %b::timestamptz[], %b::smallint[], %b::smallint[], %b::smallint[])
-                    AS w (group_id, bucket_at, device_class, browser, navigation)
-                 ON (c.group_id, c.bucket_at, c.device_class, c.browser, c.navigation)
-                  = (w.group_id, w.bucket_at, w.device_class, w.browser, w.navigation)
+                    AS w (group_id, starts_at, device_class, browser, navigation)
+                 ON (c.group_id, c.starts_at, c.device_class, c.browser, c.navigation)
+                  = (w.group_id, w.starts_at, w.device_class, w.browser, w.navigation)
                WHERE c.project_id = %s AND c.grain = %s""",
             [*_columns(keys), project_id, HOUR_GRAIN],
         )
         return {
-            CellKey(group_id=group, bucket_at=bucket, device_class=device, browser=browser, navigation=navigation): cell
+            CellKey(group_id=group, starts_at=bucket, device_class=device, browser=browser, navigation=navigation): cell
             for group, bucket, device, browser, navigation, cell in cursor
         }

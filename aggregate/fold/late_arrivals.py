@@ -1,7 +1,7 @@
 """Views whose contribution has expired while their cells kept the sums: it is rebuilt from the raw traces.
 
-A straggler is a trace that arrives after its view's row has expired. It may add only new values to its cell, so the old
-contribution must be known. Without it, the funcs that the view ran before would be counted as run by one more view.
+A late trace is a trace that arrives after its view's row has expired. It may add only new values to its cell, so the
+old contribution must be known. Without it, the funcs that the view ran before would be counted as run by one more view.
 """
 
 from collections import Counter
@@ -61,7 +61,7 @@ def count_without_row(project_id: int, cell_ids: Sequence[int]) -> dict[int, int
     """
     with connection.cursor() as cursor:
         cursor.execute(
-            """SELECT c.id, c.views - (SELECT count(*) FROM aggregate_view v
+            """SELECT c.id, c.views - (SELECT count(*) FROM aggregate_pageview v
                                        WHERE v.project_id = %(project_id)s AND v.cell_id = c.id)
                FROM aggregate_cell c WHERE c.project_id = %(project_id)s AND c.id = ANY(%(cell_ids)s::int[])""",
             {"project_id": project_id, "cell_ids": list(cell_ids)},

@@ -13,13 +13,13 @@ from django.db import connection
 from ingest.models import PENDING
 
 
-class Rests:
+class Linger:
     """The projects that rest in this process, and until when."""
 
     def __init__(self) -> None:
         self._until_s: dict[int, float] = {}
 
-    def forget(self) -> None:
+    def clear(self) -> None:
         """Ends all rests."""
         self._until_s.clear()
 
@@ -54,4 +54,4 @@ def _has_pending(project_ids: list[int]) -> bool:
 
 
 # Of this process. Others have rests of their own, and may fold a project meanwhile.
-RESTS: Final = Rests()
+LINGER: Final = Linger()

@@ -1,14 +1,14 @@
 """Counts of receipts that are folded or rejected, by project and hour of receipt, so that nobody has to count them.
 
-A pending receipt is in no count: the door writes none, and pending receipts are few and indexed. Each statement that
-changes the state of receipts, or deletes them, also changes the counts. So `received = pending + folded + rejected`
-holds at any moment.
+A pending receipt is in no count: the endpoint writes none, and pending receipts are few and indexed. Each statement
+that changes the state of receipts, or deletes them, also changes the counts. So `received = pending + folded +
+rejected` holds at any moment.
 """
 
 from ingest.models import FOLDED, PENDING, REJECTED
 
 
-def count_settled(rows: str, *, sign: int) -> str:
+def add_receipt_counts(rows: str, *, sign: int) -> str:
     """Returns the statement that adds the folded and rejected receipts of `rows` to the counts, or subtracts them.
 
     `rows` is a table or CTE with project_id, received_at and state; `sign` is 1 or -1. Counts are written in the order

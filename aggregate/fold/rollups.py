@@ -18,7 +18,7 @@ from aggregate.fold.calltrees import DAY_TREES, Key, StoredTreeSum, append_piece
 from aggregate.fold.hotspots import compact_hotspots
 from aggregate.fold.locks import lock_groups
 from aggregate.fold.writes import ADD_HOTSPOTS, HOTSPOT_SUMS, CellDelta
-from aggregate.metrics import count_upkeep
+from aggregate.metrics import count_maintenance
 from aggregate.time_budget import end_step
 from profcore.sums.blobs import BlobError, PackedTree, merge_packed, pack_call_tree
 from profcore.sums.calltree import CallTree
@@ -31,7 +31,7 @@ logger = logging.getLogger(__name__)
 NAMES: Final = f"project_id, group_id, day_at, func_id, {', '.join(HOTSPOT_SUMS)}"
 SUMS: Final = ", ".join(f"sum(h.{name})::bigint" for name in HOTSPOT_SUMS)
 DAY_TABLES: Final = ("aggregate_dayhotspot", DAY_TREES.name)
-DAY_OF: Final = "date_trunc('day', c.bucket_at, 'UTC')"
+DAY_OF: Final = "date_trunc('day', c.starts_at, 'UTC')"
 # Adds the hotspots of `{cells}`, a condition on a project's cells c. Sorted by key, like every statement that many
 # workers run.
 ADD_CELLS: Final = f"""
@@ -47,13 +47,13 @@ ON CONFLICT (project_id, group_id, day_at, func_id) DO UPDATE SET {ADD_HOTSPOTS}
 def roll_up_hours(now: datetime, *, limit: int | None = None) -> int:
     """Rolls up hours that are old enough, of at most `limit` group-days; returns the number of group-days done.
 
-    A day with a damaged tree is not rolled up. Raises `TurnOver`.
+    A day with a damaged tree is not rolled up. Raises `BudgetSpent`.
     """
     before = start_of_hour(now) - settings.ROLL_UP_AFTER_HOURS * HOUR
     with connection.cursor() as cursor:
         cursor.execute(
             f"""SELECT DISTINCT c.project_id, c.group_id, {DAY_OF} AS day_at FROM aggregate_cell c
-                WHERE NOT c.is_rolled AND c.merged_into IS NULL AND c.bucket_at <= %s
+                WHERE NOT c.is_rolled AND c.merged_into IS NULL AND c.starts_at <= %s
                 ORDER BY day_at, project_id, group_id LIMIT %s""",
             [before, ROLL_UP_BATCH_DAYS if limit is None else limit],
         )
@@ -66,7 +66,7 @@ def roll_up_hours(now: datetime, *, limit: int | None = None) -> int:
             logger.exception("A call tree of group %s on %s is damaged; its day is not rolled up.", group_id, day_at)
             continue
         done += 1
-        count_upkeep("rolled_days")
+        count_maintenance("rolled_days")
         end_step()
     return done
 
@@ -76,7 +76,7 @@ def _roll_up(project_id: int, group_id: int, day_at: datetime, before: datetime)
         lock_groups(project_id, [group_id])
         cursor.execute(
             """UPDATE aggregate_cell SET is_rolled = true
-               WHERE project_id = %s AND group_id = %s AND bucket_at >= %s AND bucket_at < %s AND bucket_at <= %s
+               WHERE project_id = %s AND group_id = %s AND starts_at >= %s AND starts_at < %s AND starts_at <= %s
                  AND NOT is_rolled AND merged_into IS NULL RETURNING id""",
             [project_id, group_id, day_at, day_at + DAY, before],
         )
@@ -177,7 +177,7 @@ def unroll_days(project_id: int, cell_ids: Collection[int]) -> None:
         cursor.execute(
             """UPDATE aggregate_cell c SET is_rolled = false
                FROM unnest(%s::int[], %s::timestamptz[], %s::timestamptz[]) AS t (group_id, day_at, end_at)
-               WHERE c.project_id = %s AND c.group_id = t.group_id AND c.bucket_at >= t.day_at
-                 AND c.bucket_at < t.end_at AND c.merged_into IS NULL""",
+               WHERE c.project_id = %s AND c.group_id = t.group_id AND c.starts_at >= t.day_at
+                 AND c.starts_at < t.end_at AND c.merged_into IS NULL""",
             [params[0], starts, [day_at + DAY for day_at in starts], project_id],
         )

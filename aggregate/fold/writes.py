@@ -70,7 +70,7 @@ def load_views(project_id: int, keys: Sequence[tuple[UUID, int]]) -> dict[tuple[
         cursor.execute(
             f"""SELECT v.contribution, v.view_id, v.group_id, v.cell_id, v.traces, v.is_truncated, v.marker_us,
                        v.sample_rate, {PARTS}
-                FROM aggregate_view v JOIN unnest(%b::uuid[], %b::int[]) AS c (view_id, group_id)
+                FROM aggregate_pageview v JOIN unnest(%b::uuid[], %b::int[]) AS c (view_id, group_id)
                   USING (view_id, group_id) WHERE v.project_id = %s AND v.view_id = ANY(%b::uuid[])""",
             [view_ids, [group_id for _, group_id in keys], project_id, view_ids],
         )
@@ -193,7 +193,7 @@ WITH d AS (
             THEN string_to_array(d.marker_us, ',')::bigint[] ELSE (SELECT array_agg(a + b ORDER BY n) FROM
             unnest(c.marker_us, string_to_array(d.marker_us, ',')::bigint[]) WITH ORDINALITY AS m (a, b, n)) END
     FROM d WHERE c.project_id = %s AND c.id = d.id
-    RETURNING c.group_id, date_trunc('day', c.bucket_at, 'UTC') AS day_at, d.views, d.truncated_views, d.traces,
+    RETURNING c.group_id, date_trunc('day', c.starts_at, 'UTC') AS day_at, d.views, d.truncated_views, d.traces,
               {", ".join(f"d.{name}" for name in TIME_PART_NAMES)}
 ), rolled AS (
     INSERT INTO aggregate_pageday AS c (project_id, group_id, day_at, views, truncated_views, traces, {PARTS})
@@ -272,8 +272,8 @@ def write_views(project_id: int, views: Sequence[GrownView]) -> None:
     """Writes the rows of new or grown views. `views` are sorted by view and group."""
     with connection.cursor() as cursor:
         cursor.execute(
-            f"""INSERT INTO aggregate_view (project_id, fold_version, view_id, group_id, cell_id, traces, is_truncated,
-                                            contribution, sample_rate, marker_us, {PARTS})
+            f"""INSERT INTO aggregate_pageview (project_id, fold_version, view_id, group_id, cell_id, traces,
+                                                is_truncated, contribution, sample_rate, marker_us, {PARTS})
                 SELECT %s, %s, view_id, group_id, cell_id, traces, is_truncated, contribution, sample_rate,
                        string_to_array(marker_us, ',')::bigint[], {PARTS}
                 FROM unnest(%b::uuid[], %b::int[], %b::int[], %b::int[], %b::boolean[], %b::bytea[], %b::float8[],

@@ -23,7 +23,7 @@ from aggregate.history.columns import (
 from aggregate.history.folder import HistoryError, HistoryFolder, Manifest, WrittenFile
 from aggregate.history.parquet import CELL_ID, DayTables, open_tables
 from aggregate.history.source import DaySnapshot, DaySource, PlaceSums
-from aggregate.selectors.code.symbols import Code, Pair, select_code
+from aggregate.selectors.code.symbols import Pair, Symbols, load_symbols
 from aggregate.selectors.functions.table import FunctionRow
 from profcore.sums.calltree import CallTree, total_us
 
@@ -79,7 +79,7 @@ def write_day(folder: HistoryFolder, snapshot: DaySnapshot, source: DaySource, p
     place = folder.writing / source.day.isoformat()
     tables = open_tables(place)
     try:
-        expected = _load(tables, snapshot, select_code(project_id, as_stored=True))
+        expected = _load(tables, snapshot, load_symbols(project_id, as_stored=True))
         files = {
             table: tables.write(table, select)
             for table, select in (
@@ -107,7 +107,7 @@ def write_day(folder: HistoryFolder, snapshot: DaySnapshot, source: DaySource, p
         shutil.rmtree(place)
 
 
-def _load(tables: DayTables, snapshot: DaySnapshot, code: Code) -> _Expected:
+def _load(tables: DayTables, snapshot: DaySnapshot, code: Symbols) -> _Expected:
     """Loads all rows of a day, and returns what other statements say of their sums."""
     expected = _Expected(cells=snapshot.sum_cells(), hotspots=snapshot.sum_hotspots())
     snapshot.copy_cells(tables.csv_path("places"))
@@ -156,7 +156,7 @@ def _as_key(path: bytes) -> int:
 
 
 def _iter_functions(
-    tables: DayTables, snapshot: DaySnapshot, code: Code, expected: _Expected
+    tables: DayTables, snapshot: DaySnapshot, code: Symbols, expected: _Expected
 ) -> Iterator[Sequence[str | int | None]]:
     """Yields the functions of all hotspots by release, and notes their number and a digest of their texts."""
     for pairs in tables.iter_pairs():
@@ -170,7 +170,7 @@ def _iter_functions(
             yield row
 
 
-def _describe(code: Code, pair: Pair, func: FunctionRow) -> tuple[str | int | None, ...]:
+def _describe(code: Symbols, pair: Pair, func: FunctionRow) -> tuple[str | int | None, ...]:
     """Returns a function's row, in the order of the columns."""
     release, func_id = pair
     mapped = code.label(release, func_id)

@@ -29,7 +29,7 @@ PLAIN_SUMS: Final = tuple(name for name in CELL_SUMS if name not in MARKER_COLUM
 DIGEST: Final = f"""(sum(('x' || left(md5(concat_ws(',', c.id, c.fold_version,
     {", ".join(f"c.{name}" for name in PLAIN_SUMS)}, c.marker_us::text)), 15))::bit(60)::bigint) %% 9007199254740881)"""
 CELLS_OF_DAY: Final = """c.project_id = %(project_id)s AND c.merged_into IS NULL
-    AND c.bucket_at >= %(start)s AND c.bucket_at < %(end)s"""
+    AND c.starts_at >= %(start)s AND c.starts_at < %(end)s"""
 FROM_CELLS: Final = f"""FROM aggregate_cell c JOIN ingest_group g ON g.project_id = c.project_id AND g.id = c.group_id
     WHERE {CELLS_OF_DAY} AND c.traces > 0"""
 SPREAD_MARKERS: Final = ", ".join(f"c.marker_us[{n}] AS {name}" for n, name in enumerate(MARKER_COLUMNS, 1))
@@ -89,7 +89,7 @@ def list_pending_days(project_id: int) -> set[date]:
 def _select_day_sources(cursor: CursorWrapper, project_id: int, first_day: date, last_day: date) -> list[DaySource]:
     with cursor:
         cursor.execute(
-            f"""SELECT {DAY_ON.format(at="c.bucket_at")}, count(*), min(c.id), sum(c.traces)::bigint, {DIGEST}::bigint,
+            f"""SELECT {DAY_ON.format(at="c.starts_at")}, count(*), min(c.id), sum(c.traces)::bigint, {DIGEST}::bigint,
                        bool_or(c.grain = {HOUR_GRAIN})
                 FROM aggregate_cell c WHERE {CELLS_OF_DAY} GROUP BY 1 ORDER BY 1""",
             {"project_id": project_id, "start": bounds_of_day(first_day)[0], "end": bounds_of_day(last_day)[1]},

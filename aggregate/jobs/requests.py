@@ -14,11 +14,11 @@ from django.db.models import Sum
 
 from aggregate.models import Job, JobPiece
 from ingest.deadline import bound_idle_time
-from ingest.notify import wake_worker
+from ingest.notify import notify_worker
 
 JOB_FORGET_DAYS: Final = 7  # a job is deleted so long after its result: its address answers 410 until then, then 404
 JOB_TASK: Final = "dashboard.run_jobs"
-JOB_FLAG: Final = "fieldflame:wake-jobs"
+JOB_FLAG: Final = "fieldflame:notify-jobs"
 JOB_LOCK: Final = 0x6A6F_6273  # "jobs": with a project's id to start a job, without one to claim a job
 UNFINISHED: Final = (Job.State.QUEUED, Job.State.RUNNING)
 MAX_LISTED: Final = 100
@@ -56,7 +56,7 @@ def start_job(project_id: int, *, kind: str, params: Pairs, link: str, needs_roo
 
 
 def _wake() -> None:
-    wake_worker(JOB_TASK, JOB_FLAG)
+    notify_worker(JOB_TASK, JOB_FLAG)
 
 
 def _check_room(project_id: int, unfinished: int) -> None:

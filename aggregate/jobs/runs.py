@@ -22,12 +22,12 @@ from aggregate.metrics import JOB_SECONDS, note
 from aggregate.models import Job, JobPiece
 from aggregate.selectors.slice.reading import Reading, SliceTooLarge
 from aggregate.selectors.slice.slices import SliceError
-from aggregate.semaphores import try_slot
+from aggregate.semaphores import try_semaphore
 from aggregate.sourcemaps.queue import SYMBOLICATE_FLAG, SYMBOLICATE_TASK
 from aggregate.stopping import Stopping, check_stop, is_stopping
-from aggregate.worker_leases import LIVE, beating, drop_dead_claimants, register, release_surely
+from aggregate.worker_leases import LIVE, beating, drop_dead_leases, register, release_surely
 from ingest.deadline import bound_idle_time
-from ingest.notify import clear_flag, wake_worker
+from ingest.notify import clear_flag, notify_worker
 from profcore.formats.streaming import gzip_stream
 
 logger = logging.getLogger(__name__)
@@ -226,12 +226,12 @@ def run_job_in_turn(answer: Callable[[JobRun], JobResult]) -> None:
     Source maps wait for the same slots, so they are woken before the next job. Without a slot, the sweep tries again.
     """
     clear_flag(JOB_FLAG)  # before claiming, as with traces
-    drop_dead_claimants()
-    with try_slot() as has_slot:
+    drop_dead_leases()
+    with try_semaphore() as has_slot:
         if not has_slot or is_stopping() or not run_next_job(answer):
             return
-    wake_worker(SYMBOLICATE_TASK, SYMBOLICATE_FLAG)
-    wake_worker(JOB_TASK, JOB_FLAG)
+    notify_worker(SYMBOLICATE_TASK, SYMBOLICATE_FLAG)
+    notify_worker(JOB_TASK, JOB_FLAG)
 
 
 def claim_job() -> JobRun | None:

@@ -1,1 +1,1 @@
-"""Upkeep of folded data: merging hours into days, retention, refolding, erasing."""
+"""Maintenance of folded data: merging hours into days, retention, refolding, erasing."""

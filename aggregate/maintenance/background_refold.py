@@ -15,7 +15,7 @@ from aggregate.maintenance.refolding import CellOutcome, Scope, finish_run, list
 from aggregate.models import RefoldRun
 from aggregate.time_budget import end_step
 from ingest.models import PENDING
-from ingest.notify import wake_worker
+from ingest.notify import notify_worker
 from profcore.sums.fold import FOLD_VERSION
 from profcore.times import midnight_days_before
 from projects.limits import limit_of
@@ -23,14 +23,14 @@ from projects.models import Project
 
 # A worker of older rules would fold the traces by them again. So none may have been at work for so long.
 OLDER_WORKERS_GONE: Final = timedelta(minutes=10)
-FIND_OLDER: Final = """SELECT EXISTS (SELECT 1 FROM aggregate_claimant
-    WHERE beat_at > %s AND fold_version < %s)"""
+FIND_OLDER: Final = """SELECT EXISTS (SELECT 1 FROM aggregate_workerlease
+    WHERE heartbeat_at > %s AND fold_version < %s)"""
 HAS_OLD_CELLS: Final = """SELECT EXISTS (SELECT 1 FROM aggregate_cell
-    WHERE project_id = %s AND merged_into IS NULL AND traces > 0 AND bucket_at >= %s AND fold_version < %s)"""
+    WHERE project_id = %s AND merged_into IS NULL AND traces > 0 AND starts_at >= %s AND fold_version < %s)"""
 
 
 def refold_in_background(now: datetime) -> None:
-    """Takes the sums of some cells of each project back, where a refold is due. Raises `TurnOver`."""
+    """Takes the sums of some cells of each project back, where a refold is due. Raises `BudgetSpent`."""
     if not settings.REFOLD_IN_BACKGROUND or _has_older_workers(now):
         return
     for project in Project.objects.filter(deletion_started_at=None).order_by("id"):
@@ -84,7 +84,7 @@ def _go_on(run: RefoldRun) -> None:
         if _count_pending(run.project_id) >= settings.FOLD_BATCH_TRACES:
             return
         if reset_cell(run, cell_id, group_id) is CellOutcome.RESET:
-            wake_worker()
+            notify_worker()
         end_step()
     if len(cells) <= settings.REFOLD_CELLS_AT_ONCE:
         finish_run(run)

@@ -14,7 +14,7 @@ from aggregate.fold.hotspots import add_to_hotspots, clear_empty_hotspots
 from aggregate.fold.interning import select_other, settle_known_cells
 from aggregate.fold.late_arrivals import count_without_row, load_folded, views_of
 from aggregate.fold.locks import lock_groups
-from aggregate.fold.receipt_counts import count_settled
+from aggregate.fold.receipt_counts import add_receipt_counts
 from aggregate.fold.rollups import unroll_days
 from aggregate.fold.writes import (
     CellDelta,
@@ -82,7 +82,7 @@ def _find_groups(project_id: int, view_id: UUID) -> list[int]:
     with connection.cursor() as cursor:
         cursor.execute(
             """SELECT group_id FROM ingest_tracereceipt WHERE project_id = %(project)s AND view_id = %(view)s
-               UNION SELECT group_id FROM aggregate_view WHERE project_id = %(project)s AND view_id = %(view)s
+               UNION SELECT group_id FROM aggregate_pageview WHERE project_id = %(project)s AND view_id = %(view)s
                ORDER BY 1""",
             {"project": project_id, "view": view_id},
         )
@@ -170,13 +170,13 @@ def _delete_rows(project_id: int, key: ViewKey) -> int:
         cursor.execute(
             f"""WITH gone AS (DELETE FROM ingest_tracereceipt WHERE project_id = %(project)s AND view_id = %(view)s
                    AND group_id = %(group)s RETURNING project_id, seq, received_at, state),
-               counted AS ({count_settled("gone", sign=-1)}),
+               counted AS ({add_receipt_counts("gone", sign=-1)}),
                border AS (DELETE FROM ingest_borderreceipt b USING gone WHERE b.project_id = %(project)s
                    AND b.view_id = %(view)s AND b.seq = gone.seq),
                raw AS (DELETE FROM ingest_rawtrace t USING gone WHERE t.project_id = %(project)s
                    AND t.view_id = %(view)s AND t.seq = gone.seq AND t.received_at = gone.received_at
                    RETURNING t.pack_id),
-               view AS (DELETE FROM aggregate_view WHERE project_id = %(project)s AND view_id = %(view)s
+               view AS (DELETE FROM aggregate_pageview WHERE project_id = %(project)s AND view_id = %(view)s
                    AND group_id = %(group)s)
                SELECT (SELECT count(*) FROM gone), ARRAY(SELECT DISTINCT pack_id FROM raw WHERE pack_id IS NOT NULL)""",
             {"project": project_id, "view": key[0], "group": key[1]},
@@ -200,7 +200,7 @@ def _clear_empty(project_id: int, cell_id: int) -> None:
         cursor.execute(
             """UPDATE aggregate_cell c SET marker_us = NULL
                WHERE c.project_id = %s AND c.id = %s AND 0 = ALL(c.marker_us) AND NOT EXISTS (
-                   SELECT 1 FROM aggregate_view v
+                   SELECT 1 FROM aggregate_pageview v
                    WHERE v.project_id = c.project_id AND v.cell_id = c.id AND v.marker_us IS NOT NULL)""",
             [project_id, cell_id],
         )

@@ -1,6 +1,6 @@
 """Merging a group's hour cells of one past day into day cells, under the group's lock. No sum changes.
 
-The hour cells stay as empty markers whose `merged_into` names the day, so that a straggler finds it. Hours that an
+The hour cells stay as empty markers whose `merged_into` names the day, so that a late trace finds it. Hours that an
 unfinished refold still has to set back are not merged: it would never find their sums in a day that it has done.
 """
 
@@ -16,7 +16,7 @@ from aggregate.fold.hotspots import move_hotspots
 from aggregate.fold.locks import hold_merges, lock_groups
 from aggregate.fold.rollups import unroll_days
 from aggregate.fold.writes import CellDelta, add_delta, add_to_cells, load_cells, negate
-from aggregate.metrics import count_upkeep
+from aggregate.metrics import count_maintenance
 from aggregate.models import DAY_GRAIN, HOUR_GRAIN, Cell
 from aggregate.time_budget import end_step
 from ingest.storage.groups import allocate_ids
@@ -43,13 +43,13 @@ class GroupDay:
 def merge_old_hours(now: datetime, *, limit: int | None = None) -> int:
     """Merges the hours of days that are old enough, at most `limit` group-days; returns the number of group-days.
 
-    Raises `TurnOver`.
+    Raises `BudgetSpent`.
     """
     before = midnight_hours_before(now, settings.MERGE_AFTER_HOURS)
     due = find_due(before, MERGE_BATCH_DAYS if limit is None else limit)
     for group_day in due:
         merge_day(group_day)
-        count_upkeep("merged_days")
+        count_maintenance("merged_days")
         end_step()
     return len(due)
 
@@ -58,9 +58,9 @@ def find_due(before: datetime, limit: int) -> list[GroupDay]:
     """Returns group-days with unmerged hours before `before`, if none of these awaits a refold, oldest first."""
     with connection.cursor() as cursor:
         cursor.execute(
-            f"""SELECT c.project_id, c.group_id, date_trunc('day', c.bucket_at, 'UTC') AS day_at
+            f"""SELECT c.project_id, c.group_id, date_trunc('day', c.starts_at, 'UTC') AS day_at
                 FROM aggregate_cell c LEFT JOIN aggregate_refoldrun r ON {AWAITED}
-                WHERE c.grain = {HOUR_GRAIN} AND c.merged_into IS NULL AND c.bucket_at < %s
+                WHERE c.grain = {HOUR_GRAIN} AND c.merged_into IS NULL AND c.starts_at < %s
                 GROUP BY 1, 2, 3 HAVING NOT bool_or(r.id IS NOT NULL) ORDER BY 3, 1, 2 LIMIT %s""",
             [before, limit],
         )
@@ -100,7 +100,7 @@ def _load_hours(day: GroupDay) -> dict[int, Dimensions]:
         cursor.execute(
             f"""SELECT c.id, c.device_class, c.browser, c.navigation, {AWAITS_REFOLD} FROM aggregate_cell c
                 WHERE c.project_id = %s AND c.group_id = %s AND c.grain = {HOUR_GRAIN}
-                  AND c.merged_into IS NULL AND c.bucket_at >= %s AND c.bucket_at < %s""",
+                  AND c.merged_into IS NULL AND c.starts_at >= %s AND c.starts_at < %s""",
             [day.project_id, day.project_id, day.group_id, day.day_at, day.day_at + DAY],
         )
         hours = cursor.fetchall()
@@ -114,7 +114,7 @@ def _are_rolled(day: GroupDay) -> bool:
     with connection.cursor() as cursor:
         cursor.execute(
             """SELECT bool_and(is_rolled) FROM aggregate_cell
-               WHERE project_id = %s AND group_id = %s AND bucket_at >= %s AND bucket_at < %s
+               WHERE project_id = %s AND group_id = %s AND starts_at >= %s AND starts_at < %s
                  AND merged_into IS NULL""",
             [day.project_id, day.group_id, day.day_at, day.day_at + DAY],
         )
@@ -124,7 +124,7 @@ def _are_rolled(day: GroupDay) -> bool:
 
 def _intern_days(day: GroupDay, wanted: list[Dimensions]) -> dict[Dimensions, int]:
     select = """SELECT device_class, browser, navigation, id FROM aggregate_cell
-                WHERE project_id = %s AND group_id = %s AND bucket_at = %s AND grain = %s"""
+                WHERE project_id = %s AND group_id = %s AND starts_at = %s AND grain = %s"""
     params: list[Any] = [day.project_id, day.group_id, day.day_at, DAY_GRAIN]
     with connection.cursor() as cursor:
         cursor.execute(select, params)
@@ -148,7 +148,7 @@ def _empty_day(day: GroupDay, cell_id: int, dimensions: Dimensions) -> Cell:
         project_id=day.project_id,
         id=cell_id,
         group_id=day.group_id,
-        bucket_at=day.day_at,
+        starts_at=day.day_at,
         grain=Cell.Grain.DAY,
         is_rolled=True,
         device_class=device_class,
@@ -167,7 +167,8 @@ def _move_rows(project_id: int, pairs: list[tuple[int, int]]) -> None:
     move_hotspots(project_id, pairs)
     with connection.cursor() as cursor:
         cursor.execute(
-            f"UPDATE aggregate_view v SET cell_id = m.day FROM {moved} WHERE v.cell_id = m.hour AND v.project_id = %s",
+            f"""UPDATE aggregate_pageview v SET cell_id = m.day
+                FROM {moved} WHERE v.cell_id = m.hour AND v.project_id = %s""",
             params,
         )
         cursor.execute(

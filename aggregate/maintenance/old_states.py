@@ -1,4 +1,4 @@
-"""Old rows of the guard are deleted, and so are the oldest ones of a project that has very many."""
+"""Old rows of alerts are deleted, and so are the oldest ones of a project that has very many."""
 
 from datetime import datetime, timedelta
 from typing import Final
@@ -13,12 +13,12 @@ from profcore.times import midnight_days_before
 MAX_STATES_KEPT: Final = 5_000
 
 OLD_STATES: Final = f"""
-DELETE FROM alerts_watchstate s USING (
-    SELECT watch_id, subject_key, row_number() OVER (ORDER BY seen_at DESC, watch_id, subject_key) AS place,
+DELETE FROM alerts_alertstate s USING (
+    SELECT alert_id, subject_key, row_number() OVER (ORDER BY seen_at DESC, alert_id, subject_key) AS place,
            seen_at < %(quiet_before)s AND state NOT IN ({State.SUSPECTED}, {State.CONFIRMED})
            OR seen_at < %(before)s AS is_old
-    FROM alerts_watchstate WHERE project_id = %(project_id)s) AS o
-WHERE s.project_id = %(project_id)s AND s.watch_id = o.watch_id AND s.subject_key = o.subject_key
+    FROM alerts_alertstate WHERE project_id = %(project_id)s) AS o
+WHERE s.project_id = %(project_id)s AND s.alert_id = o.alert_id AND s.subject_key = o.subject_key
       AND (o.is_old OR o.place > %(most)s)"""
 # Ids grow with time: the oldest beyond the most have the lowest ones.
 OLD_CHANGES: Final = """
@@ -41,14 +41,14 @@ def expire_guard(project_id: int, now: datetime, *, cells_before: datetime) -> i
     values: dict[str, int | datetime] = {
         "project_id": project_id,
         "before": cells_before,
-        "quiet_before": now - timedelta(days=2 * settings.GUARD_RELEASE_DAYS),
+        "quiet_before": now - timedelta(days=2 * settings.ALERTS_RELEASE_DAYS),
         "messages_before": midnight_days_before(now, settings.KEEP_MESSAGES_DAYS),
     }
     deleted = 0
     with transaction.atomic(), connection.cursor() as cursor:
         for statement, most in (
             (OLD_STATES, MAX_STATES_KEPT),
-            (OLD_CHANGES, settings.GUARD_MAX_CHANGES),
+            (OLD_CHANGES, settings.ALERTS_MAX_CHANGES),
             (OLD_NOTICES, 0),
             (OLD_MESSAGES, 0),
         ):

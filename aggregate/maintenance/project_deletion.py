@@ -2,7 +2,7 @@
 
 The project is marked first (`projects.lifecycle`), and nobody sees it any more. A worker that is killed loses at
 most its present batch; the next turn goes on with what is left. The last step waits until no web process remembers a
-key of the project, and no post is under way: rows of the door have no foreign key, and would stay for ever.
+key of the project, and no post is under way: rows of the endpoint have no foreign key, and would stay for ever.
 """
 
 import logging
@@ -21,10 +21,10 @@ from aggregate.maintenance.batches import delete_some
 from aggregate.maintenance.packs.deleting import delete_doomed_packs
 from aggregate.maintenance.packs.marking import doom_packs_of_project
 from aggregate.maintenance.retention import list_partitions
-from aggregate.metrics import count_upkeep
-from aggregate.time_budget import TurnOver, end_step
+from aggregate.metrics import count_maintenance
+from aggregate.time_budget import BudgetSpent, end_step
 from ingest.models import RawTrace, Receipt
-from ingest.notify import wake_worker
+from ingest.notify import notify_worker
 from ingest.pack_models import Pack
 from ingest.storage.packs.mark import may_delete
 from ingest.storage.receipt_partitions import list_receipt_partitions
@@ -36,7 +36,7 @@ from projects.models import Membership, Project
 logger = logging.getLogger(__name__)
 
 DELETE_TASK: Final = "aggregate.delete_projects"
-DELETE_FLAG: Final = f"fieldflame:wake-{DELETE_TASK}"
+DELETE_FLAG: Final = f"fieldflame:notify-{DELETE_TASK}"
 BATCH_ROWS: Final = 5_000  # of one transaction, as retention does: about 100 ms
 BATCH_BODIES: Final = 200  # of tables with blobs, which are up to some MB each
 
@@ -58,12 +58,12 @@ def begin_deletion(project: Project) -> bool:
     """Marks a project for deletion and wakes a worker. Returns False if it was marked already."""
     with transaction.atomic():
         is_new = mark_for_deletion(project)
-        transaction.on_commit(lambda: wake_worker(DELETE_TASK, DELETE_FLAG))
+        transaction.on_commit(lambda: notify_worker(DELETE_TASK, DELETE_FLAG))
     return is_new
 
 
 def delete_marked_projects(now: datetime) -> int:
-    """Deletes all marked projects, and returns how many are gone. It may be killed and run again. Raises `TurnOver`.
+    """Deletes all marked projects, and returns how many are gone. It may be killed and run again. Raises `BudgetSpent`.
 
     One that fails is logged, tried again in the next turn, and holds up no other.
     """
@@ -72,8 +72,8 @@ def delete_marked_projects(now: datetime) -> int:
         try:
             is_gone = delete_project(project, now)
             gone += is_gone
-            count_upkeep("projects", is_gone)
-        except TurnOver:
+            count_maintenance("projects", is_gone)
+        except BudgetSpent:
             raise
         except Exception:
             logger.exception("Project %s could not be deleted.", project.pk)
@@ -108,7 +108,7 @@ def estimate_rows(project_id: int) -> int:
 
 
 def delete_packs_of(project_id: int) -> None:
-    """Deletes a project's packs: their objects, then their rows. Raises `BodiesUnavailable`, and `TurnOver`.
+    """Deletes a project's packs: their objects, then their rows. Raises `BodiesUnavailable`, and `BudgetSpent`.
 
     Raises `NotOurs` if the bucket is marked as another database's: somebody must say whose it is.
     """

@@ -11,7 +11,7 @@ from enum import Enum
 from django.db import connection, transaction
 
 from aggregate.fold.locks import hold_raw_traces, lock_groups, lock_merges
-from aggregate.fold.receipt_counts import count_settled
+from aggregate.fold.receipt_counts import add_receipt_counts
 from aggregate.fold.rollups import unroll_days
 from aggregate.fold.writes import add_to_cells, load_cells, negate
 from aggregate.models import RefoldRun
@@ -74,8 +74,8 @@ def list_cells(run: RefoldRun) -> list[tuple[int, int]]:
                JOIN ingest_group g ON g.project_id = c.project_id AND g.id = c.group_id
                WHERE c.project_id = %(project)s AND c.merged_into IS NULL AND c.id > %(last)s AND c.id < %(new)s
                  AND (%(release)s::text IS NULL OR g.release = %(release)s)
-                 AND (%(from)s::timestamptz IS NULL OR c.bucket_at >= %(from)s)
-                 AND (%(to)s::timestamptz IS NULL OR c.bucket_at < %(to)s) ORDER BY c.id""",
+                 AND (%(from)s::timestamptz IS NULL OR c.starts_at >= %(from)s)
+                 AND (%(to)s::timestamptz IS NULL OR c.starts_at < %(to)s) ORDER BY c.id""",
             {
                 "project": run.project_id,
                 "last": run.last_cell_id,
@@ -134,7 +134,7 @@ def _is_whole(project_id: int, cell_id: int, group_id: int, views: int, traces: 
     with connection.cursor() as cursor:
         cursor.execute(
             f"""SELECT count(*), COALESCE(sum(v.traces), 0), COALESCE(bool_and(v.traces = k.bodies), true)
-               FROM aggregate_view v CROSS JOIN LATERAL (
+               FROM aggregate_pageview v CROSS JOIN LATERAL (
                    SELECT count(t.seq) AS bodies FROM ingest_tracereceipt r {JOIN_BODY}
                    WHERE r.project_id = %(project)s AND r.view_id = v.view_id AND r.group_id = %(group)s
                      AND r.state = {FOLDED}) AS k
@@ -151,11 +151,11 @@ def _set_pending(project_id: int, cell_id: int, group_id: int) -> None:
         cursor.execute(
             f"""WITH mine AS (
                    SELECT r.project_id, r.view_id, r.seq, r.received_at, r.state
-                   FROM ingest_tracereceipt r JOIN aggregate_view v USING (project_id, view_id, group_id)
+                   FROM ingest_tracereceipt r JOIN aggregate_pageview v USING (project_id, view_id, group_id)
                    WHERE r.project_id = %(project)s AND v.cell_id = %(cell)s AND r.group_id = %(group)s
                      AND r.state = {FOLDED}
                    ORDER BY r.view_id, r.seq FOR UPDATE OF r),
-               counted AS ({count_settled("mine", sign=-1)})
+               counted AS ({add_receipt_counts("mine", sign=-1)})
                UPDATE ingest_tracereceipt r SET state = {PENDING}, attempts = 0, crashes = 0,
                    measured_interval_us = NULL, used_interval_us = NULL, claim_token = NULL, claimed_until = NULL
                FROM mine WHERE r.project_id = %(project)s AND r.view_id = mine.view_id AND r.seq = mine.seq
@@ -166,7 +166,7 @@ def _set_pending(project_id: int, cell_id: int, group_id: int) -> None:
 
 def _delete_sums(project_id: int, cell_id: int) -> None:
     with connection.cursor() as cursor:
-        for table in ("aggregate_hotspotpiece", "aggregate_calltreepiece", "aggregate_view"):
+        for table in ("aggregate_hotspotpiece", "aggregate_calltreepiece", "aggregate_pageview"):
             cursor.execute(f"DELETE FROM {table} WHERE project_id = %s AND cell_id = %s", [project_id, cell_id])
         cursor.execute(
             "UPDATE aggregate_cell SET marker_us = NULL WHERE project_id = %s AND id = %s", [project_id, cell_id]

@@ -26,7 +26,7 @@ from aggregate.maintenance.old_states import expire_guard
 from aggregate.maintenance.packs.marking import doom_packs_of_day, doom_unnamed_packs
 from aggregate.maintenance.packs.orphans import delete_orphans
 from aggregate.maintenance.packs.tidying import tidy_packs
-from aggregate.metrics import count_upkeep
+from aggregate.metrics import count_maintenance
 from aggregate.models import RefoldRun
 from aggregate.sourcemaps.deleting import expire_source_maps
 from aggregate.time_budget import end_step
@@ -42,7 +42,7 @@ from projects.shared_links import expire_shared_links
 logger = logging.getLogger(__name__)
 
 EXPIRE_BATCH_ROWS: Final = 5_000  # rows of one transaction: about 100 ms
-LOCK_WAIT_MS = 2_000  # the next run drops a partition that is in use: the door must not queue behind us
+LOCK_WAIT_MS = 2_000  # the next run drops a partition that is in use: the endpoint must not queue behind us
 
 ABSENCE_KEY: Final = ("day_on", "page", "browser", "reason", "status", "shard")  # within its project
 
@@ -71,7 +71,7 @@ class Expired:
 def expire_all(now: datetime, on_step: Callable[[str], None] = lambda _: None) -> Expired:
     """Deletes all data older than its retention, and returns the counts. It may be killed and run again.
 
-    `on_step` is called with each step's name. Raises `TurnOver`.
+    `on_step` is called with each step's name. Raises `BudgetSpent`.
     """
     expired = Expired()
     on_step("jobs")
@@ -105,15 +105,15 @@ def expire_all(now: datetime, on_step: Callable[[str], None] = lambda _: None) -
         expire_guard(project.pk, now, cells_before=midnight_days_before(now, cells_days))
     on_step("receipts")
     expired.receipt_partitions = drop_receipt_partitions(now)
-    count_upkeep("receipt_partitions", expired.receipt_partitions)
+    count_maintenance("receipt_partitions", expired.receipt_partitions)
     on_step("packs")
     expired.packs = _tidy_packs(now)
     on_step("shared links")
     expired.shared_links = expire_shared_links(now)
     on_step("audit log")
     expired.audit_entries = _in_batches("audit_entries", partial(expire_entries, now))
-    on_step("claimants")
-    _delete_claimants(now)
+    on_step("worker_leases")
+    _delete_worker_leases(now)
     on_step("refolds")
     # An unfinished run of that age was given up. It keeps hours from being merged, and its cells must be done again.
     runs_before = midnight_days_before(now, settings.KEEP_REFOLD_RUNS_DAYS)
@@ -130,10 +130,10 @@ def _tidy_packs(now: datetime) -> int:
         return 0
 
 
-def _delete_claimants(now: datetime) -> None:
+def _delete_worker_leases(now: datetime) -> None:
     """Deletes what processes that ended elsewhere have left. One that is only idle makes its row anew."""
     with connection.cursor() as cursor:
-        cursor.execute("DELETE FROM aggregate_claimant WHERE beat_at < %s", [now - DAY])
+        cursor.execute("DELETE FROM aggregate_workerlease WHERE heartbeat_at < %s", [now - DAY])
 
 
 def list_partitions() -> list[tuple[str, date]]:
@@ -159,7 +159,7 @@ def _drop_partitions(now: datetime, expired: Expired) -> None:
             expired.partitions += _drop_partition(name, day)
         except OperationalError:  # no lock in time: somebody reads it
             continue
-    count_upkeep("partitions", expired.partitions)
+    count_maintenance("partitions", expired.partitions)
 
 
 def _drop_partition(name: str, day: date) -> bool:
@@ -182,7 +182,7 @@ def _drop_partition(name: str, day: date) -> bool:
 def _in_batches(kind: str, delete: Callable[[], int]) -> int:
     total = 0
     while deleted := delete():
-        count_upkeep(kind, deleted)
+        count_maintenance(kind, deleted)
         total += deleted
         end_step()
         if deleted < EXPIRE_BATCH_ROWS:
@@ -208,7 +208,7 @@ def _expire_views(project_id: int, before: datetime, expired: Expired) -> None:
     for cell_id, group_id in _old_cells(
         project_id,
         before,
-        "EXISTS (SELECT 1 FROM aggregate_view v WHERE v.project_id = c.project_id AND v.cell_id = c.id)",
+        "EXISTS (SELECT 1 FROM aggregate_pageview v WHERE v.project_id = c.project_id AND v.cell_id = c.id)",
     ):
         expired.views += _in_batches("views", partial(_delete_views, project_id, cell_id, group_id))
 
@@ -217,8 +217,8 @@ def _delete_views(project_id: int, cell_id: int, group_id: int) -> int:
     with transaction.atomic(), connection.cursor() as cursor:
         lock_groups(project_id, [group_id])
         cursor.execute(
-            """DELETE FROM aggregate_view WHERE project_id = %s AND (view_id, group_id) IN (
-                   SELECT view_id, group_id FROM aggregate_view WHERE project_id = %s AND cell_id = %s LIMIT %s)""",
+            """DELETE FROM aggregate_pageview WHERE project_id = %s AND (view_id, group_id) IN (
+                   SELECT view_id, group_id FROM aggregate_pageview WHERE project_id = %s AND cell_id = %s LIMIT %s)""",
             [project_id, project_id, cell_id, EXPIRE_BATCH_ROWS],
         )
         return int(cursor.rowcount)
@@ -229,11 +229,11 @@ def _expire_cells(project_id: int, before: datetime, expired: Expired) -> None:
         with transaction.atomic(), connection.cursor() as cursor:
             lock_groups(project_id, [group_id])
             cursor.execute(
-                "SELECT id FROM aggregate_cell WHERE project_id = %s AND group_id = %s AND bucket_at < %s",
+                "SELECT id FROM aggregate_cell WHERE project_id = %s AND group_id = %s AND starts_at < %s",
                 [project_id, group_id, before],
             )
             cell_ids = [cell_id for (cell_id,) in cursor]
-            for table in ("aggregate_hotspotpiece", "aggregate_calltreepiece", "aggregate_view"):
+            for table in ("aggregate_hotspotpiece", "aggregate_calltreepiece", "aggregate_pageview"):
                 cursor.execute(
                     f"DELETE FROM {table} WHERE project_id = %s AND cell_id = ANY(%s::int[])", [project_id, cell_ids]
                 )
@@ -248,7 +248,7 @@ def _expire_cells(project_id: int, before: datetime, expired: Expired) -> None:
                     [project_id, group_id, before],
                 )
         if deleted:
-            count_upkeep("cells", deleted)
+            count_maintenance("cells", deleted)
             end_step()
 
 
@@ -256,7 +256,7 @@ def _old_cells(project_id: int, before: datetime, condition: str) -> list[tuple[
     with connection.cursor() as cursor:
         cursor.execute(
             f"""SELECT c.id, c.group_id FROM aggregate_cell c
-                WHERE c.project_id = %s AND c.bucket_at < %s AND {condition} ORDER BY c.id""",
+                WHERE c.project_id = %s AND c.starts_at < %s AND {condition} ORDER BY c.id""",
             [project_id, before],
         )
         return list(cursor.fetchall())

@@ -52,7 +52,7 @@ ALTER TABLE aggregate_hotspotpiece SET (
 ALTER TABLE aggregate_calltreepiece SET (
     autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 2000,
     toast.autovacuum_vacuum_scale_factor = 0.02, toast.autovacuum_vacuum_threshold = 2000);
-ALTER TABLE aggregate_view SET (
+ALTER TABLE aggregate_pageview SET (
     autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_threshold = 5000,
     toast.autovacuum_vacuum_scale_factor = 0.05, toast.autovacuum_vacuum_threshold = 5000);
 """
@@ -69,13 +69,13 @@ class Migration(migrations.Migration):
     operations = [
         migrations.RunSQL(SAMPLE_KEY, "DROP FUNCTION fieldflame_sample_key(uuid)"),
         migrations.CreateModel(
-            name='Claimant',
+            name='WorkerLease',
             fields=[
                 ('token', models.UUIDField(primary_key=True, serialize=False)),
                 ('host', models.TextField()),
                 ('process', models.TextField()),
                 ('started_at', models.DateTimeField()),
-                ('beat_at', models.DateTimeField()),
+                ('heartbeat_at', models.DateTimeField()),
                 ('fold_version', models.SmallIntegerField()),
             ],
         ),
@@ -238,7 +238,7 @@ class Migration(migrations.Migration):
                 ('pk', models.CompositePrimaryKey('project_id', 'id', blank=True, editable=False, primary_key=True, serialize=False)),
                 ('id', models.IntegerField()),
                 ('group_id', models.IntegerField()),
-                ('bucket_at', models.DateTimeField()),
+                ('starts_at', models.DateTimeField()),
                 ('grain', models.SmallIntegerField(choices=[(0, 'Hour'), (1, 'Day')], default=0)),
                 ('device_class', models.SmallIntegerField()),
                 ('browser', models.SmallIntegerField()),
@@ -252,8 +252,8 @@ class Migration(migrations.Migration):
                 ('project', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, to='projects.project')),
             ],
             options={
-                'indexes': [models.Index(condition=models.Q(('grain', 0), ('merged_into__isnull', True)), fields=['bucket_at'], name='cell_to_merge'), models.Index(condition=models.Q(('is_rolled', False), ('merged_into', None)), fields=['bucket_at'], name='cell_to_roll'), models.Index(fields=['project', 'bucket_at'], name='cell_by_bucket')],
-                'constraints': [models.UniqueConstraint(fields=('project', 'group_id', 'bucket_at', 'grain', 'device_class', 'browser', 'navigation'), name='cell_once')],
+                'indexes': [models.Index(condition=models.Q(('grain', 0), ('merged_into__isnull', True)), fields=['starts_at'], name='cell_to_merge'), models.Index(condition=models.Q(('is_rolled', False), ('merged_into', None)), fields=['starts_at'], name='cell_to_roll'), models.Index(fields=['project', 'starts_at'], name='cell_by_bucket')],
+                'constraints': [models.UniqueConstraint(fields=('project', 'group_id', 'starts_at', 'grain', 'device_class', 'browser', 'navigation'), name='cell_once')],
             },
         ),
         migrations.CreateModel(
@@ -422,7 +422,7 @@ class Migration(migrations.Migration):
             },
         ),
         migrations.CreateModel(
-            name='View',
+            name='PageView',
             fields=[
                 ('js_us', models.BigIntegerField()),
                 ('hidden_us', models.BigIntegerField()),

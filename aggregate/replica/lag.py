@@ -17,7 +17,7 @@ from django.conf import settings
 from django.db import DEFAULT_DB_ALIAS, connections
 
 from aggregate.replica.source import REPLICA
-from ingest.deadline import PatientConnection, with_patience
+from ingest.deadline import DeadlineConnection, with_deadline
 
 logger = logging.getLogger(__name__)
 
@@ -101,7 +101,7 @@ class ReplicaWatch:
                 self._thread.start()
 
     def _work(self) -> None:
-        looks = (Look(DEFAULT_DB_ALIAS, END), Look(REPLICA, REPLAYED))
+        looks = (LagLook(DEFAULT_DB_ALIAS, END), LagLook(REPLICA, REPLAYED))
         try:
             while time.monotonic() - self._asked_s < IDLE_S:
                 self._look(*looks)
@@ -112,7 +112,7 @@ class ReplicaWatch:
             for look in looks:
                 look.close()
 
-    def _look(self, database: "Look", replica: "Look") -> None:
+    def _look(self, database: "LagLook", replica: "LagLook") -> None:
         asked_s = time.monotonic()
         try:
             end = database.read()
@@ -130,17 +130,17 @@ class ReplicaWatch:
         self._is_away = False
 
 
-class Look:
+class LagLook:
     """A connection to a server, for one short statement at a time. It is opened again after an error."""
 
     def __init__(self, alias: str, statement: str) -> None:
         self._alias = alias
         self._statement = statement.encode()
-        self._connection: PatientConnection | None = None
+        self._connection: DeadlineConnection | None = None
 
     def read(self) -> int | None:
         """Returns the statement's number. Raises `psycopg.Error`, also if no answer comes in time."""
-        with with_patience(LOOK_LIMIT_S):
+        with with_deadline(LOOK_LIMIT_S):
             try:
                 if self._connection is None:
                     self._connection = connect(self._alias)
@@ -156,7 +156,7 @@ class Look:
             self._connection = None
 
 
-def connect(alias: str) -> PatientConnection:
+def connect(alias: str) -> DeadlineConnection:
     """Returns a connection of its own to one of the two servers. Raises `psycopg.Error`."""
     options: dict[str, Any] = {  # Any: as Django has them
         name: value
@@ -164,7 +164,7 @@ def connect(alias: str) -> PatientConnection:
         if name not in UNUSED_FIELDS
     }
     options["connect_timeout"] = CONNECT_LIMIT_S
-    return PatientConnection.connect(**options, autocommit=True, prepare_threshold=None)
+    return DeadlineConnection.connect(**options, autocommit=True, prepare_threshold=None)
 
 
 WATCH: Final = ReplicaWatch()

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from django.db import DEFAULT_DB_ALIAS, connections
 
-from ingest.deadline import with_patience
+from ingest.deadline import with_deadline
 
 REPLICA: Final = "replica"
 CONNECT_WAIT_S: Final = 2.0  # then the database answers; a pool would wait for a replica that is cut off
@@ -39,7 +39,7 @@ def at_replica() -> Iterator[None]:
 
 def open_replica() -> None:
     """Connects this thread to the replica. Raises `django.db.Error` if that takes longer than CONNECT_WAIT_S."""
-    with with_patience(CONNECT_WAIT_S):
+    with with_deadline(CONNECT_WAIT_S):
         connections[REPLICA].ensure_connection()
 
 

@@ -9,7 +9,7 @@ from urllib.parse import quote
 from django.db import OperationalError, connection
 
 from aggregate.label_models import MAPPED, ReleaseScript
-from ingest.deadline import drop_silent_connection, with_patience
+from ingest.deadline import drop_silent_connection, with_deadline
 from profcore.symbolicate.paths import script_uri
 
 MAX_SEEN_SCRIPTS: Final = 2_000  # of a release, those with most functions: more are inline scripts of many pages
@@ -103,7 +103,7 @@ def select_coverage(project_id: int, release: str, prefixes: Sequence[str] = ())
 def select_coverage_in_time(project_id: int, release: str, prefixes: Sequence[str] = ()) -> Coverage | None:
     """Returns what `select_coverage` does, None if the database takes too long for it."""
     try:
-        with with_patience(COVERAGE_WAIT_S, cancels=True):
+        with with_deadline(COVERAGE_WAIT_S, cancels=True):
             return select_coverage(project_id, release, prefixes)
     except OperationalError as error:
         if not drop_silent_connection(error):

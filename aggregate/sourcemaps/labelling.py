@@ -23,7 +23,7 @@ from aggregate.sourcemaps.queue import (
 )
 from aggregate.sourcemaps.script_locks import lock_scripts
 from aggregate.stopping import Stopping, is_stopping
-from aggregate.worker_leases import beating, drop_dead_claimants, release_surely
+from aggregate.worker_leases import beating, drop_dead_leases, release_surely
 from ingest.storage.groups import allocate_ids
 
 logger = logging.getLogger(__name__)
@@ -45,7 +45,7 @@ def label_all(project_id: int | None = None, *, on_labelled: Callable[[int], obj
 
     `on_labelled` is called with the number of funcs after each script, or batch of a script.
     """
-    drop_dead_claimants()
+    drop_dead_leases()
     _scan(project_id)
     count = 0
     while claim := claim_script(project_id=project_id):
@@ -58,7 +58,7 @@ def label_all(project_id: int | None = None, *, on_labelled: Callable[[int], obj
 def label_in_turn() -> bool:
     """Labels for some seconds, so that a worker also has time for folds; returns whether more may be pending."""
     ends_at = time.monotonic() + settings.SYMBOLICATE_TURN_S
-    drop_dead_claimants()
+    drop_dead_leases()
     _scan(None)
     while not is_stopping() and (claim := claim_script()):
         label_script(claim)

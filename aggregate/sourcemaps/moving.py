@@ -8,7 +8,7 @@ from aggregate.sourcemaps.queue import SYMBOLICATE_FLAG, SYMBOLICATE_TASK
 from aggregate.sourcemaps.script_locks import lock_scripts
 from aggregate.sourcemaps.scripts import ScriptRow, write_scripts
 from aggregate.sourcemaps.uploading import MAX_URI_CHARS, UploadError
-from ingest.notify import wake_worker
+from ingest.notify import notify_worker
 from profcore.symbolicate.paths import has_content_hash, is_url_prefix, script_uri
 from projects.audit.acts import Act
 from projects.audit.entries import record
@@ -47,7 +47,7 @@ def move_scripts(project_id: int, release: str, prefix: str) -> int:
         delete_scripts(project_id, _list_unseen(project_id, release, list(rows)))
         if rows:
             record(Act.SOURCE_MAPS_MOVED, project=project_id, release=release, scripts=len(rows))
-    wake_worker(SYMBOLICATE_TASK, SYMBOLICATE_FLAG)
+    notify_worker(SYMBOLICATE_TASK, SYMBOLICATE_FLAG)
     return len(rows)
 
 

@@ -19,7 +19,7 @@ from aggregate.worker_leases import LIVE, own_token, register
 from ingest.deadline import bound_idle_time
 
 SYMBOLICATE_TASK: Final = "aggregate.symbolicate"
-SYMBOLICATE_FLAG: Final = "fieldflame:wake-symbolicate"
+SYMBOLICATE_FLAG: Final = "fieldflame:notify-symbolicate"
 LEASE_MARGIN_S: Final = 60  # beyond the child's timeout: loading the map and writing labels
 MANY: Final = 10_000
 
@@ -106,7 +106,7 @@ def claim_script(*, project_id: int | None = None) -> ScriptClaim | None:
     """Claims a pending script, of projects in turns; None if none is pending, or if enough are in work.
 
     With `project_id`, it claims one of that project, however many others are in work. The attempt is counted before the
-    work. A claim ends with its claimant (`aggregate.worker_leases`), or when its lease runs out.
+    work. A claim ends with its lease (`aggregate.worker_leases`), or when its lease runs out.
     """
     among = "" if project_id is None else OF_PROJECT
     at_once = settings.SYMBOLICATE_AT_ONCE if project_id is None else MANY

@@ -19,7 +19,7 @@ from aggregate.sourcemaps.labelling import ISOLATED_MODULE
 from aggregate.sourcemaps.map_reader import GZIP_LEVEL, MapTask, result_decoder
 from aggregate.sourcemaps.queue import SYMBOLICATE_FLAG, SYMBOLICATE_TASK
 from aggregate.sourcemaps.scripts import ScriptRow, StoredMeanwhileDeleted, write_scripts
-from ingest.notify import wake_worker
+from ingest.notify import notify_worker
 from ingest.storage.groups import allocate_ids
 from profcore.symbolicate.builds import (
     BundleFacts,
@@ -140,7 +140,7 @@ def store_build(
             continue
     else:
         raise UploadError("body", "its files were deleted while it was stored; send it again.")
-    wake_worker(SYMBOLICATE_TASK, SYMBOLICATE_FLAG)
+    notify_worker(SYMBOLICATE_TASK, SYMBOLICATE_FLAG)
     return report
 
 

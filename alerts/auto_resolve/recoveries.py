@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Final
 
 from alerts.changes import Cause, end_of, found_of, select_states, subject_of, write_standing
-from alerts.models import StateChange, Watch, WatchState
+from alerts.models import AlertRule, AlertState, StateChange
 from profcore.alerts.states import State
 from profcore.stats.verdict import Change
 
@@ -17,7 +17,7 @@ MAX_UNWATCHED: Final = 100
 
 
 def end_recovered(
-    watch: Watch, faster: Sequence[Change], base: str, head: str, *, older: Collection[str], now: datetime
+    alert: AlertRule, faster: Sequence[Change], base: str, head: str, *, older: Collection[str], now: datetime
 ) -> None:
     """Ends slowdowns of pages of which a release takes back enough. One statement, and those that write.
 
@@ -25,7 +25,7 @@ def end_recovered(
     and others in between had added: what they made slower is no gain. So a release that is faster than its base only
     ends no alarm of an older one.
     """
-    rows = {(row.release, row.page): row for row in select_states(watch).values()} if faster else {}
+    rows = {(row.release, row.page): row for row in select_states(alert).values()} if faster else {}
     for change in faster:
         gained = -change.difference.delta_ms if change.difference else 0.0
         for row in _list_chain(rows, base, change.page, older):
@@ -33,7 +33,7 @@ def end_recovered(
                 break
             if State(row.state).is_open and gained >= RECOVERED * row.value:
                 write_standing(
-                    watch,
+                    alert,
                     subject_of(row),
                     row,
                     end_of(row),
@@ -46,8 +46,8 @@ def end_recovered(
 
 
 def _list_chain(
-    rows: Mapping[tuple[str, str | None], WatchState], base: str, page: str | None, older: Collection[str]
-) -> Iterator[WatchState]:
+    rows: Mapping[tuple[str, str | None], AlertState], base: str, page: str | None, older: Collection[str]
+) -> Iterator[AlertState]:
     """Yields the states of a page in a release, in the release that it was compared with, and so on.
 
     It ends where a release has no state: nothing is known then of those before it.
@@ -59,18 +59,18 @@ def _list_chain(
         release = row.base_release
 
 
-def end_unwatched(watch: Watch, watched: Collection[str], now: datetime) -> None:
+def end_unwatched(alert: AlertRule, watched: Collection[str], now: datetime) -> None:
     """Ends suspicions about releases that are not watched any more: no look will say more about them.
 
     What is confirmed stays. One statement, and those that write.
     """
-    rows = select_states(watch, state=State.SUSPECTED.value).values()
+    rows = select_states(alert, state=State.SUSPECTED.value).values()
     left = sorted((row for row in rows if row.release not in watched), key=lambda row: row.seen_at)
     for row in left[:MAX_UNWATCHED]:
-        write_standing(watch, subject_of(row), row, end_of(row), found_of(row), at=now, cause=Cause.UNWATCHED)
+        write_standing(alert, subject_of(row), row, end_of(row), found_of(row), at=now, cause=Cause.UNWATCHED)
 
 
-def select_recovered(watch: Watch, known: Mapping[bytes, WatchState], told: Collection[str]) -> set[bytes]:
+def select_recovered(alert: AlertRule, known: Mapping[bytes, AlertState], told: Collection[str]) -> set[bytes]:
     """Returns the states that a newer release ended, by key: the old one is as slow as ever, and it is over.
 
     Releases that were `told` to be rolled back end nothing any more. Up to one statement.
@@ -79,7 +79,7 @@ def select_recovered(watch: Watch, known: Mapping[bytes, WatchState], told: Coll
     if not ended:
         return set()
     ends = StateChange.objects.filter(
-        project_id=watch.project_id, watch_id=watch.id, cause=Cause.NEWER_RELEASE, subject_key__in=list(ended)
+        project_id=alert.project_id, alert_id=alert.id, cause=Cause.NEWER_RELEASE, subject_key__in=list(ended)
     )
     found = ends.exclude(about_release__in=list(told)).values_list("subject_key", "at")
     return {bytes(key) for key, at in found if ended[bytes(key)] == at}

@@ -1,6 +1,6 @@
 """Which release a new one is compared with: the newest before it that was not rolled back.
 
-Three things are known of a release: whether somebody said that it was rolled back; what the guard has told
+Three things are known of a release: whether somebody said that it was rolled back; what alerts has told
 (`alerts.auto_resolve.usage`), which asks every hour about those with alarms; and whether the same rule holds of the
 days on which the new release came, which is asked here.
 """
@@ -13,8 +13,8 @@ from typing import Final
 from aggregate.selectors.project.pages import ReleaseRow
 from alerts.auto_resolve.usage import BEST_DAYS, is_older, measure_best, measure_span
 from alerts.changes import Cause
-from alerts.models import StateChange, WatchState
-from alerts.rules import RELEASE_WATCH_ID
+from alerts.models import AlertState, StateChange
+from alerts.rules import RELEASE_ALERT_ID
 from profcore.alerts.states import State
 from profcore.alerts.usage import BestDay, is_gone
 from profcore.times import DAY, start_of_day
@@ -55,7 +55,7 @@ def choose_base(
     """Returns the first candidate that was not rolled back; the first of all if every one was.
 
     `candidates` are older than the head, the newest first, at least one; `known` are the project's releases, and `told`
-    those of which somebody or the guard told. With one candidate nothing is asked, else up to two statements for each
+    those of which somebody or alerts told. With one candidate nothing is asked, else up to two statements for each
     of `MAX_ASKED`.
     """
     if len(candidates) == 1:
@@ -77,11 +77,11 @@ def choose_base(
 
 
 def select_rolled_back(project_id: int, said: Mapping[str, datetime], now: datetime) -> Mapping[str, datetime]:
-    """Returns the releases that are `said` to be rolled back or that the guard told are gone, and when.
+    """Returns the releases that are `said` to be rolled back or that alerts told are gone, and when.
 
-    Of the guard, one with an open state is back. One statement if it told of none, else two.
+    Of alerts, one with an open state is back. One statement if it told of none, else two.
     """
-    own = {"project_id": project_id, "watch_id": RELEASE_WATCH_ID}
+    own = {"project_id": project_id, "alert_id": RELEASE_ALERT_ID}
     since = now - timedelta(days=BEST_DAYS)
     told = StateChange.objects.filter(**own, cause=Cause.GONE, at__gte=since).values_list(
         "subject_key", "release", "at"
@@ -91,7 +91,7 @@ def select_rolled_back(project_id: int, said: Mapping[str, datetime], now: datet
         return said
     found: dict[str, datetime] = {}
     opened: set[str] = set()
-    rows = WatchState.objects.filter(**own, release__in=set(ends.values()))
+    rows = AlertState.objects.filter(**own, release__in=set(ends.values()))
     for key, release, state, at in rows.values_list("subject_key", "release", "state", "since_at"):
         if State(state).is_open:
             opened.add(release)

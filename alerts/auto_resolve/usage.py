@@ -13,7 +13,7 @@ from django.db import connection
 from aggregate.selectors.project.pages import ReleaseRow
 from aggregate.selectors.slice.slices import FROM_CELLS, Slice, where_days, where_slice
 from alerts.changes import Cause, end_of, found_of, select_states, subject_of, write_standing
-from alerts.models import StateChange, Watch, WatchState
+from alerts.models import AlertRule, AlertState, StateChange
 from ingest.storage.groups import OTHER
 from profcore.alerts.states import Standing, State
 from profcore.alerts.usage import (
@@ -73,7 +73,7 @@ class Usage:
 
 
 def follow_usage(
-    watch: Watch, releases: Sequence[ReleaseRow], said: Collection[str], now: datetime
+    alert: AlertRule, releases: Sequence[ReleaseRow], said: Collection[str], now: datetime
 ) -> Collection[bytes]:
     """Ends what is open of releases that are gone, and opens it again for those that are back. In a transaction.
 
@@ -81,31 +81,31 @@ def follow_usage(
     states that stay ended: what is left of such a release is not judged by looks. Views are counted once an hour, since
     the window has whole hours.
     """
-    ended = select_ended(watch, now)
-    is_counted = watch.evaluated_at is None or start_of_hour(watch.evaluated_at) != start_of_hour(now)
+    ended = select_ended(alert, now)
+    is_counted = alert.evaluated_at is None or start_of_hour(alert.evaluated_at) != start_of_hour(now)
     if not is_counted and not said:
         return ended.keys()
-    rows = [row for row in select_states(watch).values() if State(row.state).is_open or bytes(row.subject_key) in ended]
+    rows = [row for row in select_states(alert).values() if State(row.state).is_open or bytes(row.subject_key) in ended]
     marked = [row for row in rows if row.release in said and bytes(row.subject_key) not in ended]
     for head, older, own in _list_followed(releases, marked):
-        usage = measure_usage(watch.project_id, head, older, _pages_of(own), now)
-        ended |= _end(watch, own, usage, older, now, cause=Cause.ROLLED_BACK)
+        usage = measure_usage(alert.project_id, head, older, _pages_of(own), now)
+        ended |= _end(alert, own, usage, older, now, cause=Cause.ROLLED_BACK)
     counted = [row for row in rows if row.release not in said] if is_counted else []
     for head, older, own in _list_followed(releases, counted):
-        usage = measure_usage(watch.project_id, head, older, _pages_of(own), now)
+        usage = measure_usage(alert.project_id, head, older, _pages_of(own), now)
         gone = [row for row in own if bytes(row.subject_key) not in ended and usage.is_gone(row.page)]
         for row in own:
             end = ended.get(bytes(row.subject_key))
             if end and (usage.is_back(row.page) or (end.was_said and usage.is_still_used(row.page))):
-                _open_again(watch, row, end.was, usage, now)
+                _open_again(alert, row, end.was, usage, now)
                 del ended[bytes(row.subject_key)]
-        ended |= _end(watch, gone, usage, older, now, cause=Cause.GONE)
+        ended |= _end(alert, gone, usage, older, now, cause=Cause.GONE)
     return ended.keys()
 
 
 def _list_followed(
-    releases: Sequence[ReleaseRow], rows: Sequence[WatchState]
-) -> Iterator[tuple[ReleaseRow, Sequence[str], Sequence[WatchState]]]:
+    releases: Sequence[ReleaseRow], rows: Sequence[AlertState]
+) -> Iterator[tuple[ReleaseRow, Sequence[str], Sequence[AlertState]]]:
     """Yields the newest releases of some states, with the names of older ones and with its own states."""
     concerned = {row.release for row in rows}
     for head in [each for each in releases if each.release in concerned][:MAX_FOLLOWED]:
@@ -113,7 +113,7 @@ def _list_followed(
         yield head, older, [row for row in rows if row.release == head.release]
 
 
-def _pages_of(rows: Sequence[WatchState]) -> list[str]:
+def _pages_of(rows: Sequence[AlertState]) -> list[str]:
     return [row.page for row in rows if row.page is not None]
 
 
@@ -122,10 +122,10 @@ def is_older(release: ReleaseRow, head: ReleaseRow) -> bool:
     return release.first_seen_at < head.first_seen_at and release.release not in (head.release, OTHER)
 
 
-def select_ended(watch: Watch, now: datetime) -> dict[bytes, Ended]:
+def select_ended(alert: AlertRule, now: datetime) -> dict[bytes, Ended]:
     """Returns how states ended because their release was rolled back, by key."""
-    rows = select_states(watch, state__in=(State.OK, State.RESOLVED))
-    changes = StateChange.objects.filter(project_id=watch.project_id, watch_id=watch.id, cause__in=ENDINGS)
+    rows = select_states(alert, state__in=(State.OK, State.RESOLVED))
+    changes = StateChange.objects.filter(project_id=alert.project_id, alert_id=alert.id, cause__in=ENDINGS)
     found = changes.filter(at__gte=now - timedelta(days=BEST_DAYS)).order_by("id")
     return {
         bytes(change.subject_key): Ended(State(change.was), change.cause == Cause.ROLLED_BACK)
@@ -201,8 +201,8 @@ def _sum_views(
 
 
 def _end(
-    watch: Watch,
-    rows: Sequence[WatchState],
+    alert: AlertRule,
+    rows: Sequence[AlertState],
     usage: Usage,
     older: Sequence[str],
     now: datetime,
@@ -210,19 +210,19 @@ def _end(
     cause: StateChange.Cause,
 ) -> dict[bytes, Ended]:
     """Ends some open states of one release. Returns how, by key."""
-    about = _find_most_used(watch.project_id, older, now) if rows else ""
+    about = _find_most_used(alert.project_id, older, now) if rows else ""
     for row in rows:
-        _write(watch, row, end_of(row), usage, now, cause=cause, about=about)
+        _write(alert, row, end_of(row), usage, now, cause=cause, about=about)
     return {bytes(row.subject_key): Ended(State(row.state), cause is Cause.ROLLED_BACK) for row in rows}
 
 
-def _open_again(watch: Watch, row: WatchState, was: State, usage: Usage, now: datetime) -> None:
-    _write(watch, row, Standing(was, bad=1), usage, now, cause=Cause.BACK)
+def _open_again(alert: AlertRule, row: AlertState, was: State, usage: Usage, now: datetime) -> None:
+    _write(alert, row, Standing(was, bad=1), usage, now, cause=Cause.BACK)
 
 
 def _write(
-    watch: Watch,
-    row: WatchState,
+    alert: AlertRule,
+    row: AlertState,
     standing: Standing,
     usage: Usage,
     now: datetime,
@@ -233,7 +233,7 @@ def _write(
     """Writes a change of a release's use. It tells the views of the window; the state keeps those of its figures."""
     seen, kept = usage.now.get(row.page) or usage.now[None], found_of(row)
     told = replace(kept, views=seen.own, base_views=seen.others)
-    write_standing(watch, subject_of(row), row, standing, kept, at=now, cause=cause, about_release=about, told=told)
+    write_standing(alert, subject_of(row), row, standing, kept, at=now, cause=cause, about_release=about, told=told)
 
 
 def _find_most_used(project_id: int, older: Sequence[str], now: datetime) -> str:

@@ -12,7 +12,7 @@ import msgspec
 
 from alerts.delivery.links import Links
 from alerts.delivery.wording import Said
-from alerts.models import StateChange, Watch
+from alerts.models import AlertRule, StateChange
 from profcore.alerts.states import State
 from projects.models import Project
 
@@ -32,7 +32,7 @@ class Told:
     """One change as it is told."""
 
     change: StateChange
-    watch: Watch | None
+    alert: AlertRule | None
     said: Said
     links: Links
 
@@ -85,10 +85,10 @@ def write_webhook(letter: Letter) -> bytes:
 
 def encode_change(told: Told) -> Json:
     """Returns a change for JSON: of webhooks, and of the read API."""
-    change, watch = told.change, told.watch
+    change, alert = told.change, told.alert
     return {
         "id": change.id,
-        "watch": {"id": change.watch_id, "kind": watch.kind, "name": watch.name} if watch else None,
+        "alert": {"id": change.alert_id, "kind": alert.kind, "name": alert.name} if alert else None,
         "key": told.key,
         "state": State(change.state).name.lower(),
         "was": State(change.was).name.lower(),

@@ -11,12 +11,12 @@ from django.db import InterfaceError, OperationalError, connection, transaction
 from django.urls import reverse
 
 from aggregate.time_budget import end_step
-from alerts.changes import watch_at
+from alerts.changes import alert_at
 from alerts.delivery.bodies import Letter, Told
 from alerts.delivery.links import absolute, make_links
 from alerts.delivery.outbox import leave_quiet
 from alerts.delivery.wording import clean, say_change, write_title
-from alerts.models import Channel, Message, Notice, StateChange, Watch
+from alerts.models import AlertRule, Channel, Message, Notice, StateChange
 from profcore.alerts.states import State
 from projects.models import Project
 
@@ -31,7 +31,7 @@ class TooManyTests(Exception):
     """A channel had its tests of the hour; has a sentence, and the seconds until the next one."""
 
     def __init__(self, wait_s: int) -> None:
-        super().__init__(f"A channel gets at most {settings.GUARD_TESTS_PER_HOUR} tests per hour. Try again later.")
+        super().__init__(f"A channel gets at most {settings.ALERTS_TESTS_PER_HOUR} tests per hour. Try again later.")
         self.wait_s = wait_s
 
 
@@ -66,7 +66,7 @@ def list_due_channels(now: datetime) -> list[tuple[int, int]]:
 def gather_channel(project_id: int, channel_id: int, now: datetime) -> int:
     """Puts a channel's due notices into one message per release; what waits about these releases goes along.
 
-    Notices of a channel that is gone or off are deleted. In its quiet hours they are put off once more: what a watch
+    Notices of a channel that is gone or off are deleted. In its quiet hours they are put off once more: what an alert
     finds of yesterday, or after the workers were away, may be due in them. One transaction, under the channel's lock.
     """
     with transaction.atomic():
@@ -116,7 +116,7 @@ def make_test(channel: Channel, now: datetime) -> Message:
         Channel.objects.select_for_update().filter(project_id=project.pk, id=channel.id).first()  # two count one by one
         last = Message.objects.filter(project_id=project.pk, channel_id=channel.id, change_ids=[])
         made = list(last.filter(created_at__gt=now - HOUR).order_by("created_at").values_list("created_at", flat=True))
-        if len(made) >= settings.GUARD_TESTS_PER_HOUR:
+        if len(made) >= settings.ALERTS_TESTS_PER_HOUR:
             raise TooManyTests(wait_s=max(1, round((made[0] + HOUR - now).total_seconds())))
         return Message.objects.create(
             project=project,
@@ -141,10 +141,10 @@ def tell(project: Project, change_ids: list[int]) -> list[Told]:
     Two statements.
     """
     found = StateChange.objects.filter(project_id=project.pk, id__in=change_ids).order_by("id")
-    last = {(change.watch_id, bytes(change.subject_key)): change.id for change in found}
+    last = {(change.alert_id, bytes(change.subject_key)): change.id for change in found}
 
     def rank(change: StateChange) -> tuple[bool, bool, float, int]:
-        is_over = change.id != last[change.watch_id, bytes(change.subject_key)]
+        is_over = change.id != last[change.alert_id, bytes(change.subject_key)]
         return is_over, change.state != State.CONFIRMED, -(change.value or 0.0), change.id
 
     return put_into_words(project, sorted(found, key=rank))
@@ -154,12 +154,12 @@ def put_into_words(project: Project, changes: Sequence[StateChange]) -> list[Tol
     """Returns changes with their words and links, in their order. One statement, none if there are none."""
     if not changes:
         return []
-    present = {watch.id: watch for watch in Watch.objects.filter(project_id=project.pk)}
-    return [_put_into_words(project, watch_at(change, present.get(change.watch_id)), change) for change in changes]
+    present = {alert.id: alert for alert in AlertRule.objects.filter(project_id=project.pk)}
+    return [_put_into_words(project, alert_at(change, present.get(change.alert_id)), change) for change in changes]
 
 
-def _put_into_words(project: Project, watch: Watch | None, change: StateChange) -> Told:
-    return Told(change=change, watch=watch, said=say_change(watch, change), links=make_links(project, watch, change))
+def _put_into_words(project: Project, alert: AlertRule | None, change: StateChange) -> Told:
+    return Told(change=change, alert=alert, said=say_change(alert, change), links=make_links(project, alert, change))
 
 
 def write_letter(message: Message) -> Letter:
@@ -172,5 +172,5 @@ def write_letter(message: Message) -> Letter:
         created_at=message.created_at,
         told=tell(project, list(message.change_ids)),
         is_test=not message.change_ids,
-        history=absolute(reverse("guard", args=[project.slug])),
+        history=absolute(reverse("alerts", args=[project.slug])),
     )

@@ -12,7 +12,7 @@ from django.conf import settings
 from django.urls import reverse
 
 from aggregate.selectors.functions.table import MAX_SEARCH_CHARS
-from alerts.models import StateChange, Watch
+from alerts.models import AlertRule, StateChange
 from profcore.times import DAY, start_of_day
 from projects.models import Project
 
@@ -26,21 +26,21 @@ class Links:
     history: str
 
 
-def make_links(project: Project, watch: Watch | None, change: StateChange) -> Links:
+def make_links(project: Project, alert: AlertRule | None, change: StateChange) -> Links:
     """Returns the links of a change."""
     has_difference = change.base_release and change.id is not None
     return Links(
-        slice=absolute(slice_path(project, watch, change)),
-        profile=absolute(reverse("guard-profile", args=[project.slug, change.id])) if has_difference else "",
-        history=absolute(reverse("guard", args=[project.slug])),
+        slice=absolute(slice_path(project, alert, change)),
+        profile=absolute(reverse("alerts-profile", args=[project.slug, change.id])) if has_difference else "",
+        history=absolute(reverse("alerts", args=[project.slug])),
     )
 
 
-def slice_path(project: Project, watch: Watch | None, change: StateChange) -> str:
+def slice_path(project: Project, alert: AlertRule | None, change: StateChange) -> str:
     """Returns the path of the page with exactly the views that a change is about."""
     if change.base_release:
         return f"{reverse('compare', args=[project.slug])}?{urlencode(sides_of(change))}"
-    question = watch.question if watch is not None else {}
+    question = alert.question if alert is not None else {}
     pairs = [(name, question[name]) for name in ("page", "device") if question.get(name)]
     if question.get("measure") == "inp_script":
         # Raw traces of many days take long to read, and the figures are those of this one.
@@ -68,7 +68,7 @@ def _pairs_of_days(change: StateChange) -> list[tuple[str, str]]:
 def _pairs_of_row(question: Mapping[str, str], change: StateChange) -> list[tuple[str, str]]:
     """Returns how the page Functions shows what a change names: its grouping, and a search for the name.
 
-    A deleted watch does not say what kind of thing the name is of.
+    A deleted alert does not say what kind of thing the name is of.
     """
     by = question.get("by")
     if by is None:

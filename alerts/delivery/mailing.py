@@ -32,7 +32,7 @@ def send_mail(sealed: Sealed, letter: Letter) -> Receipt:
     """
     if not settings.EMAIL_HOST:
         raise Undelivered("This server sends no mail: FIELDFLAME_MAIL_HOST is not set.")
-    deadline = Deadline(settings.GUARD_MAIL_S, most_bytes=MAX_SMTP_BYTES)
+    deadline = Deadline(settings.ALERTS_MAIL_S, most_bytes=MAX_SMTP_BYTES)
     backend = _Backend(deadline)
     mail = EmailMessage(
         subject=_write_subject(letter.title),

@@ -13,7 +13,7 @@ DAY_MINUTES: Final = 24 * 60
 
 def choose_due(channel: Channel, at: datetime) -> datetime:
     """Returns when a channel is told of something that happened at a moment."""
-    due_at = at + timedelta(hours=settings.GUARD_DIGEST_HOURS) if channel.is_digest else at
+    due_at = at + timedelta(hours=settings.ALERTS_DIGEST_HOURS) if channel.is_digest else at
     return leave_quiet(channel, due_at)
 
 

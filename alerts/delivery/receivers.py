@@ -65,7 +65,7 @@ def post(url: str, body: bytes, headers: dict[str, str]) -> Receipt:
 
     Raises `Undelivered`.
     """
-    host, deadline = url, Deadline(settings.GUARD_SEND_S, most_bytes=MAX_ANSWER_BYTES)
+    host, deadline = url, Deadline(settings.ALERTS_SEND_S, most_bytes=MAX_ANSWER_BYTES)
     try:
         target = read_target(url, settings.WEBHOOK_PORTS)
         host = target.host

@@ -50,7 +50,7 @@ SELECT project_id, id, channel_id, turn FROM placed WHERE is_due ORDER BY turn, 
 OLDER: Final = f"""
 SELECT max(greatest(m.due_at, m.claimed_until))
 FROM alerts_statechange own
-JOIN alerts_statechange c ON c.project_id = own.project_id AND c.watch_id = own.watch_id
+JOIN alerts_statechange c ON c.project_id = own.project_id AND c.alert_id = own.alert_id
      AND c.subject_key = own.subject_key AND c.id < own.id
 JOIN alerts_message m ON m.project_id = own.project_id AND m.channel_id = %(channel_id)s
      AND m.state = {Message.State.WAITING.value} AND c.id = ANY (m.change_ids)
@@ -60,7 +60,7 @@ _random: Final = Random()  # noqa: S311  # spreads attempts over time, and mixes
 
 
 def send_due(now: datetime) -> int:
-    """Gathers and sends what is due, and returns how many messages arrived. Raises `TurnOver`.
+    """Gathers and sends what is due, and returns how many messages arrived. Raises `BudgetSpent`.
 
     A channel that fails is left alone for the rest of the turn: others do not wait for each of its messages.
     """
@@ -88,7 +88,8 @@ def start_clock(now: datetime) -> Callable[[], datetime]:
 def list_due(now: datetime) -> list[tuple[int, UUID, int]]:
     """Returns the project, id and channel of messages that wait and are due, of all projects in turns.
 
-    Those whose turn is the same are mixed: a turn of upkeep may end after one attempt, and the next one begins anew.
+    Those whose turn is the same are mixed: a turn of maintenance may end after one attempt, and the next one begins
+    anew.
     """
     with connection.cursor() as cursor:
         cursor.execute(DUE, {"now": now, "most": DUE_AT_ONCE})
@@ -148,7 +149,7 @@ def claim(project_id: int, message_id: UUID, now: datetime) -> tuple[Message, Ch
 
 def _may_start(message: Message, channel: Channel, now: datetime) -> bool:
     """Tells whether a message that is locked may be sent now. If not, it is given up or put off."""
-    if message.tries >= settings.GUARD_TRIES:
+    if message.tries >= settings.ALERTS_TRIES:
         # Senders that were killed, or lost the database, noted nothing.
         give_up(message, f"After {message.tries} attempts nobody noted what became of it.")
         _count("failed", message)
@@ -198,7 +199,7 @@ def give_up(message: Message, problem: str) -> None:
 def lease_s(channel: Channel) -> int:
     """Returns for how long nobody else sends a message: longer than an attempt, which has a deadline."""
     is_mail = channel.kind == Channel.Kind.MAIL
-    return (settings.GUARD_MAIL_S if is_mail else settings.GUARD_SEND_S) + LEASE_MARGIN_S
+    return (settings.ALERTS_MAIL_S if is_mail else settings.ALERTS_SEND_S) + LEASE_MARGIN_S
 
 
 def settle(message: Message, channel: Channel, now: datetime, outcome: Receipt | Undelivered) -> None:
@@ -212,7 +213,7 @@ def settle(message: Message, channel: Channel, now: datetime, outcome: Receipt |
         own.update(state=Message.State.SENT, sent_at=now, claimed_until=None, **found)
         _count("sent", message)
         return
-    is_over = outcome.is_final or message.tries >= settings.GUARD_TRIES
+    is_over = outcome.is_final or message.tries >= settings.ALERTS_TRIES
     wait_s = max(find_wait_s(message.tries), outcome.wait_s)
     own.filter(state=Message.State.WAITING, attempts=message.attempts).update(
         state=Message.State.FAILED if is_over else Message.State.WAITING,

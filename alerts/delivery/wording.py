@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from math import floor
 from typing import Final
 
-from alerts.models import StateChange, Watch
+from alerts.models import AlertRule, StateChange
 from profcore.alerts.states import State
 from profcore.alerts.usage import USAGE_HOURS
 from profcore.numbers import THIN, write_change, write_interval, write_ms, write_share
@@ -20,7 +20,7 @@ FIGURE_WORDS: Final = {
     "share": " of script and hidden time",
     "inp_script": " of script in the longest interaction of a view (75th percentile)",
 }
-ENDED_WITH_WATCH: Final = (StateChange.Cause.CHANGED, StateChange.Cause.DELETED)
+ENDED_WITH_ALERT: Final = (StateChange.Cause.CHANGED, StateChange.Cause.DELETED)
 VIEW_WORDS: Final = {"inp_script": "page views with an interaction"}
 
 
@@ -45,13 +45,13 @@ class Said:
         return [(label, text) for label, text in named if text]
 
 
-def say_change(watch: Watch | None, change: StateChange) -> Said:
-    """Returns a change in words. `watch` is as it was then; None if it was deleted and nobody knows that."""
+def say_change(alert: AlertRule | None, change: StateChange) -> Said:
+    """Returns a change in words. `alert` is as it was then; None if it was deleted and nobody knows that."""
     return Said(
-        headline=_plain(_headline(watch, change)),
-        where=_plain(_where(watch, change)),
-        how_much=_plain(_how_much(watch, change)),
-        how_sure=_plain(_how_sure(watch, change)),
+        headline=_plain(_headline(alert, change)),
+        where=_plain(_where(alert, change)),
+        how_much=_plain(_how_much(alert, change)),
+        how_sure=_plain(_how_sure(alert, change)),
         since=_since(change),
     )
 
@@ -67,15 +67,15 @@ def write_title(project_name: str, said: Sequence[Said]) -> str:
     return f"{clean(project_name)}: {said[0].headline}{more}"
 
 
-def _headline(watch: Watch | None, change: StateChange) -> str:
+def _headline(alert: AlertRule | None, change: StateChange) -> str:
     if change.base_release:
-        return _headline_of_release(watch, change)
-    name = clean(watch.name) if watch else "A deleted watch"
-    if change.cause in ENDED_WITH_WATCH:
+        return _headline_of_release(alert, change)
+    name = clean(alert.name) if alert else "A deleted alert"
+    if change.cause in ENDED_WITH_ALERT:
         about = f"{clean(change.subject)} is " if change.subject else ""
-        return f"{name}: {about}no longer watched, since the watch was {change.cause}"
-    if watch is not None and watch.kind == Watch.Kind.NEW_COST:
-        return f"{name}: {_headline_of_new(watch, change)}"
+        return f"{name}: {about}no longer watched, since the alert was {change.cause}"
+    if alert is not None and alert.kind == AlertRule.Kind.NEW_THIRD_PARTIES:
+        return f"{name}: {_headline_of_new(alert, change)}"
     about = f"{clean(change.subject)}: " if change.subject else ""
     if change.cause == StateChange.Cause.PERSON:
         return f"{name}: {about}accepted"
@@ -84,14 +84,14 @@ def _headline(watch: Watch | None, change: StateChange) -> str:
         State.SUSPECTED: "may be over its limit",
         State.RESOLVED: "within its limit again",
     }
-    figure = f" ({_figure(watch, change)})" if watch is not None else ""  # its question named the unit
+    figure = f" ({_figure(alert, change)})" if alert is not None else ""  # its question named the unit
     return f"{name}: {about}{words.get(State(change.state), 'within its limit')}{figure}"
 
 
-def _headline_of_release(watch: Watch | None, change: StateChange) -> str:
+def _headline_of_release(alert: AlertRule | None, change: StateChange) -> str:
     """Returns what happened to a release; first by what made the state change, then by the state."""
     release, where = clean(change.release), clean(change.page) if change.page is not None else "all pages together"
-    figure = f"{_figure(watch, change)} per view"
+    figure = f"{_figure(alert, change)} per view"
     if change.cause == StateChange.Cause.ROLLED_BACK:
         made = "had made" if State(change.was) is State.CONFIRMED else "may have made"
         return f"{release}, which {made} {where} slower, was rolled back"
@@ -114,8 +114,10 @@ def _headline_of_release(watch: Watch | None, change: StateChange) -> str:
     return f"{where} is no longer slower in {release}"
 
 
-def _headline_of_new(watch: Watch, change: StateChange) -> str:
-    """Returns what a watch on new cost says of a party or package; on the whole it says only what could be judged."""
+def _headline_of_new(alert: AlertRule, change: StateChange) -> str:
+    """Returns what an alert on new third parties says of a party or package; on the whole it says only what could be
+    judged.
+    """
     name = clean(change.subject)
     if not name:
         return "nothing new"
@@ -127,35 +129,35 @@ def _headline_of_new(watch: Watch, change: StateChange) -> str:
     }
     is_first = State(change.was) is State.UNKNOWN
     within = "is new and costs no more than the limit" if is_first else "costs no more than the limit now"
-    return f"{name} {words.get(State(change.state), within)} ({_figure(watch, change)})"
+    return f"{name} {words.get(State(change.state), within)} ({_figure(alert, change)})"
 
 
-def _figure(watch: Watch | None, change: StateChange) -> str:
+def _figure(alert: AlertRule | None, change: StateChange) -> str:
     if change.value is None:
         return "unknown"
-    return write_change(change.value) if change.base_release else UNITS[unit_of(watch)](change.value)
+    return write_change(change.value) if change.base_release else UNITS[unit_of(alert)](change.value)
 
 
-def unit_of(watch: Watch | None) -> str:
-    """Returns the unit of a watch: `ms`, or `share`."""
-    return "share" if measure_of(watch) == "share" else "ms"
+def unit_of(alert: AlertRule | None) -> str:
+    """Returns the unit of an alert: `ms`, or `share`."""
+    return "share" if measure_of(alert) == "share" else "ms"
 
 
-def measure_of(watch: Watch | None) -> str:
-    """Returns the measure of a budget, `time` for other watches."""
-    return str(watch.question.get("measure", "time")) if watch is not None else "time"
+def measure_of(alert: AlertRule | None) -> str:
+    """Returns the measure of a budget, `time` for other alerts."""
+    return str(alert.question.get("measure", "time")) if alert is not None else "time"
 
 
-def _where(watch: Watch | None, change: StateChange) -> str:
+def _where(alert: AlertRule | None, change: StateChange) -> str:
     if change.base_release:
         page = f"page {clean(change.page)}" if change.page is not None else "all pages together"
         return f"{page}, release {clean(change.release)} compared with {clean(change.base_release)}"
-    question = watch.question if watch is not None else {}
+    question = alert.question if alert is not None else {}
     parts = [f"{name} {clean(str(question[name]))}" for name in ("page", "device") if question.get(name)]
     return ", ".join(parts) or "all pages and devices"
 
 
-def _how_much(watch: Watch | None, change: StateChange) -> str:
+def _how_much(alert: AlertRule | None, change: StateChange) -> str:
     if change.value is None:
         return ""
     if change.cause == StateChange.Cause.GONE:
@@ -168,26 +170,26 @@ def _how_much(watch: Watch | None, change: StateChange) -> str:
         is_past = change.cause in (StateChange.Cause.NEWER_RELEASE, StateChange.Cause.ROLLED_BACK)
         before = "it was " if is_past else ""
         return f"{before}{write_change(change.value)} script and hidden time per view{part}{most}"
-    if watch is None:
+    if alert is None:
         return ""
-    write = UNITS[unit_of(watch)]
+    write = UNITS[unit_of(alert)]
     limit = f"; the limit is {write(change.threshold)}" if change.threshold is not None else ""
-    name = watch.question.get("name")
+    name = alert.question.get("name")
     taken = f" goes to {clean(name)}" if name else ""
-    return f"{write(change.value)}{FIGURE_WORDS[measure_of(watch)]}{taken}{limit}"
+    return f"{write(change.value)}{FIGURE_WORDS[measure_of(alert)]}{taken}{limit}"
 
 
-def _how_sure(watch: Watch | None, change: StateChange) -> str:
+def _how_sure(alert: AlertRule | None, change: StateChange) -> str:
     if change.cause in (StateChange.Cause.GONE, StateChange.Cause.ROLLED_BACK, StateChange.Cause.BACK):
         whole = change.views + (change.base_views or 0)
         return f"{change.views:,} of {whole:,} page views in the last {USAGE_HOURS} hours have {clean(change.release)}"
-    views = f"{change.views:,} {VIEW_WORDS.get(measure_of(watch), 'page views')}"
+    views = f"{change.views:,} {VIEW_WORDS.get(measure_of(alert), 'page views')}"
     if change.base_views is not None:
         views = f"{change.base_views:,} page views before, {change.views:,} after"
-    if change.low is None or change.high is None or (watch is None and not change.base_release):
+    if change.low is None or change.high is None or (alert is None and not change.base_release):
         return f"from {views}"
     between = write_interval(change.low, change.high)
-    if unit_of(watch) == "share":
+    if unit_of(alert) == "share":
         between = f"{write_share(change.low)} to {write_share(change.high)}"
     look = f", look {change.look}" if change.look is not None else ""
     return f"95 % certain: {between}; {views}{look}"

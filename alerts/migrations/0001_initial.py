@@ -30,7 +30,7 @@ class Migration(migrations.Migration):
                 ('quiet_from', models.SmallIntegerField(null=True)),
                 ('quiet_to', models.SmallIntegerField(null=True)),
                 ('time_zone', models.CharField(default='UTC', max_length=64)),
-                ('watch_ids', django.contrib.postgres.fields.ArrayField(base_field=models.IntegerField(), null=True, size=None)),
+                ('alert_ids', django.contrib.postgres.fields.ArrayField(base_field=models.IntegerField(), null=True, size=None)),
                 ('pages', django.contrib.postgres.fields.ArrayField(base_field=models.TextField(), null=True, size=None)),
                 ('created_at', models.DateTimeField()),
                 ('slug', models.CharField(max_length=64, null=True)),
@@ -81,7 +81,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='StateChange',
             fields=[
-                ('watch_id', models.IntegerField()),
+                ('alert_id', models.IntegerField()),
                 ('subject_key', models.BinaryField()),
                 ('release', models.TextField(default='')),
                 ('base_release', models.TextField(default='')),
@@ -110,15 +110,15 @@ class Migration(migrations.Migration):
                 ('project', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.CASCADE, to='projects.project')),
             ],
             options={
-                'indexes': [models.Index(fields=['project', '-at'], name='change_by_age'), models.Index(fields=['project', 'watch_id', 'subject_key', '-id'], name='change_of_subject')],
+                'indexes': [models.Index(fields=['project', '-at'], name='change_by_age'), models.Index(fields=['project', 'alert_id', 'subject_key', '-id'], name='change_of_subject')],
             },
         ),
         migrations.CreateModel(
-            name='Watch',
+            name='Alert',
             fields=[
                 ('pk', models.CompositePrimaryKey('project_id', 'id', blank=True, editable=False, primary_key=True, serialize=False)),
                 ('id', models.IntegerField()),
-                ('kind', models.CharField(choices=[('release', 'Release'), ('budget', 'Budget'), ('new_cost', 'New Cost')], max_length=10)),
+                ('kind', models.CharField(choices=[('release', 'Release'), ('budget', 'Budget'), ('new_third_parties', 'New Third Parties')], max_length=20)),
                 ('name', models.CharField(max_length=80)),
                 ('question', models.JSONField(default=dict)),
                 ('is_on', models.BooleanField(default=True)),
@@ -130,14 +130,14 @@ class Migration(migrations.Migration):
                 ('project', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.CASCADE, to='projects.project')),
             ],
             options={
-                'indexes': [models.Index(condition=models.Q(('is_on', True)), fields=['due_at'], name='watch_due')],
-                'constraints': [models.UniqueConstraint(condition=models.Q(('slug__isnull', False)), fields=('project', 'slug'), name='watch_by_slug')],
+                'indexes': [models.Index(condition=models.Q(('is_on', True)), fields=['due_at'], name='alert_due')],
+                'constraints': [models.UniqueConstraint(condition=models.Q(('slug__isnull', False)), fields=('project', 'slug'), name='alert_by_slug')],
             },
         ),
         migrations.CreateModel(
-            name='WatchState',
+            name='AlertState',
             fields=[
-                ('watch_id', models.IntegerField()),
+                ('alert_id', models.IntegerField()),
                 ('subject_key', models.BinaryField()),
                 ('release', models.TextField(default='')),
                 ('base_release', models.TextField(default='')),
@@ -156,7 +156,7 @@ class Migration(migrations.Migration):
                 ('bound', models.FloatField(null=True)),
                 ('culprit', models.TextField(null=True)),
                 ('began_at', models.DateTimeField(null=True)),
-                ('pk', models.CompositePrimaryKey('project_id', 'watch_id', 'subject_key', blank=True, editable=False, primary_key=True, serialize=False)),
+                ('pk', models.CompositePrimaryKey('project_id', 'alert_id', 'subject_key', blank=True, editable=False, primary_key=True, serialize=False)),
                 ('bad', models.SmallIntegerField(default=0)),
                 ('quiet', models.SmallIntegerField(default=0)),
                 ('since_at', models.DateTimeField()),

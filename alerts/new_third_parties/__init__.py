@@ -1,1 +1,1 @@
-"""New third parties and packages that cost: the rules, the watch that follows them, and its preview."""
+"""New third parties and packages that cost: the rules, the alert that follows them, and its preview."""

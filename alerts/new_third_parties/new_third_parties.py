@@ -1,7 +1,7 @@
-"""New cost: third parties or packages that were not there before, and certainly cost more than some ms per view.
+"""New third parties or packages: those that were not there before, and certainly cost more than a limit per view.
 
 Each has a state of its own, from the first day on which it ran. It is watched for as long as it counts as new. A
-preview (`new_cost_previews`) follows the same rules (`new_cost_rules`) over the days that are there.
+preview (`new_third_parties_previews`) follows the same rules (`new_third_parties_rules`) over the days that are there.
 """
 
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ from alerts.budgets import MAX_CATCH_UP
 from alerts.changes import Cause, select_states, step_state, write_standing
 from alerts.conditions import Question, read_question
 from alerts.days import last_settled, list_days
-from alerts.models import Watch, WatchState
+from alerts.models import AlertRule, AlertState
 from alerts.new_third_parties.new_third_party_rules import DayNames, choose_names, find_before, iter_days, weigh_names
 from alerts.subjects import Found, Subject
 from profcore.alerts.states import DAYS_TO_CONFIRM, Evidence, Standing, State
@@ -21,30 +21,30 @@ from profcore.stats.summaries import MIN_VIEWS
 from profcore.times import bounds_of_day
 
 
-def evaluate_new_costs(watch: Watch, now: datetime) -> None:
+def evaluate_new_third_parties(alert: AlertRule, now: datetime) -> None:
     """Judges the finished days since the last one that was judged. Call it in a transaction."""
     # The day before its creation is the first one. What was settled at the last evaluation has been judged.
-    last = last_settled(watch.evaluated_at) if watch.evaluated_at else watch.created_at.date() - timedelta(days=2)
+    last = last_settled(alert.evaluated_at) if alert.evaluated_at else alert.created_at.date() - timedelta(days=2)
     days = list_days(last, now)[-MAX_CATCH_UP:]
     if not days:
         return
-    question = read_question(watch)
-    for day, past in iter_days(watch.project_id, question, days):
-        _judge(watch, question, day, past)
+    question = read_question(alert)
+    for day, past in iter_days(alert.project_id, question, days):
+        _judge(alert, question, day, past)
 
 
-def _judge(watch: Watch, question: Question, day: DayNames, past: Sequence[DayNames]) -> None:
+def _judge(alert: AlertRule, question: Question, day: DayNames, past: Sequence[DayNames]) -> None:
     before = find_before(past)
     if before is None or day.views < MIN_VIEWS:  # everything would be new, or over
         most = max((each.views for each in past), default=0)
-        _keep_unjudged(watch, day.on, day.views if before is not None else min(day.views, most))
+        _keep_unjudged(alert, day.on, day.views if before is not None else min(day.views, most))
         return
-    _unjudged_of(watch).delete()
-    states = {row.subject: row for row in select_states(watch).values()}
+    _unjudged_of(alert).delete()
+    states = {row.subject: row for row in select_states(alert).values()}
     known = {name: (State(row.state), row.since_at) for name, row in states.items()}
     watched, new = choose_names(known, day, before)
     opened = {name for name in watched if known[name][0].is_open}
-    for name, (evidence, figure) in weigh_names(watch.project_id, question, day, [*watched, *new], opened).items():
+    for name, (evidence, figure) in weigh_names(alert.project_id, question, day, [*watched, *new], opened).items():
         row = states.get(name)
         if row is not None and row.seen_at >= bounds_of_day(day.on)[1]:
             continue
@@ -52,29 +52,29 @@ def _judge(watch: Watch, question: Question, day: DayNames, past: Sequence[DayNa
         found = Found(views=day.views, value=figure.value, low=low, high=high, threshold=question.limit)
         # What is new again begins anew.
         _step(
-            watch, name, row if name in watched else None, evidence=evidence, found=found, at=bounds_of_day(day.on)[1]
+            alert, name, row if name in watched else None, evidence=evidence, found=found, at=bounds_of_day(day.on)[1]
         )
 
 
-def _keep_unjudged(watch: Watch, day: date, views: int) -> None:
+def _keep_unjudged(alert: AlertRule, day: date, views: int) -> None:
     """Keeps since when there are too few page views: as a state without a name.
 
     `views` are those of the day; of the best one of the days before, if none of these had enough.
     """
-    row, ends_at = _unjudged_of(watch).first(), bounds_of_day(day)[1]
+    row, ends_at = _unjudged_of(alert).first(), bounds_of_day(day)[1]
     write_standing(
-        watch, Subject(), row, Standing(), Found(views=views), at=ends_at, cause=Cause.DAY, keeps_unknown=True
+        alert, Subject(), row, Standing(), Found(views=views), at=ends_at, cause=Cause.DAY, keeps_unknown=True
     )
 
 
-def _unjudged_of(watch: Watch) -> QuerySet[WatchState]:
-    return WatchState.objects.filter(
-        project_id=watch.project_id, watch_id=watch.id, subject_key=Subject().key, state=State.UNKNOWN
+def _unjudged_of(alert: AlertRule) -> QuerySet[AlertState]:
+    return AlertState.objects.filter(
+        project_id=alert.project_id, alert_id=alert.id, subject_key=Subject().key, state=State.UNKNOWN
     )
 
 
 def _step(
-    watch: Watch, name: str, before: WatchState | None, *, evidence: Evidence, found: Found, at: datetime
+    alert: AlertRule, name: str, before: AlertState | None, *, evidence: Evidence, found: Found, at: datetime
 ) -> None:
     standing, found = step_state(before, evidence, found, bad_to_confirm=DAYS_TO_CONFIRM)
-    write_standing(watch, Subject(name=name), before, standing, found, at=at, cause=Cause.DAY)
+    write_standing(alert, Subject(name=name), before, standing, found, at=at, cause=Cause.DAY)

@@ -1,4 +1,6 @@
-"""What a watch on new cost would have told on past days: the rules are those of its evaluation (`new_cost_rules`)."""
+"""What an alert on new third parties would have told on past days: the rules are those of its evaluation
+(`new_third_parties_rules`).
+"""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
@@ -50,7 +52,7 @@ class PreviewDay:
 
 
 @dataclass(slots=True, kw_only=True)
-class NewCost:
+class NewThirdParties:
     """A party or package that was new. Its value, ms per view, is that of the day on which it was told first.
 
     If it never was, it is the largest recorded mean of a day, without an interval.
@@ -72,14 +74,14 @@ class NewCost:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NewCostPreview:
-    """What a watch on new cost would have told: days, and what was new, told ones and the costliest first."""
+class NewThirdPartiesPreview:
+    """What an alert on new third parties would have told: days, and what was new, told ones and the costliest first."""
 
     days: Sequence[PreviewDay]
-    found: Sequence[NewCost]
+    found: Sequence[NewThirdParties]
 
     @property
-    def told(self) -> Sequence[NewCost]:
+    def told(self) -> Sequence[NewThirdParties]:
         """What it would have told about."""
         return [each for each in self.found if each.told_on]
 
@@ -109,8 +111,8 @@ class NewCostPreview:
         return sum(day.use is DayUse.JUDGED and not day.has_long_history for day in self.days)
 
 
-def preview_new_costs(project_id: int, question: Question, now: datetime) -> NewCostPreview:
-    """Returns what a watch on new cost would have told in the last settled days, as many as a preview has."""
+def preview_new_third_parties(project_id: int, question: Question, now: datetime) -> NewThirdPartiesPreview:
+    """Returns what an alert on new third parties would have told in the last settled days, as many as a preview has."""
     walk, days = _Walk(project_id, question), []
     for day, past in iter_days(project_id, question, list_past(now)):
         before = find_before(past)
@@ -123,7 +125,7 @@ def preview_new_costs(project_id: int, question: Question, now: datetime) -> New
         history = next((NEW_DAYS - at for at, each in enumerate(past) if each.views), 0)
         days.append(PreviewDay(on=day.on, views=day.views, use=use, days_before=history, new=new, alerts=alerts))
     order = sorted(walk.found.values(), key=lambda each: (not each.told_on, -each.value, each.name))
-    return NewCostPreview(days=days, found=order)
+    return NewThirdPartiesPreview(days=days, found=order)
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,14 +134,16 @@ class _Walk:
 
     project_id: int
     question: Question
-    found: dict[str, NewCost] = field(default_factory=dict)
+    found: dict[str, NewThirdParties] = field(default_factory=dict)
 
     def judge(self, day: DayNames, before: Collection[str]) -> tuple[int, int]:
         """Judges what is watched or new on a day. Returns how many are new on it, and how many would be told."""
         known = {name: (each.state, each.since_at) for name, each in self.found.items()}
         watched, new = choose_names(known, day, before)
         for name in new:
-            each = self.found.setdefault(name, NewCost(name=name, first_on=day.on, since_at=bounds_of_day(day.on)[1]))
+            each = self.found.setdefault(
+                name, NewThirdParties(name=name, first_on=day.on, since_at=bounds_of_day(day.on)[1])
+            )
             each.standing = Standing()  # what is new again begins anew
         opened = {name for name in watched if self.found[name].state.is_open}
         found = weigh_names(self.project_id, self.question, day, [*watched, *new], opened)
@@ -147,7 +151,7 @@ class _Walk:
         return len(new), sum(told)
 
 
-def _step(each: NewCost, evidence: Evidence, figure: Figure, day: DayNames) -> bool:
+def _step(each: NewThirdParties, evidence: Evidence, figure: Figure, day: DayNames) -> bool:
     """Gives something new its standing after a day. Returns whether it would have been told."""
     was = each.state
     each.standing = step(each.standing, evidence, bad_to_confirm=DAYS_TO_CONFIRM)

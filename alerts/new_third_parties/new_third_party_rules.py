@@ -1,4 +1,4 @@
-"""Which third parties or packages are new on a day, and what the day says of them: one rule for watches and previews.
+"""Which third parties or packages are new on a day, and what the day says of them: one rule for alerts and previews.
 
 Something was there before if it cost at least a small part of the limit on one of the 28 days before. Days that could
 not be judged do not count: what ran on them only has not been looked at. Neither do days with more new names than are
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from typing import Final
 
-from aggregate.selectors.code.symbols import Code, select_code
+from aggregate.selectors.code.symbols import Symbols, load_symbols
 from aggregate.selectors.functions.group_sums import sum_groups
 from alerts.conditions import Question
 from alerts.days import select_costs, slice_of
@@ -49,7 +49,7 @@ class DayNames:
 
 def iter_days(project_id: int, question: Question, days: Sequence[date]) -> Iterator[tuple[DayNames, list[DayNames]]]:
     """Yields some days in a row, each with the `NEW_DAYS` days before it. Each day is summed up once."""
-    code = select_code(project_id, as_stored=True)
+    code = load_symbols(project_id, as_stored=True)
     past: deque[DayNames] = deque(maxlen=NEW_DAYS)
     first = days[0] - timedelta(days=NEW_DAYS)
     for number in range((days[-1] - first).days + 1):
@@ -59,7 +59,7 @@ def iter_days(project_id: int, question: Question, days: Sequence[date]) -> Iter
         past.append(day)
 
 
-def _sum_day(project_id: int, question: Question, day: date, code: Code) -> DayNames:
+def _sum_day(project_id: int, question: Question, day: date, code: Symbols) -> DayNames:
     sums = sum_groups(slice_of(project_id, question, day, day), question.by or "party", code=code)
     least_us = LEAST_PART * question.limit * US_PER_MS * sums.views
     names = [name for name, us in sums.cost_us.items() if us >= least_us and us > 0 and name != NO_GROUP]
@@ -87,7 +87,7 @@ def choose_names(
     """Returns what is watched already on a day, and what is new on it.
 
     `known` has states with the moments since which they hold, `before` what was there before. Something that was known
-    is new again if nobody watches it any more and it was not there before.
+    is new again if nobody alerts it any more and it was not there before.
     """
     watched = [name for name, (state, since_at) in known.items() if _is_watched(state, since_at, day.on)]
     old = {*watched, *before}

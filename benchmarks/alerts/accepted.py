@@ -1,7 +1,7 @@
 """What somebody accepted: how often it is told again without a cause, and how soon if it grows.
 
 The excess of a budget, or the slowdown of a release, is accepted when it is confirmed. What comes after that in the
-month is judged by the guard's rules.
+month is judged by alerts's rules.
 """
 
 from collections.abc import Iterator, Sequence, Sized
@@ -10,8 +10,8 @@ from statistics import median
 from typing import Final
 
 from benchmarks.alerts.budgets import KINDS, VIEWS_A_DAY, Kind, Month, find_alarm, scale, simulate_months, weigh
+from benchmarks.alerts.evaluating import Watched
 from benchmarks.alerts.month import FACTORS, follow_projects
-from benchmarks.alerts.watching import Watched
 from benchmarks.statistics.tables import percent
 from profcore.alerts.states import DAYS_TO_CONFIRM, QUIET_TO_RESOLVE, Standing, State, step, step_accepted
 from profcore.stats.estimates import Figure

@@ -1,6 +1,6 @@
-"""Budgets and new costs over a month: how often they alarm falsely, and how soon a real excess is confirmed.
+"""Budgets and new third parties over a month: how often they alarm falsely, and how soon a real excess is confirmed.
 
-The limit is set relative to the true mean, so one simulated month serves all limits. Days are judged as the guard
+The limit is set relative to the true mean, so one simulated month serves all limits. Days are judged as alerts
 judges them: the interval of a day's mean, and two days in a row that are certainly over.
 """
 
@@ -21,8 +21,8 @@ from profcore.stats.summaries import summarise
 from profcore.stats.trends import BucketSums, estimate_buckets
 from profcore.stats.views import ViewSample
 
-Kind = Literal["time", "share", "new cost"]
-KINDS: Final[Sequence[Kind]] = ("time", "share", "new cost")
+Kind = Literal["time", "share", "new third parties"]
+KINDS: Final[Sequence[Kind]] = ("time", "share", "new third parties")
 DAYS: Final = 30
 WEEK: Final = 7
 WEEKEND: Final = (5, 6)
@@ -31,13 +31,13 @@ WEEKEND: Final = (5, 6)
 DAILY_SHIFT: Final = 0.03
 WEEKEND_SHIFT: Final = 0.1
 VIEWS_A_DAY: Final = (50, 200, 500, 2_000)
-# As the guard reads the views of a day for a budget on time (`aggregate.selectors.project.trends.POINT_VIEWS`).
+# As alerts reads the views of a day for a budget on time (`aggregate.selectors.project.trends.POINT_VIEWS`).
 POINT_VIEWS: Final = 400
 # Budgets relative to the true mean, and excesses of the mean over the budget.
 ABOVE: Final = (0.0, 0.05, 0.1, 0.2)
 EXCESSES: Final = (1.1, 1.25, 1.5)
 NEVER_RAN: Final = Figure(0.0, Interval(0.0, 0.0))
-FUNCS: Final = 10  # a share or a new cost is that of one of the heaviest functions
+FUNCS: Final = 10  # a share or a new third parties is that of one of the heaviest functions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,7 +77,7 @@ def scale(figure: Figure, factor: float) -> Figure:
 
 
 def weigh(day: Figure | None, limit: float) -> Evidence:
-    """Returns what a day says of a limit, by the rule of the guard."""
+    """Returns what a day says of a limit, by the rule of alerts."""
     if day is None:
         return weigh_day(None, None, limit)
     low, high = day.ci95 or (None, None)
@@ -97,7 +97,7 @@ def find_truth(pages: Sequence[Recorded], shares: Sequence[float], func: int, sh
     own = whole.columns[0] == func
     cost = np.bincount(view[own], (whole.columns[1] + whole.columns[2])[own], minlength=whole.js_us.size)
     time_us, cost_us = (float((chance * column).sum()) for column in (whole.js_us + whole.hidden_us, cost))
-    return {"time": time_us / 1000, "share": cost_us / time_us, "new cost": cost_us / 1000}
+    return {"time": time_us / 1000, "share": cost_us / time_us, "new third parties": cost_us / 1000}
 
 
 def measure_day(sample: ViewSample, func: int) -> dict[Kind, Figure | None]:
@@ -124,11 +124,11 @@ def measure_day(sample: ViewSample, func: int) -> dict[Kind, Figure | None]:
     )
     found = summarise(only, "self+hidden")
     if found.is_too_few:
-        return {"time": None if time.is_too_few else time.ms_per_view, "share": None, "new cost": None}
+        return {"time": None if time.is_too_few else time.ms_per_view, "share": None, "new third parties": None}
     cost, share = NEVER_RAN, NEVER_RAN
     if found.functions:
         cost, share = found.functions[0].ms_per_view, found.functions[0].share or NEVER_RAN
-    return {"time": None if time.is_too_few else time.ms_per_view, "share": share, "new cost": cost}
+    return {"time": None if time.is_too_few else time.ms_per_view, "share": share, "new third parties": cost}
 
 
 def find_alarm(days: Sequence[Figure | None], limit: float, days_to_confirm: int = DAYS_TO_CONFIRM) -> int | None:

@@ -1,4 +1,4 @@
-"""Simulates months of watches: how often alarms are false, and how many page views a real slowdown takes."""
+"""Simulates months of alerts: how often alarms are false, and how many page views a real slowdown takes."""
 
 from argparse import ArgumentParser
 from collections.abc import Callable, Iterable

@@ -10,7 +10,7 @@ from typing import Final
 import numpy as np
 
 from benchmarks.alerts.arrivals import Arrived, Slower, receive
-from benchmarks.alerts.watching import Watched, watch_release
+from benchmarks.alerts.evaluating import Watched, alert_release
 from benchmarks.statistics.population import SIGMA, Recorded, load_population
 from benchmarks.statistics.tables import PROCESSES, percent
 from profcore.stats.estimates import wilson_interval
@@ -88,7 +88,7 @@ def follow_month(rng: np.random.Generator, traffic: Traffic, number: int) -> lis
         page = slower.page if slower else 0
         name = traffic.pages[page].name if slower else ""
         until = None if traffic.accepts else name or None
-        watched = watch_release(before, head, days=days, until=until, accepts=traffic.accepts)
+        watched = alert_release(before, head, days=days, until=until, accepts=traffic.accepts)
         sizes = [int((side.page == page).sum()) for side in (before, head)]
         found.append(Followed(factor=traffic.factor, page=name, base_views=sizes[0], views=sizes[1], watched=watched))
         before = arrive()

@@ -1,4 +1,4 @@
-"""Slowdowns that were recorded, not multiplied: the guard watches releases whose slower page is another recording.
+"""Slowdowns that were recorded, not multiplied: alerts releases whose slower page is another recording.
 
 Two populations have them. The recorded apps have a release with a regression, 28 views per page. The recordings with
 the browser's own profile next to them (`tests.acceptance.truth.scores`) have each page once per release and speed of

@@ -81,9 +81,9 @@ def _list_works(
         ("fold and what is written, pure", _each(written(None), batches)),
     ]
     if kernel is not None:
-        door = CompiledCheck(kernel, limits, max_bytes=MAX_BODY_BYTES)
+        endpoint = CompiledCheck(kernel, limits, max_bytes=MAX_BODY_BYTES)
         works += [
-            ("every check, compiled", _each(lambda body: door.check(body.body), bodies)),
+            ("every check, compiled", _each(lambda body: endpoint.check(body.body), bodies)),
             ("fold, compiled", _each(lambda batch: fold_batch(kernel, batch), batches)),
             ("fold and what is written, compiled", _each(written(kernel), batches)),
         ]

@@ -28,10 +28,10 @@ SIZE: Final = {"width": 1440, "height": 900}
 # What was painted last counts once nothing is loaded any more.
 LAST_PAINT: Final = """() => new Promise((resolve) => {
     let at = 0, shift = 0;
-    const watch = (type, add) =>
+    const alert = (type, add) =>
         new PerformanceObserver((list) => list.getEntries().forEach(add)).observe({type, buffered: true});
-    watch("largest-contentful-paint", (each) => { at = Math.max(at, each.startTime); });
-    watch("layout-shift", (each) => { shift += each.hadRecentInput ? 0 : each.value; });
+    alert("largest-contentful-paint", (each) => { at = Math.max(at, each.startTime); });
+    alert("layout-shift", (each) => { shift += each.hadRecentInput ? 0 : each.value; });
     setTimeout(() => resolve([at, shift, performance.getEntriesByType("navigation")[0].responseStart]), 300);
 })"""
 BUSY: Final = "[aria-busy=true]"

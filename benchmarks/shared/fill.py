@@ -19,7 +19,7 @@ from django.db import connection, transaction
 from tqdm import tqdm
 
 from aggregate.fold.interning import intern_funcs
-from aggregate.fold.receipt_counts import count_settled
+from aggregate.fold.receipt_counts import add_receipt_counts
 from aggregate.fold.rollups import ADD_CELLS, roll_up_hours
 from aggregate.fold.writes import HOTSPOT_SUMS
 from aggregate.models import Cell
@@ -39,7 +39,7 @@ from tests.corpus import corpus_envelopes
 ROLL_UP: Final = f"""
 INSERT INTO aggregate_pageday (project_id, group_id, day_at, views, truncated_views, traces,
                                {", ".join(TIME_PART_NAMES)})
-SELECT project_id, group_id, date_trunc('day', bucket_at, 'UTC'), sum(views), sum(truncated_views), sum(traces),
+SELECT project_id, group_id, date_trunc('day', starts_at, 'UTC'), sum(views), sum(truncated_views), sum(traces),
        {", ".join(f"sum({name})" for name in TIME_PART_NAMES)}
 FROM aggregate_cell WHERE project_id = %s GROUP BY 1, 2, 3
 """
@@ -144,7 +144,7 @@ class PlannedCell:
 
     id: int
     group_id: int
-    bucket_at: datetime
+    starts_at: datetime
     grain: int
     device: int
     browser: int
@@ -166,8 +166,8 @@ def plan_cells(
     spread = [(d, b) for d in DEVICES.items() for b in BROWSER_SHARES.items()]
     shares = np.array([d[1] * b[1] for d, b in spread])
     for page, share in enumerate(page_shares / page_shares.sum()):
-        for bucket_at, grain, days in buckets:
-            age = (now - bucket_at) / timedelta(days=DAYS)
+        for starts_at, grain, days in buckets:
+            age = (now - starts_at) / timedelta(days=DAYS)
             release = releases[min(len(releases) - 1, int((1 - age) * len(releases)))]
             template = templates[page % len(templates)][release == releases[-1]]
             numbers = draw.multinomial(round(views * share * days / DAYS), shares / shares.sum())
@@ -178,7 +178,7 @@ def plan_cells(
                         PlannedCell(
                             id=0,
                             group_id=groups[release, pages[page]],
-                            bucket_at=bucket_at,
+                            starts_at=starts_at,
                             grain=grain,
                             device=DEVICE_CLASSES.index(device),
                             browser=BROWSERS.index(browser),
@@ -220,7 +220,7 @@ def fill(project_id: int, views: int, now: datetime, tell: Callable[[int], objec
     for start in range(0, len(cells), CELLS_A_BATCH):
         batch = cells[start : start + CELLS_A_BATCH]
         rows = list(_view_rows(project_id, batch, draw, thin))
-        _copy("aggregate_view", (view for view, _ in rows))
+        _copy("aggregate_pageview", (view for view, _ in rows))
         _copy("ingest_tracereceipt", (receipt for _, receipt in rows))
         written += len(rows)
         tell(len(rows))
@@ -228,7 +228,8 @@ def fill(project_id: int, views: int, now: datetime, tell: Callable[[int], objec
         cursor.execute(ROLL_UP, [project_id])
         cursor.execute(ADD_CELLS.format(cells="c.is_rolled"), {"project_id": project_id})
         cursor.execute(
-            count_settled("(SELECT * FROM ingest_tracereceipt WHERE project_id = %s) AS filled", sign=1), [project_id]
+            add_receipt_counts("(SELECT * FROM ingest_tracereceipt WHERE project_id = %s) AS filled", sign=1),
+            [project_id],
         )
         roll_up_hours(now, limit=len(cells))
         cursor.execute("ANALYZE")
@@ -243,7 +244,7 @@ def _cell_rows(project_id: int, cells: Sequence[PlannedCell]) -> Iterator[dict[s
             "project_id": project_id,
             "id": cell.id,
             "group_id": cell.group_id,
-            "bucket_at": cell.bucket_at,
+            "starts_at": cell.starts_at,
             "grain": cell.grain,
             "is_rolled": cell.grain == Cell.Grain.DAY,  # as those of merged hours are
             "device_class": cell.device,
@@ -278,7 +279,7 @@ def _day_tree_rows(project_id: int, cells: Sequence[PlannedCell]) -> Iterator[di
     by_day: dict[tuple[int, datetime], list[PlannedCell]] = {}
     for cell in cells:
         if cell.grain == Cell.Grain.DAY:
-            by_day.setdefault((cell.group_id, cell.bucket_at), []).append(cell)
+            by_day.setdefault((cell.group_id, cell.starts_at), []).append(cell)
     for (group_id, day_at), inside in by_day.items():
         counts = sum((cell.counts for cell in inside), np.zeros_like(inside[0].counts))
         key = {"project_id": project_id, "group_id": group_id, "day_at": day_at}
@@ -329,8 +330,8 @@ def _view_rows(
                 receipt = {
                     **key,
                     "seq": 0,
-                    "received_at": cell.bucket_at,
-                    "view_started_at": cell.bucket_at,
+                    "received_at": cell.starts_at,
+                    "view_started_at": cell.starts_at,
                     "device_class": cell.device,
                     "browser": cell.browser,
                     "end_reason": 0,

@@ -4,7 +4,7 @@ import json
 
 from django.test import RequestFactory
 
-from ingest.endpoint.requests import read_post
+from ingest.endpoint.requests import read_request
 from ingest.endpoint.views import take_traces
 
 
@@ -16,6 +16,6 @@ def post_here(public_key: str, body: bytes) -> None:
         content_type="application/json",
         headers={"Content-Encoding": "gzip"},
     )
-    answer = take_traces(read_post(request.META))
+    answer = take_traces(read_request(request.META))
     if answer.status != 202 or json.loads(answer.content)["rejected"]:
         raise RuntimeError(f"a post was answered {answer.status}: {answer.content[:200]!r}")

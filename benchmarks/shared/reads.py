@@ -26,7 +26,7 @@ PAGES: Final = (
 )
 ANSWERS: Final = (
     *("functions", "overview", "trend", "flamegraph", "calltree", "views", "pages", "quality", "traces"),
-    "functions/{func_id}/census",
+    "functions/{func_id}/breakdown",
     *(f"profile?format={name}" for name in EXPORTERS),
 )
 

@@ -18,7 +18,7 @@ from tqdm import tqdm
 
 from benchmarks.shared.browser import add_chromium
 from benchmarks.shared.resampling import find_interval
-from tests.snippet_site import POLICY, Door, serve, write_page
+from tests.snippet_site import POLICY, IngestServer, serve, write_page
 
 Exit = Literal["click", "cross-site", "reload", "close", "crash"]
 EXITS: Final[Sequence[Exit]] = ("click", "cross-site", "reload", "close", "crash")
@@ -87,31 +87,35 @@ async def _leave(page: Page, context: BrowserContext, how: Exit, port: int) -> N
             asyncio.ensure_future(session.send("Page.crash")).add_done_callback(lambda task: task.exception())
 
 
-async def _visit(browser: Browser, door: Door, plan: _Plan, port: int) -> dict[str, Any]:  # Any: three facts
+async def _visit(
+    browser: Browser, endpoint: IngestServer, plan: _Plan, port: int
+) -> dict[str, Any]:  # Any: three facts
     number, how, stay_s = plan
     context = await browser.new_context()
     try:
         page = await context.new_page()
         await page.goto(f"http://shop.test:{port}/?visit={number}", wait_until="commit")
-        while str(number) not in door.begins:
+        while str(number) not in endpoint.begins:
             await asyncio.sleep(0.01)
-        begun_s = door.begins[str(number)] / 1000
+        begun_s = endpoint.begins[str(number)] / 1000
         await asyncio.sleep(max(begun_s + stay_s - time.time(), 0))
         ended_s = time.time()
         await _leave(page, context, how, port)
         await asyncio.sleep(SETTLE_S)
-        arrived = list(door.envelopes.get(str(number), []))  # a reload's second document has begun a view of its own
+        arrived = list(
+            endpoint.envelopes.get(str(number), [])
+        )  # a reload's second document has begun a view of its own
     finally:
         await context.close()
     return {"length_ms": (ended_s - begun_s) * 1000, "envelopes": arrived, "begun_ms": begun_s * 1000}
 
 
 async def _run(visits: int, chromium: str, at_a_time: int, seed: int) -> ExitsResult:
-    door, pages = Door(), dict[str, tuple[str, dict[str, str]]]()
+    endpoint, pages = IngestServer(), dict[str, tuple[str, dict[str, str]]]()
     chance = random.Random(seed)  # noqa: S311  # repeatable, and no secret
     found: list[Visit] = []
-    with serve(pages, door) as port:
-        pages["/"] = (write_page(f"http://door.test:{port}"), {"Document-Policy": POLICY})
+    with serve(pages, endpoint) as port:
+        pages["/"] = (write_page(f"http://endpoint.test:{port}"), {"Document-Policy": POLICY})
         pages["/next"] = ("<!doctype html><title>next</title>", {})
         async with AsyncExitStack() as stack:
             playwright = await stack.enter_async_context(async_playwright())
@@ -131,7 +135,7 @@ async def _run(visits: int, chromium: str, at_a_time: int, seed: int) -> ExitsRe
                 how, has_cache = EXITS[number % len(EXITS)], number // len(EXITS) % 2 == 0
                 stay_s = chance.uniform(SHORTEST_S, LONGEST_S)
                 async with places:
-                    facts = await _visit(browsers[has_cache], door, _Plan(number, how, stay_s), port)
+                    facts = await _visit(browsers[has_cache], endpoint, _Plan(number, how, stay_s), port)
                 own = [e for e in facts["envelopes"] if abs(e["timeOrigin"] - facts["begun_ms"]) < 1]
                 found.append(
                     Visit(
@@ -140,14 +144,14 @@ async def _run(visits: int, chromium: str, at_a_time: int, seed: int) -> ExitsRe
                         length_ms=facts["length_ms"],
                         arrived_ms=covered_ms(own, facts["length_ms"]),
                         envelopes=len(own),
-                        has_beacon=str(number) in door.own,
+                        has_beacon=str(number) in endpoint.own,
                     )
                 )
                 bar.update()
 
             await asyncio.gather(*(one(number) for number in range(visits)))
             bar.close()
-    return ExitsResult(visits=found, posts=door.posts, sent_bytes=door.sent_bytes)
+    return ExitsResult(visits=found, posts=endpoint.posts, sent_bytes=endpoint.sent_bytes)
 
 
 def bench_exits(*, visits: int, chromium: str, at_a_time: int, seed: int = 1) -> ExitsResult:

@@ -17,7 +17,7 @@ from tqdm import tqdm
 
 from benchmarks.shared.browser import add_chromium
 from benchmarks.shared.resampling import find_interval
-from tests.snippet_site import POLICY, Door, serve, write_tags
+from tests.snippet_site import POLICY, IngestServer, serve, write_tags
 
 Kind = Literal["none", "header", "snippet"]
 KINDS: Final[Sequence[Kind]] = ("none", "header", "snippet")
@@ -83,7 +83,7 @@ async def _run(apps: Mapping[str, Mapping[str, tuple[str, dict[str, str]]]], loa
         bar = tqdm(total=len(apps) * loads * len(KINDS), unit="load")
         for app, files in apps.items():
             pages = dict(files)
-            with serve(pages, Door()) as port:
+            with serve(pages, IngestServer()) as port:
                 html = files["/index.html"][0]
                 tagged = html.replace("<head>", f"<head>{write_tags(f'http://127.0.0.1:{port}')}", 1)
                 kind_pages: dict[Kind, tuple[str, dict[str, str]]] = {

@@ -58,5 +58,5 @@ class Beside:
 
     def _send_tasks(self) -> None:
         for task in TASKS:
-            self._celery.send_task(task, queue=settings.UPKEEP_QUEUE, ignore_result=True)
+            self._celery.send_task(task, queue=settings.MAINTENANCE_QUEUE, ignore_result=True)
         self.done.tasks += 1

@@ -29,7 +29,7 @@ JOIN aggregate_func f ON f.project_id = s.project_id AND f.id = s.func_id
 # The roll-up of days must be the sums of the cells that are rolled up, func by func.
 ROLLED: Final = f"""
 SELECT count(*) FROM (
-    SELECT c.group_id, date_trunc('day', c.bucket_at, 'UTC') AS day_at, h.func_id,
+    SELECT c.group_id, date_trunc('day', c.starts_at, 'UTC') AS day_at, h.func_id,
            {", ".join(f"sum(h.{name})::bigint AS {name}" for name in SUMS)}
     FROM aggregate_hotspot h JOIN aggregate_cell c ON c.project_id = h.project_id AND c.id = h.cell_id
     JOIN projects_project p ON p.id = h.project_id

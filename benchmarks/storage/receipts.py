@@ -22,7 +22,7 @@ from ingest.storage.receipt_partitions import (
     create_receipt_partitions,
     list_receipt_partitions,
 )
-from ingest.storage.storing import BYTE_SHARDS, COLUMNS, Care, _run_store
+from ingest.storage.storing import BYTE_SHARDS, COLUMNS, DedupMode, _run_store
 from ops.supervisor.running import open_own_stores
 from profcore.times import DAY
 from projects.creation import create_project
@@ -50,13 +50,13 @@ def measure_receipts(receipts: int) -> Iterator[str]:
     _use_one_table(since, now + 2 * DAY)
     _fill(project.pk, receipts, since, now)
     yield f"one table: {_describe_size(receipts)}"
-    yield f"  {_measure_store(project.pk, now, Care.NONE)}"
+    yield f"  {_measure_store(project.pk, now, DedupMode.NONE)}"
     with connection.cursor() as cursor:
         cursor.execute(f"DROP TABLE {ONE_TABLE}")
     create_receipt_partitions(since.date(), settings.KEEP_RECEIPTS_DAYS + 2)
     _fill(project.pk, receipts, since, now)
     yield f"{len(list_receipt_partitions())} partitions of {PARTITION_DAYS} days: {_describe_size(receipts)}"
-    for care in (Care.NONE, Care.LOOK_BACK, Care.TAKE_BORDER):
+    for care in (DedupMode.NONE, DedupMode.LOOK_BACK, DedupMode.TAKE_BORDER):
         yield f"  {care.name}: {_measure_store(project.pk, now, care)}"
     oldest = list_receipt_partitions()[1]  # the very first has only some days
     later = oldest.end_at + DAY * settings.KEEP_RECEIPTS_DAYS
@@ -95,7 +95,7 @@ def _describe_size(receipts: int) -> str:
     return f"{float(heap) / receipts:.0f} bytes per receipt and {float(indexes) / receipts:.0f} of indexes"
 
 
-def _measure_store(project_id: int, now: datetime, care: Care) -> str:
+def _measure_store(project_id: int, now: datetime, care: DedupMode) -> str:
     """Returns the costs of storing one trace with a body of one byte: the server's processor time, and its log."""
     _one("CHECKPOINT")
     costs: list[float] = []

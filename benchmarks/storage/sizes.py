@@ -19,7 +19,7 @@ from tests.corpus import NAMESPACE
 TABLES = (
     *("ingest_tracereceipt", "ingest_receiptcount", "ingest_group", "aggregate_func"),
     *("aggregate_cell", "aggregate_hotspotpiece", "aggregate_dayhotspot", "aggregate_daytreepiece"),
-    *("aggregate_pageday", "aggregate_calltreepiece", "aggregate_view"),
+    *("aggregate_pageday", "aggregate_calltreepiece", "aggregate_pageview"),
 )
 VIEWS_A_CELL = (10, 100, 1_000)
 TRACES = 3_000  # at least so many per measurement, and so many cells, so that half-filled pages count little

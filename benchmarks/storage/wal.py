@@ -80,10 +80,10 @@ def measure_here(kind: str, *, traces: int, batch: int) -> Run:
         cursor.execute("VACUUM ANALYZE")
         cursor.execute("CHECKPOINT")
     phases: list[tuple[str, int, int]] = []
-    processor_s = {"door": 0.0, "fold": 0.0}
+    processor_s = {"endpoint": 0.0, "fold": 0.0}
     for start in range(WARM_TRACES, len(bodies), batch):
         waiting = bodies[start : start + batch]
-        for part, work in (("door", partial(_post, waiting)), ("fold", _fold_all)):
+        for part, work in (("endpoint", partial(_post, waiting)), ("fold", _fold_all)):
             before, at = read_processor_s(), read_lsn()
             work()
             phases.append((part, at, read_lsn()))

@@ -2,9 +2,7 @@
 
 from django.urls import URLPattern, path, re_path
 
-from dashboard.api.alerts import alert as watch
-from dashboard.api.alerts import alerts as watches
-from dashboard.api.alerts import channels, deliveries, previews
+from dashboard.api.alerts import alert, alerts, channels, deliveries, previews
 from dashboard.api.core.views import SchemaView, no_such_address
 from dashboard.api.jobs import endpoints as jobs
 from dashboard.api.jobs import links
@@ -46,11 +44,11 @@ urlpatterns: list[URLPattern] = [
     path(PROJECT + "trend", trend.TrendView.as_view(), name="api-trend"),
     path(PROJECT + "metrics", metrics.MetricsView.as_view(), name="api-metrics"),
     path(PROJECT + "settings", settings.SettingsView.as_view(), name="api-settings"),
-    path(PROJECT + "watches", watches.WatchesView.as_view(), name="api-watches"),
-    path(PROJECT + "watches/changes", watches.StateChangesView.as_view(), name="api-watch-changes"),
-    path(PROJECT + "watches/preview", previews.WatchPreviewView.as_view(), name="api-watch-preview"),
-    path(PROJECT + "watches/<str:watch>", watch.WatchView.as_view(), name="api-watch"),
-    path(PROJECT + "watches/<str:watch>/states/<str:key>/accept", watch.AcceptStateView.as_view(), name="api-accept"),
+    path(PROJECT + "alerts", alerts.AlertsView.as_view(), name="api-alerts"),
+    path(PROJECT + "alerts/changes", alerts.StateChangesView.as_view(), name="api-alert-changes"),
+    path(PROJECT + "alerts/preview", previews.AlertPreviewView.as_view(), name="api-alert-preview"),
+    path(PROJECT + "alerts/<str:alert>", alert.AlertView.as_view(), name="api-alert"),
+    path(PROJECT + "alerts/<str:alert>/states/<str:key>/accept", alert.AcceptStateView.as_view(), name="api-accept"),
     path(PROJECT + "channels", channels.ChannelsView.as_view(), name="api-channels"),
     path(PROJECT + "channels/<str:channel>", channels.ChannelView.as_view(), name="api-channel"),
     path(PROJECT + CHANNEL + "secret", channels.ChannelSecretView.as_view(), name="api-channel-secret"),
@@ -73,7 +71,7 @@ urlpatterns: list[URLPattern] = [
     path(PROJECT + "savings", savings.SavingsView.as_view(), name="api-savings"),
     path(PROJECT + "vitals", vitals.VitalsView.as_view(), name="api-vitals"),
     path(PROJECT + "functions/<str:func_id>/source", source.SourceView.as_view(), name="api-source"),
-    path(PROJECT + "functions/<str:func_id>/census", drilldown.CensusView.as_view(), name="api-census"),
+    path(PROJECT + "functions/<str:func_id>/breakdown", drilldown.BreakdownView.as_view(), name="api-breakdown"),
     path(PROJECT + "functions/<str:func_id>/callers", drilldown.CallersView.as_view(), name="api-callers"),
     path(PROJECT + "functions/<str:func_id>/callees", drilldown.CalleesView.as_view(), name="api-callees"),
     path(PROJECT + "calltree", drilldown.CallTreeView.as_view(), name="api-calltree"),

@@ -26,7 +26,7 @@ TABS: Final = (
     ("vitals", "Vitals", True, "w"),
     ("views", "Views", True, "v"),
     ("quality", "Quality", True, "q"),
-    ("guard", "Watches", False, "a"),
+    ("alerts", "Alerts", False, "a"),
     ("settings", "Settings", False, "s"),
 )
 # Pages that show functions, and so use the category and the search. Some of these have their own search field.

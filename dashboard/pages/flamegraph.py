@@ -13,7 +13,7 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
 
-from aggregate.selectors.code.symbols import select_code
+from aggregate.selectors.code.symbols import load_symbols
 from aggregate.selectors.functions.table import FunctionRow, keep_rows
 from aggregate.selectors.functions.tree_columns import SliceTreeColumns, select_tree_columns
 from aggregate.selectors.project.arrivals import select_arrivals
@@ -55,7 +55,7 @@ class TreeRow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TreeQuestion:
+class TreeQuery:
     """What the address asks for: a slice, or two sides within it, and how to show them."""
 
     project: Project
@@ -81,7 +81,7 @@ class TreeQuestion:
 @private_page
 @answer_unchanged
 def show_tree(request: HttpRequest, slug: str) -> HttpResponse:
-    question = read_tree_question(request, slug)
+    question = read_tree_query(request, slug)
     project, sides = question.project, question.sides
     releases = select_releases(project.pk)
     if not releases:
@@ -107,14 +107,14 @@ def show_tree(request: HttpRequest, slug: str) -> HttpResponse:
     return render(request, "dashboard/flamegraph/page.html", context)
 
 
-def read_tree_question(request: HttpRequest, slug: str) -> TreeQuestion:
+def read_tree_query(request: HttpRequest, slug: str) -> TreeQuery:
     """Returns the question in the address. Raises `ParamError` and `SliceError`."""
     project = get_visible_project(request.user, slug)
     slice_ = read_page_slice(request, project)
     asked = read_asked_sides(request.GET)
     sides = None if asked.is_empty else settle_sides(slice_, asked)
     is_plain = read_choice(request.GET, "plain", ("", "1"), "") == "1"
-    return TreeQuestion(
+    return TreeQuery(
         project=project,
         slice_=sides.common if sides else slice_,
         sides=sides,
@@ -124,7 +124,7 @@ def read_tree_question(request: HttpRequest, slug: str) -> TreeQuestion:
     )
 
 
-def build_tree_shell(request: HttpRequest, question: TreeQuestion, releases: Sequence[ReleaseRow]) -> Shell:
+def build_tree_shell(request: HttpRequest, question: TreeQuery, releases: Sequence[ReleaseRow]) -> Shell:
     """Returns the tabs and the bar, without the fields that the sides have of their own."""
     shell = build_shell(
         request,
@@ -149,7 +149,7 @@ def describe_sides(sides: Sides | None) -> dict[str, object]:
     }
 
 
-def link_tree(question: TreeQuestion) -> dict[str, object]:
+def link_tree(question: TreeQuery) -> dict[str, object]:
     """Returns the addresses that the page and its script use."""
     slug, slice_, pairs = question.project.slug, question.slice_, question.pairs
     address = reverse("tree", args=[slug])
@@ -181,7 +181,7 @@ def read_table(slices: Sequence[Slice], narrowing: Narrowing) -> dict[str, objec
     side = columns.sides[-1]
     found = None
     if narrowing.params():
-        code = select_code(slices[0].project_id)
+        code = load_symbols(slices[0].project_id)
         found = {row.id for row in keep_rows(code, columns.funcs, narrowing.categories, narrowing.search)}
     rows = list(list_rows(columns))
     return {

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Final, Generic, TypeVar
 
-from aggregate.selectors.code.symbols import Code, select_code
+from aggregate.selectors.code.symbols import Symbols, load_symbols
 from aggregate.selectors.exports.slice_export import fingerprint_slice
 from aggregate.selectors.functions.table import FunctionRow, FunctionTable
 from aggregate.selectors.slice.slices import Slice
@@ -54,10 +54,10 @@ def facts_of_sides(base: Slice, head: Slice) -> tuple[object, ...]:
 
     Contributions that expire later change nothing: a comparison from more of them stays right.
     """
-    return facts_of(select_code(base.project_id), base, head)
+    return facts_of(load_symbols(base.project_id), base, head)
 
 
-def facts_of(code: Code, *slices: Slice) -> tuple[object, ...]:
+def facts_of(code: Symbols, *slices: Slice) -> tuple[object, ...]:
     """Returns the facts that decide what is computed from slices of one project."""
     return (
         code.project_id,
@@ -92,7 +92,7 @@ class Memory(Generic[T]):
             while self._bytes > self.most_bytes:
                 self._bytes -= self._scale(self._kept.popitem(last=False)[1])
 
-    def forget(self) -> None:
+    def clear(self) -> None:
         with self._lock:
             self._kept.clear()
             self._bytes = 0
@@ -117,11 +117,11 @@ TABLES: Final = Memory(weigh_table, TABLE_BYTES_KEPT)
 VITALS: Final = Memory(weigh_vitals, VITALS_BYTES_KEPT)
 
 
-def forget_tables() -> None:
+def clear_tables() -> None:
     """Empties the process's memory of tables, comparisons and vitals, between tests."""
-    TABLES.forget()
+    TABLES.clear()
     _remember.cache_clear()
-    VITALS.forget()
+    VITALS.clear()
 
 
 def answer_table(slice_: Slice, asked: TableQuery) -> FunctionTable:
@@ -132,7 +132,7 @@ def answer_table(slice_: Slice, asked: TableQuery) -> FunctionTable:
     """
     if slice_.is_fine:
         return select_estimated(slice_, asked)
-    code = select_code(slice_.project_id, as_stored=slice_.as_stored)
+    code = load_symbols(slice_.project_id, as_stored=slice_.as_stored)
     key = repr((facts_of(code, slice_), asked))
     found = TABLES.find(key)
     if found is None:
@@ -146,7 +146,7 @@ def answer_vitals(slice_: Slice, asked: VitalsQuery) -> VitalsTable:
 
     Two statements more than the answer takes. Raw traces that expire later change nothing: what was read stays right.
     """
-    code = select_code(slice_.project_id, as_stored=slice_.as_stored)
+    code = load_symbols(slice_.project_id, as_stored=slice_.as_stored)
     key = repr((facts_of(code, slice_), asked))
     found = VITALS.find(key)
     if found is None:

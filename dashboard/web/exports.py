@@ -9,7 +9,7 @@ from django.http import HttpRequest, HttpResponseBase, StreamingHttpResponse
 from django.urls import reverse
 from django.utils.cache import patch_vary_headers
 
-from aggregate.selectors.code.symbols import select_code
+from aggregate.selectors.code.symbols import load_symbols
 from aggregate.selectors.exports.requests import (
     ExportRequest,
     fingerprint_export,
@@ -75,7 +75,7 @@ def make_export_etag(project: Project, asked: ExportRequest, exporter: Exporter,
     The project's sites are part of it: they decide which functions are first-party.
     """
     what = (asked.kind, asked.query, asked.segment, fingerprint_export(asked))
-    code = select_code(project.pk, as_stored=asked.slice_.as_stored)
+    code = load_symbols(project.pk, as_stored=asked.slice_.as_stored)
     facts = (EXPORT_VERSION, exporter.name, coding, project.name, link, what, sorted(code.sites), code.version)
     return make_etag(*facts)
 

@@ -21,12 +21,12 @@ from dashboard.web.unavailable import answer_later
 HEAVY: Final = frozenset(
     {
         *("page-table", "compare-table", "compare-csv", "function-part", "views-list", "view-functions"),
-        *("quality-sampled", "changes", "api-functions", "api-compare", "api-matches", "api-census", "api-callers"),
+        *("quality-sampled", "changes", "api-functions", "api-compare", "api-matches", "api-breakdown", "api-callers"),
         *("api-callees", "api-calltree", "api-flamegraph", "api-views", "api-timeline", "api-profile", "api-quality"),
         *("api-metrics", "api-vitals", "vitals-windows", "api-savings", "savings-table"),
         *("project", "last-change", "change-parts", "api-verdict"),  # they name the functions that changed
         *("shared-profile", "api-code-preview", "api-display-preview", "settings-code", "settings-display"),
-        *("api-watch-preview", "settings-watch", "settings-watch-new"),  # previews read a table per day
+        *("api-alert-preview", "settings-alert", "settings-alert-new"),  # previews read a table per day
     }
 )
 # With `plain=1`, these pages contain the parts that scripts would fetch.
@@ -84,7 +84,7 @@ class Places:
 PLACES: Final = Places()
 
 
-class HeavyReadsMiddleware:
+class LoadSheddingMiddleware:
     """Gives each heavy read a place until its answer begins: a slow receiver keeps none.
 
     An export is complete then, except for its text, which is written piece by piece.

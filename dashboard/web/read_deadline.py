@@ -8,7 +8,7 @@ from django.db import OperationalError, connection
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 
 from dashboard.web.unavailable import answer_later
-from ingest.deadline import drop_silent_connection, with_patience
+from ingest.deadline import drop_silent_connection, with_deadline
 from ingest.storage.group_commit import is_outage
 from ingest.storage.packs.store import BodiesUnavailable
 
@@ -18,7 +18,7 @@ RETRY_AFTER_S = 30
 OUTAGE_S = 10  # a restart of the database takes seconds
 
 
-class ReadingTimeMiddleware:
+class ReadDeadlineMiddleware:
     """Bounds how long a read waits for the database: READ_WAIT_S for all its statements. They end there too."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
@@ -27,7 +27,7 @@ class ReadingTimeMiddleware:
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         if request.method not in ("GET", "HEAD"):
             return self.get_response(request)
-        with with_patience(settings.READ_WAIT_S, cancels=True):
+        with with_deadline(settings.READ_WAIT_S, cancels=True):
             return self.get_response(request)
 
     def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:

@@ -78,7 +78,7 @@ def select_newest(slice_: Slice, known: Sequence[ReleaseRow], newest: Overview |
 
 
 def choose_base_of(project_id: int, head: str, candidates: Sequence[str], known: Sequence[ReleaseRow]) -> BaseChoice:
-    """Returns what a release is compared with if nobody says so; see `choose_base`, which watches use too."""
+    """Returns what a release is compared with if nobody says so; see `choose_base`, which alerts use too."""
     if len(candidates) == 1:
         return BaseChoice(candidates[0])
     now = datetime.now(UTC)
@@ -112,11 +112,11 @@ def facts_of_verdict(base: Slice, head: Slice, facts: tuple[object, ...] | None 
 def answer_verdict(base: Slice, head: Slice, facts: tuple[object, ...] | None = None) -> Verdict:
     """Returns the verdict on two sides; the last ones are remembered while their facts (`facts_of_verdict`) stay."""
     found = facts_of_verdict(base, head) if facts is None else facts
-    return _remember_verdict(base, head, repr(found[0]), repr(found[1]))
+    return _cached_verdict(base, head, repr(found[0]), repr(found[1]))
 
 
 @lru_cache(maxsize=VERDICTS_KEPT)
-def _remember_verdict(base: Slice, head: Slice, facts: str, _plan: str) -> Verdict:
+def _cached_verdict(base: Slice, head: Slice, facts: str, _plan: str) -> Verdict:
     def compare(*sides: Slice) -> SliceComparison:
         return compare_functions(*sides, facts=facts if sides == (base, head) else None)
 
@@ -127,11 +127,11 @@ def answer_breakdown(base: Slice, head: Slice) -> Breakdown:
     """Returns two sides by device class and browser, judged by the verdict's bound; remembered as verdicts are."""
     facts = facts_of_verdict(base, head)
     verdict = answer_verdict(base, head, facts)
-    return _remember_breakdown(base, head, repr(facts[0]), verdict.judgement.bound)
+    return _cached_breakdown(base, head, repr(facts[0]), verdict.judgement.bound)
 
 
 @lru_cache(maxsize=VERDICTS_KEPT)
-def _remember_breakdown(base: Slice, head: Slice, _facts: str, bound: float) -> Breakdown:
+def _cached_breakdown(base: Slice, head: Slice, _facts: str, bound: float) -> Breakdown:
     return select_breakdown(base, head, bound=bound)
 
 

@@ -1,1 +1,1 @@
-"""The door: from a posted body to stored envelopes."""
+"""The endpoint: from a posted body to stored envelopes."""

@@ -109,7 +109,7 @@ def _has_free_disk() -> bool:
         return True  # there is no data folder here
 
 
-def forget_admission() -> None:
+def clear_admission() -> None:
     """Empties buckets and look-ups, between tests."""
     _buckets.clear()
     _pending.clear()

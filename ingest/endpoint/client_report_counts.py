@@ -17,7 +17,7 @@ from django.db import connection
 
 from ingest.count_models import AbsentCount
 from ingest.storage.groups import OTHER
-from ingest.storage.id_cache import RememberedIds
+from ingest.storage.id_cache import IdCache
 from profcore.trace.absence import Absence
 
 SHARDS: Final = 8  # as many rows as a process has connections
@@ -28,7 +28,7 @@ Row = tuple[int, date, str, int, int, int, int]  # project, day, page, browser, 
 
 _lock = threading.Lock()
 _busy: set[int] = set()
-_known: RememberedIds[Row] = RememberedIds()
+_known: IdCache[Row] = IdCache()
 _no_room_until: dict[tuple[int, date], float] = {}
 
 
@@ -40,7 +40,7 @@ def count_absence(project_id: int, absence: Absence, *, browser: int, day_on: da
     """
     with lend_shard() as shard:
         row = (project_id, day_on, absence.page, browser, absence.reason, absence.status, shard)
-        _known.forget_sometimes()
+        _known.clear_sometimes()
         place = row if row in _known else find_place(row)
         with connection.cursor() as cursor:
             cursor.execute(
@@ -99,7 +99,7 @@ def has_room(project_id: int, day_on: date) -> bool:
     return is_free
 
 
-def forget_absences() -> None:
+def clear_absences() -> None:
     """Empties the memory of rows, between tests."""
     _known.clear()
     _no_room_until.clear()

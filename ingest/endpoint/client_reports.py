@@ -1,4 +1,4 @@
-"""The door for absences: `/ingest/v1/absent`, where pages report that they recorded nothing."""
+"""The endpoint for absences: `/ingest/v1/absent`, where pages report that they recorded nothing."""
 
 import math
 from datetime import UTC, datetime
@@ -8,13 +8,19 @@ from urllib.parse import parse_qs
 from django.conf import settings
 from django.db import Error
 
-from ingest.deadline import release_connection, with_patience
+from ingest.deadline import release_connection, with_deadline
 from ingest.endpoint.admission import ABSENT_RATE, take_rate
 from ingest.endpoint.bodies import BodyTooLarge, TryLater
 from ingest.endpoint.client_report_counts import count_absence
 from ingest.endpoint.metrics import INGEST_ABSENCES
-from ingest.endpoint.requests import MAX_QUERY_FIELDS, Post, read_sent
-from ingest.endpoint.responses import Answer, answer_error, answer_nothing, answer_preflight, answer_wrong_method
+from ingest.endpoint.requests import MAX_QUERY_FIELDS, IngestRequest, read_sent
+from ingest.endpoint.responses import (
+    IngestResponse,
+    answer_error,
+    answer_nothing,
+    answer_preflight,
+    answer_wrong_method,
+)
 from ingest.endpoint.views import explain_outage, read_key
 from ingest.storage.storing import browser_of
 from profcore.errors import Reason, TraceError
@@ -25,14 +31,14 @@ MAX_REPORT_BYTES: Final = 4_096  # contract: a reason, a release, an address
 ALLOWED: Final = "GET, POST, OPTIONS"
 
 
-def take_absence(post: Post) -> Answer:
+def take_absence(post: IngestRequest) -> IngestResponse:
     """Counts a report by the ingest contract (docs/ingest.md) and answers 204."""
     if post.method == "OPTIONS":
         return answer_preflight(ALLOWED)
     if post.method not in ("GET", "POST"):
         return answer_wrong_method(ALLOWED, "Reports are posted, or sent as the parameters of an image.")
     try:
-        with with_patience(settings.INGEST_DATABASE_WAIT_MS / 1_000):
+        with with_deadline(settings.INGEST_DATABASE_WAIT_MS / 1_000):
             key = read_key(post)
             admit_report(post, key)
             absence = read_absence(post, key)
@@ -46,13 +52,13 @@ def take_absence(post: Post) -> Answer:
     return answer_nothing()
 
 
-def refuse_report(error: TraceError) -> Answer:
+def refuse_report(error: TraceError) -> IngestResponse:
     """Returns the answer. Only metrics count it: the counts of refusals are of traces."""
     INGEST_ABSENCES.labels(outcome="refused", reason=error.reason).inc()
     return answer_error(error)
 
 
-def admit_report(post: Post, key: KeyFacts) -> None:
+def admit_report(post: IngestRequest, key: KeyFacts) -> None:
     """Checks project, origin and rate before the body is read. Raises `TraceError`."""
     check_not_archived(key)
     if not is_origin_allowed(post.origin, key.origins):
@@ -64,7 +70,7 @@ def admit_report(post: Post, key: KeyFacts) -> None:
     release_connection()
 
 
-def read_absence(post: Post, key: KeyFacts) -> Absence:
+def read_absence(post: IngestRequest, key: KeyFacts) -> Absence:
     """Returns the checked report of a body, or of an image's query. Raises `TraceError`."""
     if post.method == "POST":
         sent = decode_absence(read_sent(post, MAX_REPORT_BYTES))

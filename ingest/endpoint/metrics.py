@@ -1,4 +1,4 @@
-"""The door's counters: name, unit and closed tag sets (never a route, release or URL)."""
+"""The endpoint's counters: name, unit and closed tag sets (never a route, release or URL)."""
 
 from typing import Final
 
@@ -6,7 +6,7 @@ from prometheus_client import Counter
 
 INGEST_ENVELOPES: Final = Counter(
     "fieldflame_ingest_envelopes_total",
-    "Envelopes the door answered, by outcome (accepted, refused) and reason (a profcore.errors.Reason, or empty)",
+    "Envelopes the endpoint answered, by outcome (accepted, refused) and reason (a profcore.errors.Reason, or empty)",
     ["outcome", "reason"],
 )
 INGEST_ABSENCES: Final = Counter(

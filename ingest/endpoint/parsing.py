@@ -108,7 +108,8 @@ def _parse_batch(values: list[bytes] | list[msgspec.Raw], limits: Limits) -> Par
 def _check(value: bytes | msgspec.Raw, limits: Limits) -> tuple[bytes | msgspec.Raw, Envelope]:
     """Returns the bytes to keep of an envelope, and the envelope without its trace, after a full check.
 
-    The door does not need the trace: decoded it takes several times its bytes, and a body may have a hundred traces.
+    The endpoint does not need the trace: decoded it takes several times its bytes, and a body may have a hundred
+    traces.
     """
     value, envelope = _decode(value, limits)
     check_posted(envelope)

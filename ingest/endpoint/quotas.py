@@ -120,7 +120,7 @@ def select_bytes(project_id: int, at: datetime, keep_raw_days: int) -> BytesUsed
     return BytesUsed(*row)
 
 
-def forget_quotas() -> None:
+def clear_quotas() -> None:
     """Empties the memory of used bytes, between tests."""
     _used.clear()
 

@@ -1,4 +1,4 @@
-"""A request to the door as a value: what the door reads of it, whoever received it."""
+"""A request to the endpoint as a value: what the endpoint reads of it, whoever received it."""
 
 import contextlib
 import io
@@ -9,7 +9,7 @@ from urllib.parse import parse_qs
 
 from ingest.endpoint.bodies import read_bounded
 from ingest.endpoint.slow_bodies import Readable, TimedBody
-from profcore.caching import remember
+from profcore.caching import cached
 
 MAX_QUERY_FIELDS: Final = 20
 MAX_AGENT_CHARS: Final = 2_000
@@ -18,8 +18,8 @@ SKIPPED_MAX_BYTES: Final = 64 * 1024
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Post:
-    """What the door reads of a request. `length` is that of the body, None if it is not declared."""
+class IngestRequest:
+    """What the endpoint reads of a request. `length` is that of the body, None if it is not declared."""
 
     method: str
     query: str
@@ -31,13 +31,13 @@ class Post:
     stream: Readable
 
 
-def read_post(environ: Mapping[str, Any]) -> Post:  # Any: WSGI's own types
+def read_request(environ: Mapping[str, Any]) -> IngestRequest:  # Any: WSGI's own types
     """Returns a WSGI request as a value. Its body is not read yet."""
     text = environ.get("CONTENT_LENGTH") or ""
     length = int(text) if text.isascii() and text.isdecimal() and len(text) < 20 else None
     # Without a length the body is chunked: then the server marks its end. Any other has no body.
     has_body = bool(length) if text else bool(environ.get("wsgi.input_terminated"))
-    return Post(
+    return IngestRequest(
         method=environ["REQUEST_METHOD"],
         query=environ.get("QUERY_STRING", ""),
         origin=environ.get("HTTP_ORIGIN"),
@@ -49,12 +49,12 @@ def read_post(environ: Mapping[str, Any]) -> Post:  # Any: WSGI's own types
     )
 
 
-def read_sent(post: Post, max_bytes: int) -> bytes:
+def read_sent(post: IngestRequest, max_bytes: int) -> bytes:
     """Returns the body as sent, within its bound. Raises `TraceError`."""
     return read_bounded(post.stream, declared=post.length, max_bytes=max_bytes)
 
 
-def skip_body(post: Post) -> None:
+def skip_body(post: IngestRequest) -> None:
     """Reads a short body of which nothing was read, before a refusal is answered.
 
     If the answer came first, the web server would close the connection. A sender that still writes would find it
@@ -69,7 +69,7 @@ def skip_body(post: Post) -> None:
                     left -= len(piece)
 
 
-@remember(entries=1_000, chars=200)
+@cached(entries=1_000, chars=200)
 def key_in(query: str) -> str:
     """Returns the key that a query names, empty if there is none. Posts repeat it, so results are remembered."""
     try:

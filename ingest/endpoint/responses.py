@@ -1,4 +1,4 @@
-"""The door's answers: JSON, all with CORS headers, also errors."""
+"""The endpoint's answers: JSON, all with CORS headers, also errors."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -32,25 +32,25 @@ _encoder = msgspec.json.Encoder()
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
-    """An answer of the door, for whichever server sends it."""
+class IngestResponse:
+    """An answer of the endpoint, for whichever server sends it."""
 
     status: int
     headers: list[tuple[str, str]]
     content: bytes = b""
 
 
-def answer(status: int, value: object, *, retry_after_s: int | None = None, allowed: str = "") -> Answer:
+def answer(status: int, value: object, *, retry_after_s: int | None = None, allowed: str = "") -> IngestResponse:
     """Returns a JSON answer that any origin may read."""
     headers = [*OPEN, ("Content-Type", "application/json")]
     if retry_after_s is not None:
         headers += [("Retry-After", str(retry_after_s)), ("Access-Control-Expose-Headers", "Retry-After")]
     if allowed:
         headers.append(("Allow", allowed))
-    return Answer(status, headers, _encoder.encode(value))
+    return IngestResponse(status, headers, _encoder.encode(value))
 
 
-def answer_error(error: TraceError) -> Answer:
+def answer_error(error: TraceError) -> IngestResponse:
     """Returns the answer to a refused body: `{"reason", "path", "detail"}` with the status of its reason, else 400."""
     body: dict[str, object] = {"reason": error.reason, "path": error.path, "detail": error.detail}
     if (stop_s := stop_of(error)) is not None:
@@ -66,22 +66,22 @@ def stop_of(error: TraceError) -> int | None:
     return STOP_S if error.reason in (Reason.ORIGIN_NOT_ALLOWED, Reason.PROJECT_ARCHIVED) else None
 
 
-def answer_nothing() -> Answer:
+def answer_nothing() -> IngestResponse:
     """Returns the answer to a report that was counted, whoever sent it."""
-    return Answer(204, list(OPEN))
+    return IngestResponse(204, list(OPEN))
 
 
-def answer_wrong_method(allowed: str = "POST, OPTIONS", detail: str = "Traces are posted.") -> Answer:
+def answer_wrong_method(allowed: str = "POST, OPTIONS", detail: str = "Traces are posted.") -> IngestResponse:
     """Returns the answer to any method except the allowed ones."""
     return answer(405, {"reason": "method_not_allowed", "path": "$", "detail": detail}, allowed=allowed)
 
 
-def answer_fault() -> Answer:
+def answer_fault() -> IngestResponse:
     """Returns the answer to a request that failed through a fault of ours."""
     return answer(500, {"reason": "internal_error", "path": "$", "detail": "The server failed; the fault is logged."})
 
 
-def answer_preflight(allowed: str = "POST, OPTIONS") -> Answer:
+def answer_preflight(allowed: str = "POST, OPTIONS") -> IngestResponse:
     """Returns the answer to a CORS preflight: `fetch` with `application/json` or `Content-Encoding` sends one."""
     headers = [
         OPEN[0],
@@ -89,4 +89,4 @@ def answer_preflight(allowed: str = "POST, OPTIONS") -> Answer:
         ("Access-Control-Allow-Headers", "content-type, content-encoding"),
         ("Access-Control-Max-Age", str(PREFLIGHT_S)),
     ]
-    return Answer(204, headers)
+    return IngestResponse(204, headers)

@@ -1,4 +1,4 @@
-"""The door: `POST /ingest/v1/traces`. Decode, one call, encode."""
+"""The endpoint: `POST /ingest/v1/traces`. Decode, one call, encode."""
 
 import logging
 import math
@@ -9,7 +9,7 @@ from typing import Final
 from django.conf import settings
 from django.db import Error, InterfaceError, OperationalError
 
-from ingest.deadline import drop_silent_connection, release_connection, with_patience
+from ingest.deadline import drop_silent_connection, release_connection, with_deadline
 from ingest.endpoint.admission import charge_rate, has_room, has_store_room, take_rate
 from ingest.endpoint.bodies import TryLater, expanded, is_gzip
 from ingest.endpoint.limits import envelope_limits
@@ -17,19 +17,19 @@ from ingest.endpoint.metrics import INGEST_ENVELOPES
 from ingest.endpoint.outcomes import count_refusals
 from ingest.endpoint.parsing import NDJSON_TYPES, ParsedBody, Refused, parse_at_once, parse_body
 from ingest.endpoint.quotas import find_full_quota, quota_of, seconds_to_next_day, take_quota
-from ingest.endpoint.requests import Post, key_in, read_sent, skip_body
+from ingest.endpoint.requests import IngestRequest, key_in, read_sent, skip_body
 from ingest.endpoint.responses import (
     STOP_S,
-    Answer,
+    IngestResponse,
     answer,
     answer_error,
     answer_preflight,
     answer_wrong_method,
     stop_of,
 )
-from ingest.notify import wake_soon
+from ingest.notify import notify_soon
 from ingest.storage.packs.store import BodiesUnavailable
-from ingest.storage.storing import Arrival, find_patience_s, store_arrivals
+from ingest.storage.storing import Arrival, find_deadline_s, store_arrivals
 from profcore.errors import Reason, TraceError
 from projects.key_cache import KeyFacts, check_not_archived, find_key, is_origin_allowed
 
@@ -43,7 +43,7 @@ CODINGS: Final = GZIP_CODINGS | {"", "identity"}
 ACCEPTED: Final = INGEST_ENVELOPES.labels(outcome="accepted", reason="")
 
 
-def take_traces(post: Post) -> Answer:
+def take_traces(post: IngestRequest) -> IngestResponse:
     """Accepts envelopes by the ingest contract (docs/ingest.md) and answers 202 once they are durable."""
     if post.method == "OPTIONS":
         return answer_preflight()
@@ -52,10 +52,10 @@ def take_traces(post: Post) -> Answer:
     received_at = datetime.now(UTC)
     key: KeyFacts | None = None
     try:
-        with with_patience(find_patience_s()):
+        with with_deadline(find_deadline_s()):
             key = read_key(post)
             admit(post, key, received_at)
-            return take_post(post, key, received_at)
+            return take_request(post, key, received_at)
     except TraceError as error:
         refusal = refuse(key, error, received_at)
     except Error as error:
@@ -68,19 +68,19 @@ def take_traces(post: Post) -> Answer:
 def explain_outage(error: Error) -> TryLater:
     """Logs an error of the database or the object store, and returns what the sender is told."""
     if isinstance(error, BodiesUnavailable):
-        logger.error("The door could not store a post: %s.", error)
+        logger.error("The endpoint could not store a post: %s.", error)
         detail = "The store of bodies does not answer; please post again later."
         return TryLater(Reason.UNAVAILABLE, "$", detail, retry_after_s=10)
     if isinstance(error, OperationalError | InterfaceError):  # an outage: one line per post, not a traceback
-        logger.error("The door could not store a post: %s.", type(error).__name__)
+        logger.error("The endpoint could not store a post: %s.", type(error).__name__)
         drop_silent_connection(error)
     else:
-        logger.error("The door could not store a post.", exc_info=error)
+        logger.error("The endpoint could not store a post.", exc_info=error)
     detail = "The database does not answer; please post again later."
     return TryLater(Reason.UNAVAILABLE, "$", detail, retry_after_s=10)
 
 
-def refuse(key: KeyFacts | None, error: TraceError, received_at: datetime) -> Answer:
+def refuse(key: KeyFacts | None, error: TraceError, received_at: datetime) -> IngestResponse:
     """Counts a post that is refused as a whole, and returns the answer."""
     INGEST_ENVELOPES.labels(outcome="refused", reason=error.reason).inc()
     if key is not None:
@@ -88,7 +88,7 @@ def refuse(key: KeyFacts | None, error: TraceError, received_at: datetime) -> An
     return answer_error(error)
 
 
-def read_key(post: Post) -> KeyFacts:
+def read_key(post: IngestRequest) -> KeyFacts:
     """Returns the facts of the key that a post names. Raises `TraceError` if it names no live key."""
     key = find_key(key_in(post.query))
     if key is None:
@@ -96,7 +96,7 @@ def read_key(post: Post) -> KeyFacts:
     return key
 
 
-def admit(post: Post, key: KeyFacts, received_at: datetime) -> None:
+def admit(post: IngestRequest, key: KeyFacts, received_at: datetime) -> None:
     """Checks project, origin, media type, rate, room and quotas before the body is read. Raises `TraceError`."""
     check_not_archived(key)
     if not is_origin_allowed(post.origin, key.origins):
@@ -123,7 +123,7 @@ def admit(post: Post, key: KeyFacts, received_at: datetime) -> None:
     release_connection()
 
 
-def take_post(post: Post, key: KeyFacts, received_at: datetime) -> Answer:
+def take_request(post: IngestRequest, key: KeyFacts, received_at: datetime) -> IngestResponse:
     """Reads a body, stores its envelopes, wakes a worker, and returns the answer. Raises `TraceError`."""
     sent = read_sent(post, settings.INGEST_MAX_BODY_BYTES)
     if post.coding in GZIP_CODINGS and sent and not is_gzip(sent):
@@ -160,7 +160,7 @@ def make_arrivals(parsed: ParsedBody, sent: bytes, body: bytes) -> list[Arrival]
     ]
 
 
-def conclude(key: KeyFacts, parsed: ParsedBody, received_at: datetime) -> Answer:
+def conclude(key: KeyFacts, parsed: ParsedBody, received_at: datetime) -> IngestResponse:
     """Counts a post whose envelopes are stored, wakes a worker, and returns the answer."""
     ACCEPTED.inc(len(parsed.envelopes))
     for refused in parsed.refused:
@@ -169,7 +169,7 @@ def conclude(key: KeyFacts, parsed: ParsedBody, received_at: datetime) -> Answer
         count_refusals(key.project_id, [refused.error.reason for refused in parsed.refused], received_at)
     release_connection()
     if parsed.envelopes:
-        wake_soon()
+        notify_soon()
     told: dict[str, object] = {
         "accepted": len(parsed.envelopes),
         "rejected": [_describe(refused) for refused in parsed.refused],

@@ -1,4 +1,4 @@
-"""The way to the door, straight from the web server.
+"""The way to the endpoint, straight from the web server.
 
 Django's handler, its request, its signals and its chain of middleware cost more than storing a trace.
 """
@@ -10,23 +10,23 @@ from typing import Any, Final
 
 from ingest.deadline import release_connection
 from ingest.endpoint.client_reports import take_absence
-from ingest.endpoint.requests import Post, read_post
-from ingest.endpoint.responses import Answer, answer_fault
+from ingest.endpoint.requests import IngestRequest, read_request
+from ingest.endpoint.responses import IngestResponse, answer_fault
 from ingest.endpoint.slow_bodies import TimedBody, end_slow
 from ingest.endpoint.views import take_traces
 
 logger = logging.getLogger(__name__)
 
-View = Callable[[Post], Answer]
-DOORS: Final[Mapping[str, View]] = {"/ingest/v1/traces": take_traces, "/ingest/v1/absent": take_absence}
+View = Callable[[IngestRequest], IngestResponse]
+ENDPOINTS: Final[Mapping[str, View]] = {"/ingest/v1/traces": take_traces, "/ingest/v1/absent": take_absence}
 
 
 def answer_environ(view: View, environ: Mapping[str, Any], start_response: Any) -> Iterable[bytes]:  # Any: the server's
     """Answers a request of the web server. Whatever fails is logged, and answered as the contract says."""
     try:
-        answer = view(read_post(environ))
+        answer = view(read_request(environ))
     except Exception:
-        logger.exception("The door failed.")
+        logger.exception("The endpoint failed.")
         answer = answer_fault()
     finally:
         release_connection()

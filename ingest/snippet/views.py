@@ -12,7 +12,7 @@ from django.utils.cache import get_conditional_response, patch_vary_headers
 from django.utils.http import quote_etag
 from django.views.decorators.http import require_safe
 
-from ingest.deadline import drop_silent_connection, with_patience
+from ingest.deadline import drop_silent_connection, with_deadline
 from ingest.snippet.files import FixedFile, choose_coding, fill_settings, read_fixed_file
 from profcore.trace.collection import encode_for_snippet, write_for_script
 from projects.key_cache import KeyFacts, find_key
@@ -93,7 +93,7 @@ def stub(request: HttpRequest) -> HttpResponse:
 def keyed_snippet(request: HttpRequest, public_key: str) -> HttpResponse:
     """Answers the snippet with the settings of a key's project inside; an unknown key's says to record nothing."""
     try:
-        with with_patience(settings.INGEST_DATABASE_WAIT_MS / 1_000):
+        with with_deadline(settings.INGEST_DATABASE_WAIT_MS / 1_000):
             key = find_key(public_key)
     except Error as error:
         drop_silent_connection(error)

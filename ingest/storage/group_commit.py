@@ -18,7 +18,7 @@ from typing import Final, Generic, TypeVar
 from django.conf import settings
 from django.db import InterfaceError, OperationalError
 
-from ingest.deadline import OutOfPatience, left_s, spend
+from ingest.deadline import DeadlineExceeded, left_s, spend
 
 T = TypeVar("T")
 # A statement takes some milliseconds. One that takes longer waits for a lock or a slow disk: the next one of its
@@ -29,7 +29,7 @@ OUTAGES: Final = ("08", "57P")
 
 
 @dataclass(slots=True, eq=False, kw_only=True)
-class Share(Generic[T]):
+class PendingWrite(Generic[T]):
     """What one thread wants to have written, and how far that is. `turn` is released when something has changed."""
 
     project_id: int
@@ -37,13 +37,13 @@ class Share(Generic[T]):
     rows: int
     size: int
     turn: threading.Lock = field(default_factory=threading.Lock)
-    led: "list[Share[T]] | None" = None  # those that this one's thread must write, itself among them
+    led: "list[PendingWrite[T]] | None" = None  # those that this one's thread must write, itself among them
     is_done: bool = False
     error: Exception | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Pace:
+class FlushPolicy:
     """How long a thread waits for others before it writes, when it is taken to stall, and how many write at once."""
 
     gather_s: float
@@ -51,27 +51,27 @@ class Pace:
     at_once: int
 
 
-def keep_usual_pace() -> Pace:
+def usual_flush_policy() -> FlushPolicy:
     """Returns the pace of statements: nobody waits for others, and each has a connection."""
-    return Pace(0.0, STALLED_S, settings.INGEST_STORE_CONNECTIONS)
+    return FlushPolicy(0.0, STALLED_S, settings.INGEST_STORE_CONNECTIONS)
 
 
-class SharedWrites(Generic[T]):
+class GroupCommit(Generic[T]):
     """Writes items in statements that threads share. `write_all` writes the items of one project, all or none."""
 
     def __init__(
-        self, write_all: Callable[[Sequence[T]], None], keep_pace: Callable[[], Pace] = keep_usual_pace
+        self, write_all: Callable[[Sequence[T]], None], flush_policy: Callable[[], FlushPolicy] = usual_flush_policy
     ) -> None:
         self._write_all = write_all
-        self._keep_pace = keep_pace
+        self._keep_pace = flush_policy
         self._lock = threading.Lock()
-        self._waiting: list[Share[T]] = []  # in the order of their arrival
+        self._waiting: list[PendingWrite[T]] = []  # in the order of their arrival
         self._under_way: Counter[int] = Counter()  # statements, by project
         self._newest: dict[int, float] = {}  # when the newest one under way began
 
     def write(self, project_id: int, item: T, *, rows: int, size: int) -> None:
         """Returns when the item is written. Raises what its own write raised, or that the database does not answer."""
-        own = Share(project_id=project_id, item=item, rows=rows, size=size)
+        own = PendingWrite(project_id=project_id, item=item, rows=rows, size=size)
         own.turn.acquire()
         with self._lock:
             self._waiting.append(own)
@@ -83,7 +83,7 @@ class SharedWrites(Generic[T]):
         if own.error is not None:
             raise again(own.error)
 
-    def _wait(self, own: Share[T]) -> None:
+    def _wait(self, own: PendingWrite[T]) -> None:
         """Returns when the item is written, or when this thread must write. Raises Django's `OperationalError`."""
         stalled_s = self._keep_pace().stalled_s
         while True:
@@ -99,11 +99,11 @@ class SharedWrites(Generic[T]):
                 if left is not None and left <= 0:
                     if own in self._waiting:
                         self._waiting.remove(own)
-                    raise OperationalError("not written in time") from OutOfPatience("not written in time")
+                    raise OperationalError("not written in time") from DeadlineExceeded("not written in time")
                 if own in self._waiting and self._begin(own):
                     return
 
-    def _begin(self, own: Share[T]) -> bool:
+    def _begin(self, own: PendingWrite[T]) -> bool:
         """Lets a waiting one write for those of its project, unless others are at it. The lock must be held."""
         project_id, now, pace = own.project_id, time.monotonic(), self._keep_pace()
         is_busy = self._under_way[project_id] and now - self._newest[project_id] < pace.stalled_s
@@ -115,7 +115,7 @@ class SharedWrites(Generic[T]):
         self._newest[project_id] = now
         return True
 
-    def _fill(self, led: list[Share[T]]) -> None:
+    def _fill(self, led: list[PendingWrite[T]]) -> None:
         """Adds others of the project that wait, within the bounds of a statement. The lock must be held."""
         rows, size = led[0].rows, led[0].size
         for other in [share for share in self._waiting if share.project_id == led[0].project_id]:
@@ -125,7 +125,7 @@ class SharedWrites(Generic[T]):
             self._waiting.remove(other)
             led.append(other)
 
-    def _lead(self, led: list[Share[T]], own: Share[T]) -> None:
+    def _lead(self, led: list[PendingWrite[T]], own: PendingWrite[T]) -> None:
         """Writes for all, tells them, and names who writes next."""
         project_id = own.project_id
         try:
@@ -159,7 +159,7 @@ class SharedWrites(Generic[T]):
             time.sleep(gather_s)
             spend(gather_s)
 
-    def _write_apart_if_needed(self, led: list[Share[T]]) -> None:
+    def _write_apart_if_needed(self, led: list[PendingWrite[T]]) -> None:
         """Writes all in one statement. If it fails for what is in it, each alone: only what is wrong fails then."""
         try:
             self._write_all([share.item for share in led])

@@ -11,14 +11,14 @@ from typing import Final
 from django.conf import settings
 from django.db import connection, transaction
 
-from ingest.storage.id_cache import RememberedIds
+from ingest.storage.id_cache import IdCache
 
 OTHER: Final = "(other)"  # the release and the page of traces without a group of their own
 FULL_CHECK_S: Final = 10.0  # so long a project without room is taken to have none
 
 Pair = tuple[str, str]  # (release, page)
 
-_group_ids: RememberedIds[tuple[int, str, str]] = RememberedIds()
+_group_ids: IdCache[tuple[int, str, str]] = IdCache()
 _no_room_until: dict[int, float] = {}
 
 
@@ -42,7 +42,7 @@ def intern_groups(project_id: int, wanted: Sequence[Pair], *, overflows: bool = 
     A pair without room gets the id of an "(other)" group. If `overflows` is false, as for files that a person imports,
     it is left out instead, and the bound on new groups in an hour does not hold.
     """
-    _group_ids.forget_sometimes()
+    _group_ids.clear_sometimes()
     found = {}
     missing = []
     for release, page in dict.fromkeys(wanted):
@@ -60,7 +60,7 @@ def intern_groups(project_id: int, wanted: Sequence[Pair], *, overflows: bool = 
     return found
 
 
-def forget_groups() -> None:
+def clear_groups() -> None:
     """Empties the memory of groups, between tests."""
     _group_ids.clear()
     _no_room_until.clear()

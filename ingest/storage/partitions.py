@@ -17,7 +17,7 @@ def create_partitions(first_on: date, days: int) -> int:
     """Creates the partitions of `days` UTC days from `first_on`; returns for how many days there were none.
 
     Each is made apart and then attached, which waits for no reader and no writer, and makes none of them wait:
-    `CREATE TABLE … PARTITION OF` takes the whole table, and behind a dump that reads it for minutes the door stood
+    `CREATE TABLE … PARTITION OF` takes the whole table, and behind a dump that reads it for minutes the endpoint stood
     still. Raises `django.db.OperationalError` if a lock is not free within `LOCK_TIMEOUT_MS`.
     """
     created = 0

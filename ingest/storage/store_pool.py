@@ -18,14 +18,14 @@ from psycopg.generators import execute
 from psycopg.pq import ExecStatus, Format
 from psycopg_pool import ConnectionPool
 
-from ingest.deadline import RECONNECTING, OutOfPatience, PatientConnection, wait_patiently
+from ingest.deadline import RECONNECTING, DeadlineConnection, DeadlineExceeded, wait_until_deadline
 
 logger = logging.getLogger(__name__)
 
 POOL_THREADS: Final = 1  # they only open connections, which is seldom
 
 
-class Lane(PatientConnection):
+class PoolConnection(DeadlineConnection):
     """A connection with the names of the statements that its server has prepared for it."""
 
     def __init__(self, *args: object, **words: object) -> None:
@@ -34,13 +34,13 @@ class Lane(PatientConnection):
 
 
 _lock = threading.Lock()
-_pool: ConnectionPool[Lane] | None = None
+_pool: ConnectionPool[PoolConnection] | None = None
 _plans_differ = False  # Citus was met: on which of its workers a statement runs depends on its values
 _sessions_change = False  # a pooler was met that gives each transaction another session, and nobody said so
 
 
 @dataclass(frozen=True, slots=True)
-class LaneStatement:
+class PoolStatement:
     """A statement with `$1`, `$2` …, which returns no rows. `formats` says of each parameter whether it is binary.
 
     It is given to libpq as it is: a cursor takes five times as long to see what kinds of values there are.
@@ -51,7 +51,7 @@ class LaneStatement:
     formats: Sequence[Format]
 
 
-def run_again(statement: LaneStatement, params: Sequence[bytes]) -> None:
+def execute_with_retry(statement: PoolStatement, params: Sequence[bytes]) -> None:
     """Runs a statement that changes nothing if it runs twice, in a transaction of its own.
 
     It does run twice if its connection was lost on the way. Raises `django.db.Error`.
@@ -63,62 +63,62 @@ def run_again(statement: LaneStatement, params: Sequence[bytes]) -> None:
         _run(statement, params, is_last=True)
 
 
-def _run(statement: LaneStatement, params: Sequence[bytes], *, is_last: bool = False) -> bool:
+def _run(statement: PoolStatement, params: Sequence[bytes], *, is_last: bool = False) -> bool:
     """Runs a statement; returns False if its connection was lost, unless it is the last try. Raises `psycopg.Error`."""
     pool = _open_pool()
-    lane = wait_patiently(pool.getconn, "store")
+    connection_ = wait_until_deadline(pool.getconn, "store")
     try:
-        _execute(lane, statement, params)
-    except OutOfPatience:
+        _execute(connection_, statement, params)
+    except DeadlineExceeded:
         raise
     except psycopg.OperationalError:
-        if is_last or not lane.closed:
+        if is_last or not connection_.closed:
             raise
         return False
     finally:
-        pool.putconn(lane)
+        pool.putconn(connection_)
     return True
 
 
-def _execute(lane: Lane, statement: LaneStatement, params: Sequence[bytes]) -> None:
+def _execute(connection_: PoolConnection, statement: PoolStatement, params: Sequence[bytes]) -> None:
     """Runs a statement, prepared by the connection's first one where that is possible. Raises `psycopg.Error`."""
     global _sessions_change
     if not (_sessions_change or settings.TRANSACTION_POOLING):
         try:
-            _execute_prepared(lane, statement, params)
+            _execute_prepared(connection_, statement, params)
         except (InvalidSqlStatementName, DuplicatePreparedStatement):
             _sessions_change = True
             logger.warning("A pooler changes sessions between transactions: set FIELDFLAME_TRANSACTION_POOLING=1.")
         else:
             return
-    lane.pgconn.send_query_params(statement.text, params, param_formats=statement.formats)
-    _wait_for_result(lane)
+    connection_.pgconn.send_query_params(statement.text, params, param_formats=statement.formats)
+    _wait_for_result(connection_)
 
 
-def _execute_prepared(lane: Lane, statement: LaneStatement, params: Sequence[bytes]) -> None:
+def _execute_prepared(connection_: PoolConnection, statement: PoolStatement, params: Sequence[bytes]) -> None:
     global _plans_differ
-    if statement.name not in lane.prepared:
-        lane.pgconn.send_prepare(statement.name, statement.text)
-        _wait_for_result(lane)
-        lane.prepared.add(statement.name)
+    if statement.name not in connection_.prepared:
+        connection_.pgconn.send_prepare(statement.name, statement.text)
+        _wait_for_result(connection_)
+        connection_.prepared.add(statement.name)
     try:
-        lane.pgconn.send_query_prepared(statement.name, params, param_formats=statement.formats)
-        _wait_for_result(lane)
+        connection_.pgconn.send_query_prepared(statement.name, params, param_formats=statement.formats)
+        _wait_for_result(connection_)
     except FeatureNotSupported:
         _plans_differ = True  # connections that are opened later begin so
-        _choose_planning(lane)
-        lane.pgconn.send_query_prepared(statement.name, params, param_formats=statement.formats)
-        _wait_for_result(lane)
+        _choose_planning(connection_)
+        connection_.pgconn.send_query_prepared(statement.name, params, param_formats=statement.formats)
+        _wait_for_result(connection_)
 
 
-def _wait_for_result(lane: Lane) -> None:
+def _wait_for_result(connection_: PoolConnection) -> None:
     """Waits for the end of what was sent. Raises `psycopg.Error`."""
-    for result in lane.wait(execute(lane.pgconn)):
+    for result in connection_.wait(execute(connection_.pgconn)):
         if result.status != ExecStatus.COMMAND_OK:
             raise error_from_result(result)
 
 
-def _open_pool() -> ConnectionPool[Lane]:
+def _open_pool() -> ConnectionPool[PoolConnection]:
     """Returns this process's connections, opened when they are needed first."""
     global _pool
     if _pool is None:
@@ -128,7 +128,7 @@ def _open_pool() -> ConnectionPool[Lane]:
     return _pool
 
 
-def _make_pool() -> ConnectionPool[Lane]:
+def _make_pool() -> ConnectionPool[PoolConnection]:
     options = {
         name: value
         for name, value in connection.get_connection_params().items()
@@ -136,7 +136,7 @@ def _make_pool() -> ConnectionPool[Lane]:
     }
     return ConnectionPool(
         kwargs={**options, "autocommit": True, "prepare_threshold": None},
-        connection_class=Lane,
+        connection_class=PoolConnection,
         configure=None if settings.TRANSACTION_POOLING else _choose_planning,
         min_size=1,
         max_size=settings.INGEST_STORE_CONNECTIONS,
@@ -149,12 +149,12 @@ def _make_pool() -> ConnectionPool[Lane]:
     )
 
 
-def _choose_planning(lane: Lane) -> None:
+def _choose_planning(connection_: PoolConnection) -> None:
     """Lets the server plan a prepared statement once: planning took it longer than storing a trace. Citus cannot."""
-    lane.execute(f"SET plan_cache_mode = {'force_custom_plan' if _plans_differ else 'force_generic_plan'}")
+    connection_.execute(f"SET plan_cache_mode = {'force_custom_plan' if _plans_differ else 'force_generic_plan'}")
 
 
-def close_lanes() -> None:
+def close_store_pool() -> None:
     """Closes this process's connections. The next statement opens new ones."""
     global _pool
     with _lock:

@@ -19,15 +19,15 @@ from psycopg.pq import Format
 
 from ingest.deadline import release_connection, spend
 from ingest.models import PENDING
-from ingest.storage.group_commit import STALLED_S, Pace, SharedWrites, keep_usual_pace
+from ingest.storage.group_commit import STALLED_S, FlushPolicy, GroupCommit, usual_flush_policy
 from ingest.storage.groups import intern_groups
 from ingest.storage.packs.format import PackedBody
 from ingest.storage.packs.placing import place_bodies
 from ingest.storage.packs.store import is_on
 from ingest.storage.partitions import create_partitions
 from ingest.storage.receipt_partitions import is_near_border, partition_bounds
-from ingest.storage.store_pool import LaneStatement, run_again
-from profcore.caching import remember
+from ingest.storage.store_pool import PoolStatement, execute_with_retry
+from profcore.caching import cached
 from profcore.trace.dimensions import classify_browser, classify_device, classify_end_reason, classify_navigation
 from profcore.trace.routes import clean_page, route_of_url
 from profcore.trace.weights import to_us
@@ -51,7 +51,7 @@ class Arrival:
     expanded_bytes: int
 
 
-@remember(entries=10_000, chars=MAX_USER_AGENT_CHARS)
+@cached(entries=10_000, chars=MAX_USER_AGENT_CHARS)
 def browser_of(user_agent: str) -> int:
     """Returns the browser code of a user agent. Results are remembered, because field traffic repeats itself."""
     parsed = ua_parser.parse_user_agent(user_agent[:MAX_USER_AGENT_CHARS])
@@ -139,8 +139,8 @@ INSERT INTO ingest_rawtrace (project_id, view_id, seq, received_at, trace_id, is
 SELECT %(project_id)s::bigint, view_id, seq, received_at, trace_id, is_gzip, body
 FROM once JOIN receipt USING (view_id, seq)
 """
-# Bodies that lie in packs. Where a trace is known already, its pack has bytes that no row names: upkeep removes them. A
-# pack whose id upkeep has taken for an orphan's fails the statement.
+# Bodies that lie in packs. Where a trace is known already, its pack has bytes that no row names: maintenance removes
+# them. A pack whose id maintenance has taken for an orphan's fails the statement.
 WRITE_PLACES = """
 , pack AS (
     SELECT a.pack_id, min((a.received_at AT TIME ZONE 'UTC')::date) AS day_on, sum(a.pack_length) AS bytes,
@@ -174,37 +174,41 @@ PLACE_COLUMNS: Final = (*COLUMNS[:-1], "pack_id", "pack_offset", "pack_length")
 PLACE_VALUES: Final = "%(pack_id)s::uuid[], %(pack_offset)s::int[], %(pack_length)s::int[]"
 
 
-class Care(Enum):
-    """What a statement does besides, so that no trace has receipts in two partitions: see `care_of`."""
+class DedupMode(Enum):
+    """What a statement does besides, so that no trace has receipts in two partitions: see `dedup_mode_of`."""
 
     NONE = ""
     LOOK_BACK = "-look-back"
     TAKE_BORDER = "-take-border"
 
 
-def _make_store(care: Care, *, is_packed: bool = False) -> str:
+def _make_store(dedup_mode: DedupMode, *, is_packed: bool = False) -> str:
     values, names = (PLACE_VALUES, ", ".join(PLACE_COLUMNS[-3:])) if is_packed else ("%(body)b::bytea[]", "body")
     end = WRITE.format(length="pack_length" if is_packed else "octet_length(body)", source="{source}")
     end += WRITE_PLACES if is_packed else WRITE_BODIES
     begin = BEGIN.format(values=values, names=names)
-    if care is Care.TAKE_BORDER:
+    if dedup_mode is DedupMode.TAKE_BORDER:
         return begin + LOOK_BACK + TAKE_BORDER + end.replace("{source}", "mine")
-    return begin + (LOOK_BACK if care is Care.LOOK_BACK else "") + end.replace("{source}", "fresh")
+    return begin + (LOOK_BACK if dedup_mode is DedupMode.LOOK_BACK else "") + end.replace("{source}", "fresh")
 
 
-def _make_lane_store(care: Care, *, is_packed: bool = False) -> LaneStatement:
+def _make_pool_store(dedup_mode: DedupMode, *, is_packed: bool = False) -> PoolStatement:
     """Returns the same statement as libpq takes it. Only bodies are binary."""
     columns = PLACE_COLUMNS if is_packed else COLUMNS
     numbered = {name: f"${number}" for number, name in enumerate(("project_id", "shard", *columns), 1)}
-    text = _make_store(care, is_packed=is_packed).replace(")b::bytea", ")s::bytea") % numbered
+    text = _make_store(dedup_mode, is_packed=is_packed).replace(")b::bytea", ")s::bytea") % numbered
     last = Format.TEXT if is_packed else Format.BINARY
-    name = f"store{care.value}{'-places' if is_packed else ''}"
-    return LaneStatement(name.encode(), text.encode(), [*([Format.TEXT] * (len(columns) + 1)), last])
+    name = f"store{dedup_mode.value}{'-places' if is_packed else ''}"
+    return PoolStatement(name.encode(), text.encode(), [*([Format.TEXT] * (len(columns) + 1)), last])
 
 
 # By care, and by whether the bodies lie in packs.
-STORES: Final = {(care, packed): _make_store(care, is_packed=packed) for care in Care for packed in (False, True)}
-LANE_STORES: Final = {key: _make_lane_store(key[0], is_packed=key[1]) for key in STORES}
+STORES: Final = {
+    (dedup_mode, packed): _make_store(dedup_mode, is_packed=packed)
+    for dedup_mode in DedupMode
+    for packed in (False, True)
+}
+POOL_STORES: Final = {key: _make_pool_store(key[0], is_packed=key[1]) for key in STORES}
 ARRAY_HEAD: Final = struct.Struct("!iiIii")
 LENGTH: Final = struct.Struct("!i")
 BYTEA: Final = 17  # its number among PostgreSQL's types
@@ -228,28 +232,33 @@ def store_arrivals(
         for arrival, pair in zip(arrivals, pairs, strict=True)
     ]
     starts_ms = [_started_ms(arrival.envelope) for arrival in arrivals]
-    care = Care.LOOK_BACK if shard is not None else Care.NONE  # a file that is imported again may say another start
-    post = StoredPost(
-        key.project_id, received_at, rows, max(care, care_of(starts_ms, received_at), key=list(Care).index)
+    dedup_mode = (
+        DedupMode.LOOK_BACK if shard is not None else DedupMode.NONE
+    )  # a file that is imported again may say another start
+    post = StoredRequest(
+        key.project_id,
+        received_at,
+        rows,
+        max(dedup_mode, dedup_mode_of(starts_ms, received_at), key=list(DedupMode).index),
     )
     if shard is not None or connection.in_atomic_block:
         _store([post], shard)
         return
     release_connection()
-    _shared_writes.write(key.project_id, post, rows=len(rows), size=sum(len(row[-1]) for row in rows))
+    _group_commit.write(key.project_id, post, rows=len(rows), size=sum(len(row[-1]) for row in rows))
 
 
 @dataclass(frozen=True, slots=True)
-class StoredPost:
+class StoredRequest:
     """The rows of one post, in the order of `COLUMNS`. All values are texts for arrays, except the last, the body."""
 
     project_id: int
     received_at: datetime
     rows: list[tuple[Any, ...]]  # Any: as above
-    care: Care
+    dedup_mode: DedupMode
 
 
-def care_of(starts_ms: Sequence[float], received_at: datetime) -> Care:
+def dedup_mode_of(starts_ms: Sequence[float], received_at: datetime) -> DedupMode:
     """Returns the care that traces need, by the starts of their views as their sender says them.
 
     A trace that is sent again says the same start. If its view began in the present partition's time, the first post
@@ -259,27 +268,27 @@ def care_of(starts_ms: Sequence[float], received_at: datetime) -> Care:
     """
     first_ms, end_ms = (moment.timestamp() * 1000 for moment in partition_bounds(received_at))
     if is_near_border(received_at) or max(starts_ms) >= end_ms:
-        return Care.TAKE_BORDER
-    return Care.LOOK_BACK if min(starts_ms) < first_ms else Care.NONE
+        return DedupMode.TAKE_BORDER
+    return DedupMode.LOOK_BACK if min(starts_ms) < first_ms else DedupMode.NONE
 
 
-def _store(posts: Sequence[StoredPost], shard: int | None = None) -> None:
+def _store(posts: Sequence[StoredRequest], shard: int | None = None) -> None:
     """Stores posts of one project. If a partition is missing, it is created.
 
     That happens if beat did not run for a week, or if the clock is wrong.
     """
-    care = max((post.care for post in posts), key=list(Care).index)
+    dedup_mode = max((post.dedup_mode for post in posts), key=list(DedupMode).index)
     columns = _make_columns(posts, random.randrange(BYTE_SHARDS) if shard is None else shard)  # noqa: S311  # no secret
     if is_on():
         columns |= _place_bodies(posts)
     try:
-        _run_store(columns, care)
+        _run_store(columns, dedup_mode)
     except (IntegrityError, InternalError) as error:
         if not _is_about_partition(error):
             raise
         for day_on in sorted({post.received_at.date() for post in posts}):
             create_partitions(day_on, 1)
-        _run_store(columns, care)
+        _run_store(columns, dedup_mode)
 
 
 def _is_about_partition(error: Error) -> bool:
@@ -287,7 +296,7 @@ def _is_about_partition(error: Error) -> bool:
     return isinstance(error.__cause__, CheckViolation) or "no partition of relation" in str(error)
 
 
-def _place_bodies(posts: Sequence[StoredPost]) -> dict[str, Any]:  # Any: parameters of one statement
+def _place_bodies(posts: Sequence[StoredRequest]) -> dict[str, Any]:  # Any: parameters of one statement
     """Writes the bodies of posts to the object store, and returns the columns that say where they are."""
     bodies = [
         PackedBody(view_id=UUID(row[1]), seq=int(row[2]), received_at=post.received_at, body=row[-1])
@@ -303,15 +312,15 @@ def _place_bodies(posts: Sequence[StoredPost]) -> dict[str, Any]:  # Any: parame
     return {name: "{" + ",".join(column) + "}" for name, column in zip(PLACE_COLUMNS[-3:], columns, strict=True)}
 
 
-def _run_store(columns: dict[str, Any], care: Care) -> None:  # Any: the parameters of one statement
+def _run_store(columns: dict[str, Any], dedup_mode: DedupMode) -> None:  # Any: the parameters of one statement
     is_packed = "pack_id" in columns
     if connection.in_atomic_block:
         with connection.cursor() as cursor:
-            cursor.execute(STORES[care, is_packed], columns)
+            cursor.execute(STORES[dedup_mode, is_packed], columns)
         return
     names = ("project_id", "shard", *(PLACE_COLUMNS if is_packed else COLUMNS))
     params = [_pack_array(columns[name]) if name == "body" else str(columns[name]).encode() for name in names]
-    run_again(LANE_STORES[care, is_packed], params)
+    execute_with_retry(POOL_STORES[dedup_mode, is_packed], params)
 
 
 def _pack_array(bodies: Sequence[bytes]) -> bytes:
@@ -320,24 +329,24 @@ def _pack_array(bodies: Sequence[bytes]) -> bytes:
     return head + b"".join([part for body in bodies for part in (LENGTH.pack(len(body)), body)])
 
 
-def keep_pace() -> Pace:
+def flush_policy() -> FlushPolicy:
     """Returns how posts share what stores them. An object costs money and some 20 ms, so posts wait for each other."""
     if not is_on():
-        return keep_usual_pace()
+        return usual_flush_policy()
     gather_s = settings.OBJECTS_GATHER_MS / 1_000
-    return Pace(gather_s, gather_s + STALLED_S, settings.OBJECTS_AT_ONCE)
+    return FlushPolicy(gather_s, gather_s + STALLED_S, settings.OBJECTS_AT_ONCE)
 
 
-def find_patience_s() -> float:
+def find_deadline_s() -> float:
     """Returns how long a post may wait in all until it is stored."""
     objects_ms = settings.OBJECTS_GATHER_MS + 2 * settings.OBJECTS_WAIT_MS if is_on() else 0
     return float(settings.INGEST_DATABASE_WAIT_MS + objects_ms) / 1_000
 
 
-_shared_writes: Final = SharedWrites(_store, keep_pace)
+_group_commit: Final = GroupCommit(_store, flush_policy)
 
 
-def _make_columns(posts: Sequence[StoredPost], shard: int) -> dict[str, Any]:  # Any: the parameters of one statement
+def _make_columns(posts: Sequence[StoredRequest], shard: int) -> dict[str, Any]:  # Any: the parameters of one statement
     *texts, bodies = zip(*(row for post in posts for row in post.rows), strict=True)
     arrays: list[Any] = ["{" + ",".join(column) + "}" for column in texts]
     columns = dict(zip(COLUMNS, [*arrays, list(bodies)], strict=True))

@@ -1,1 +1,1 @@
-"""Django's database backend for PostgreSQL, whose pool obeys the patience of a request."""
+"""Django's database backend for PostgreSQL, whose pool obeys the deadline of a request."""

@@ -5,13 +5,13 @@ from typing import Any
 from django.db.backends.postgresql import base
 from psycopg_pool import ConnectionPool
 
-from ingest.deadline import wait_patiently
-from ingest.storage.store_pool import close_lanes
+from ingest.deadline import wait_until_deadline
+from ingest.storage.store_pool import close_store_pool
 from ops.database.schema import DatabaseSchemaEditor
 
 
 class PatientPool:
-    """A pool that lets a request wait for a connection as long as its patience lasts, and others as the pool does."""
+    """A pool that lets a request wait for a connection as long as its deadline lasts, and others as the pool does."""
 
     def __init__(self, pool: ConnectionPool) -> None:
         self.pool = pool
@@ -20,8 +20,8 @@ class PatientPool:
         return getattr(self.pool, name)
 
     def getconn(self) -> Any:  # Any: a connection of the pool's class
-        """Returns a connection. Raises `OutOfPatience` or `psycopg_pool.PoolTimeout`."""
-        return wait_patiently(self.pool.getconn, "requests")
+        """Returns a connection. Raises `DeadlineExceeded` or `psycopg_pool.PoolTimeout`."""
+        return wait_until_deadline(self.pool.getconn, "requests")
 
 
 class DatabaseWrapper(base.DatabaseWrapper):
@@ -32,7 +32,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
     def close_pool(self) -> None:
         """Closes also the connections on which posts are stored."""
         super().close_pool()
-        close_lanes()
+        close_store_pool()
 
     @property
     def pool(self) -> PatientPool | None:

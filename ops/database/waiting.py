@@ -24,8 +24,8 @@ WHERE datname = current_database() AND pid <> pg_backend_pid() AND application_n
 
 
 def try_for_locks(change: Callable[[], None], *, what: str, database: str, say: Callable[[str], object]) -> None:
-    """Calls `change` until it gets its locks. Raises CommandError after MIGRATE_PATIENCE_S; `what` is its subject."""
-    deadline = monotonic() + settings.MIGRATE_PATIENCE_S
+    """Calls `change` until it gets its locks. Raises CommandError after MIGRATE_DEADLINE_S; `what` is its subject."""
+    deadline = monotonic() + settings.MIGRATE_DEADLINE_S
     pause_s = FIRST_PAUSE_S
     while True:
         try:
@@ -37,7 +37,7 @@ def try_for_locks(change: Callable[[], None], *, what: str, database: str, say: 
             holders = list_holders(database)
             if monotonic() + pause_s > deadline:
                 raise CommandError(
-                    f"{what} got no lock within {settings.MIGRATE_PATIENCE_S} s. {holders} Nothing is half "
+                    f"{what} got no lock within {settings.MIGRATE_DEADLINE_S} s. {holders} Nothing is half "
                     "done: end what holds the lock, or wait for it, and give the command again."
                 ) from error
             say(f"\n  A lock is taken; trying again in {pause_s:.1f} s. {holders}")

@@ -16,7 +16,7 @@ from aggregate.sourcemaps.archives import open_archive
 from aggregate.sourcemaps.uploading import store_build
 from ingest.endpoint.limits import envelope_limits
 from ingest.models import Group, Receipt
-from ingest.notify import wake_worker
+from ingest.notify import notify_worker
 from ingest.storage.groups import intern_groups
 from ingest.storage.partitions import create_partitions
 from ingest.storage.storing import Arrival, page_of, store_arrivals
@@ -71,7 +71,7 @@ def upload_maps(project: Project) -> None:
 
 
 def store_views(project: Project, now: datetime, views: int) -> Iterator[int]:
-    """Stores so many resampled views as the door would have, each at its time; yields the numbers of their traces.
+    """Stores so many resampled views as the endpoint would have, each at its time; yields the numbers of their traces.
 
     What is stored already stays as it is. Raises DemoError if the project is being deleted.
     """
@@ -86,7 +86,7 @@ def store_views(project: Project, now: datetime, views: int) -> Iterator[int]:
             received_at = min(part[-1].started_at + SENT_AFTER, now)
             _store_batch(key, arrivals, received_at)
             yield len(arrivals)
-        wake_worker()
+        notify_worker()
 
 
 def _store_batch(key: KeyFacts, arrivals: Sequence[Arrival], received_at: datetime) -> None:

@@ -10,5 +10,5 @@ RELEASE_WITH_TAG: Final = "1.2.0"
 SHOP_HOST: Final = "shop.example"
 TAG_HOST: Final = "tags.metrics-vendor.example"
 TAG_PATH: Final = "/v3/tag.js"
-DOOR_HOST: Final = "fieldflame.example"
+INGEST_HOST: Final = "fieldflame.example"
 PAGES: Final = ("/", "/category/:name", "/product/:id", "/checkout")

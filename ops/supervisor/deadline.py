@@ -18,7 +18,7 @@ POLL_FIRST_S: Final = 0.02
 POLL_MAX_S: Final = 0.5  # asking is work for those who are asked, and none of it is progress
 
 
-class Patience:
+class Deadline:
     """One wait. `read_used_s` returns the processor time that those who work for it have used so far."""
 
     def __init__(

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from types import FrameType
 
 from ops.supervisor.children import Child, describe_end
-from ops.supervisor.deadline import Patience
+from ops.supervisor.deadline import Deadline
 from ops.supervisor.environment import remove_environment, write_environment
 from ops.supervisor.folder import DataFolder, FolderLock, read_lock_holder
 from ops.supervisor.messages import StartError, complain, read_log_end, say
@@ -120,20 +120,20 @@ class Supervisor:
         self.children += self.starting
         self.starting = []
 
-    def have_patience(self, what: str) -> Patience:
-        """Returns the patience of one wait: its progress is what all children do."""
-        return Patience(what, lambda: read_used_s(os.getpid()), self.say)
+    def have_deadline(self, what: str) -> Deadline:
+        """Returns the deadline of one wait: its progress is what all children do."""
+        return Deadline(what, lambda: read_used_s(os.getpid()), self.say)
 
     def run_to_end(self, child: Child, what: str) -> int:
         """Runs a program to its end under supervision; returns its exit code. Raises StartError if it is stuck."""
         self.starting = [child]
         self.launch(child)
-        patience = self.have_patience(what)
+        deadline = self.have_deadline(what)
         try:
             while (code := child.poll()) is None:
-                patience.check()
+                deadline.check()
                 self.tick()
-                patience.pause()
+                deadline.pause()
             return code
         finally:
             self.stop_child(child)
@@ -141,15 +141,15 @@ class Supervisor:
 
     def wait_for(self, child: Child, what: str, is_ready: Callable[[], bool]) -> None:
         """Waits until `is_ready`. Raises StartError if the child ends before, or nothing moves for too long."""
-        patience = self.have_patience(what)
+        deadline = self.have_deadline(what)
         while not is_ready():
             code = child.poll()
             if code is not None:
                 end = read_log_end(child.log)
                 raise StartError(f"{child.title} {describe_end(code)} before {what}; the end of {child.log}:{end}")
-            patience.check()
+            deadline.check()
             self.tick()
-            patience.pause()
+            deadline.pause()
 
     def start_stores(
         self,
@@ -184,17 +184,17 @@ class Supervisor:
         return addresses
 
     def wait_for_postgres(self, postgres: Postgres, child: Child) -> None:
-        patience = self.have_patience(f"PostgreSQL answers (its log is {postgres.log})")
-        wait_for_postgres(postgres, child, lambda: self.tick_in(patience), patience.note_progress)
+        deadline = self.have_deadline(f"PostgreSQL answers (its log is {postgres.log})")
+        wait_for_postgres(postgres, child, lambda: self.tick_in(deadline), deadline.note_progress)
         self.say(f"PostgreSQL {postgres.major} is ready.")
 
     def wait_for_valkey(self, valkey: Valkey, child: Child) -> None:
-        patience = self.have_patience(f"Valkey answers (its log is {valkey.log})")
-        wait_for_valkey(valkey, child, lambda: self.tick_in(patience))
+        deadline = self.have_deadline(f"Valkey answers (its log is {valkey.log})")
+        wait_for_valkey(valkey, child, lambda: self.tick_in(deadline))
         self.say("Valkey is ready.")
 
-    def tick_in(self, patience: Patience) -> None:
-        patience.check()
+    def tick_in(self, deadline: Deadline) -> None:
+        deadline.check()
         self.tick()
 
     def publish(self, values: dict[str, str]) -> None:

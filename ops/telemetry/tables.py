@@ -21,7 +21,7 @@ from prometheus_client.registry import Collector
 from aggregate.maintenance.retention import list_partitions
 from aggregate.models import HOUR_GRAIN, Job
 from alerts.models import Message
-from ingest.deadline import drop_silent_connection, release_connection, with_patience
+from ingest.deadline import drop_silent_connection, release_connection, with_deadline
 from ingest.models import PENDING
 from ingest.notify import flag_client
 from ingest.storage.receipt_partitions import list_receipt_partitions
@@ -34,7 +34,7 @@ WAIT_S: Final = 2.0  # for the database, in all; a reader that waits longer has 
 LARGE_BACKLOG: Final = 1_000
 MOST_COUNTED: Final = 100_000  # of pending traces: more than a page of figures needs to be exact about
 # The lists of tasks that wait for a worker.
-QUEUES: Final = {"fold": settings.FOLD_QUEUE, "upkeep": settings.UPKEEP_QUEUE}
+QUEUES: Final = {"fold": settings.FOLD_QUEUE, "maintenance": settings.MAINTENANCE_QUEUE}
 
 Rows = Iterable[tuple[Any, ...]]  # (tag, …, value): as the driver types them
 
@@ -74,20 +74,20 @@ OLDEST_JOB: Final = StoreGauge(
 SCRIPTS_WAITING: Final = StoreGauge(
     name="fieldflame_scripts_waiting", about="Scripts whose functions wait for labels from a source map."
 )
-WATCH_STATES: Final = StoreGauge(
-    name="fieldflame_watch_states", about="Open states of watches in all projects, by state.", tag="state"
+ALERT_STATES: Final = StoreGauge(
+    name="fieldflame_alert_states", about="Open states of alerts in all projects, by state.", tag="state"
 )
 MESSAGES_WAITING: Final = StoreGauge(
     name="fieldflame_messages_waiting",
-    about="Messages about watches that are due, or were given up in the last day, by state (waiting, failed).",
+    about="Messages about alerts that are due, or were given up in the last day, by state (waiting, failed).",
     tag="state",
 )
 PARTITIONS_AHEAD: Final = StoreGauge(
     name="fieldflame_partitions_ahead", about="Days after today (UTC) for which raw traces have a partition."
 )
 OVERDUE: Final = StoreGauge(
-    name="fieldflame_upkeep_overdue_seconds",
-    about="How long the oldest due work of upkeep has waited, by work (raw, views, cells, receipts: deleting by "
+    name="fieldflame_maintenance_overdue_seconds",
+    about="How long the oldest due work of maintenance has waited, by work (raw, views, cells, receipts: deleting by "
     "retention; roll_up; merge; packs: deleting from the object store), 0 without any.",
     tag="work",
 )
@@ -97,13 +97,13 @@ DATABASE_UP: Final = StoreGauge(
 )
 TASKS_WAITING: Final = StoreGauge(
     name="fieldflame_tasks_waiting",
-    about="Tasks that wait in Valkey for a worker, by queue (fold, upkeep).",
+    about="Tasks that wait in Valkey for a worker, by queue (fold, maintenance).",
     tag="queue",
 )
 VALKEY_UP: Final = StoreGauge(name="fieldflame_valkey_up", about="1 if Valkey answered, else 0.")
 STORE_GAUGES: Final = (
     *(PROJECTS, PENDING_TRACES, OLDEST_PENDING, JOBS_UNFINISHED, OLDEST_JOB, SCRIPTS_WAITING, PARTITIONS_AHEAD),
-    *(WATCH_STATES, MESSAGES_WAITING, OVERDUE, DATABASE_BYTES, DATABASE_UP, TASKS_WAITING, VALKEY_UP),
+    *(ALERT_STATES, MESSAGES_WAITING, OVERDUE, DATABASE_BYTES, DATABASE_UP, TASKS_WAITING, VALKEY_UP),
 )
 STATES: Final = {Job.State.QUEUED.value: "queued", Job.State.RUNNING.value: "running"}
 
@@ -131,8 +131,8 @@ UNFINISHED_JOBS: Final = f"""
 SELECT state, count(*), extract(epoch FROM clock_timestamp() - min(created_at))
 FROM aggregate_job WHERE state <= {Job.State.RUNNING.value} GROUP BY state"""
 GUARD: Final = f"""
-SELECT (SELECT count(*) FROM alerts_watchstate WHERE state = {State.SUSPECTED.value}),
-       (SELECT count(*) FROM alerts_watchstate WHERE state = {State.CONFIRMED.value}),
+SELECT (SELECT count(*) FROM alerts_alertstate WHERE state = {State.SUSPECTED.value}),
+       (SELECT count(*) FROM alerts_alertstate WHERE state = {State.CONFIRMED.value}),
        (SELECT count(*) FROM alerts_message
         WHERE state = {Message.State.WAITING.value} AND due_at <= clock_timestamp()),
        (SELECT count(*) FROM alerts_message
@@ -150,26 +150,26 @@ SELECT max(extract(epoch FROM %(now)s - day.starts_at) - 86400 * (p.days + 1))
 FROM (SELECT id, coalesce(keep_views_days, %(views_days)s) AS days FROM projects_project) AS p
 CROSS JOIN unnest(ARRAY{list(VIEWS_PAST_DAYS)}) AS past
 CROSS JOIN LATERAL (
-    SELECT date_trunc('day', bucket_at, 'UTC') AS starts_at FROM aggregate_cell
-    WHERE project_id = p.id AND bucket_at < date_trunc('day', %(now)s, 'UTC') - make_interval(days => p.days + past)
-    ORDER BY bucket_at DESC LIMIT 1) AS day
+    SELECT date_trunc('day', starts_at, 'UTC') AS starts_at FROM aggregate_cell
+    WHERE project_id = p.id AND starts_at < date_trunc('day', %(now)s, 'UTC') - make_interval(days => p.days + past)
+    ORDER BY starts_at DESC LIMIT 1) AS day
 CROSS JOIN LATERAL (
     SELECT id FROM aggregate_cell
-    WHERE project_id = p.id AND bucket_at >= day.starts_at AND bucket_at < day.starts_at + interval '1 day'
+    WHERE project_id = p.id AND starts_at >= day.starts_at AND starts_at < day.starts_at + interval '1 day'
           AND merged_into IS NULL
-    ORDER BY bucket_at LIMIT {LOOKED_AT_CELLS}) AS c
-WHERE EXISTS (SELECT 1 FROM aggregate_view WHERE project_id = p.id AND cell_id = c.id)"""
+    ORDER BY starts_at LIMIT {LOOKED_AT_CELLS}) AS c
+WHERE EXISTS (SELECT 1 FROM aggregate_pageview WHERE project_id = p.id AND cell_id = c.id)"""
 # The oldest cell of each project, with the days that it is kept; and the oldest that wait to be merged or rolled up.
 OLDEST_CELLS: Final = f"""
-SELECT (SELECT max(extract(epoch FROM %(now)s - date_trunc('day', c.bucket_at, 'UTC'))
+SELECT (SELECT max(extract(epoch FROM %(now)s - date_trunc('day', c.starts_at, 'UTC'))
                    - 86400 * (coalesce(p.keep_cells_days, %(cells_days)s) + 1))
         FROM projects_project p CROSS JOIN LATERAL (
-            SELECT bucket_at FROM aggregate_cell WHERE project_id = p.id ORDER BY bucket_at LIMIT 1) AS c),
+            SELECT starts_at FROM aggregate_cell WHERE project_id = p.id ORDER BY starts_at LIMIT 1) AS c),
        ({OVERDUE_VIEWS}),
        (SELECT max(coalesce(p.keep_raw_days, %(raw_days)s)) FROM projects_project p),
        (SELECT max(coalesce(p.keep_views_days, %(views_days)s)) FROM projects_project p),
-       (SELECT min(bucket_at) FROM aggregate_cell WHERE grain = {HOUR_GRAIN} AND merged_into IS NULL),
-       (SELECT min(bucket_at) FROM aggregate_cell WHERE NOT is_rolled AND merged_into IS NULL),
+       (SELECT min(starts_at) FROM aggregate_cell WHERE grain = {HOUR_GRAIN} AND merged_into IS NULL),
+       (SELECT min(starts_at) FROM aggregate_cell WHERE NOT is_rolled AND merged_into IS NULL),
        pg_database_size(current_database()), {PACKS}"""
 
 # The same for tables that are distributed over a Citus cluster, which cannot look at projects one after another. Each
@@ -184,18 +184,18 @@ SELECT (SELECT count(*) FROM projects_project),
 FROM ages"""
 SPREAD_CELLS: Final = f"""
 WITH oldest AS (
-    SELECT max(extract(epoch FROM %(now)s - date_trunc('day', c.bucket_at, 'UTC'))
+    SELECT max(extract(epoch FROM %(now)s - date_trunc('day', c.starts_at, 'UTC'))
                - 86400 * (coalesce(p.keep_cells_days, %(cells_days)s) + 1)) AS late_s,
-           min(c.bucket_at) FILTER (WHERE c.grain = {HOUR_GRAIN} AND c.merged_into IS NULL) AS unmerged_at,
-           min(c.bucket_at) FILTER (WHERE NOT c.is_rolled AND c.merged_into IS NULL) AS unrolled_at
+           min(c.starts_at) FILTER (WHERE c.grain = {HOUR_GRAIN} AND c.merged_into IS NULL) AS unmerged_at,
+           min(c.starts_at) FILTER (WHERE NOT c.is_rolled AND c.merged_into IS NULL) AS unrolled_at
     FROM aggregate_cell c JOIN projects_project p ON p.id = c.project_id), views AS (
-    SELECT max(extract(epoch FROM %(now)s - date_trunc('day', c.bucket_at, 'UTC'))
+    SELECT max(extract(epoch FROM %(now)s - date_trunc('day', c.starts_at, 'UTC'))
                - 86400 * (coalesce(p.keep_views_days, %(views_days)s) + 1)) AS late_s
     FROM aggregate_cell c JOIN projects_project p ON p.id = c.project_id
-    WHERE c.merged_into IS NULL AND c.bucket_at < date_trunc('day', %(now)s, 'UTC')
-          - make_interval(days => coalesce(p.keep_views_days, %(views_days)s)) AND c.bucket_at >=
+    WHERE c.merged_into IS NULL AND c.starts_at < date_trunc('day', %(now)s, 'UTC')
+          - make_interval(days => coalesce(p.keep_views_days, %(views_days)s)) AND c.starts_at >=
           date_trunc('day', %(now)s, 'UTC') - make_interval(days => coalesce(p.keep_views_days, %(views_days)s) + 3)
-          AND EXISTS (SELECT 1 FROM aggregate_view v WHERE v.project_id = c.project_id AND v.cell_id = c.id))
+          AND EXISTS (SELECT 1 FROM aggregate_pageview v WHERE v.project_id = c.project_id AND v.cell_id = c.id))
 SELECT oldest.late_s, views.late_s,
        (SELECT max(coalesce(p.keep_raw_days, %(raw_days)s)) FROM projects_project p),
        (SELECT max(coalesce(p.keep_views_days, %(views_days)s)) FROM projects_project p),
@@ -205,7 +205,7 @@ FROM oldest CROSS JOIN views"""
 
 def read_tables(now: datetime) -> list[GaugeMetricFamily]:
     """Returns the gauges of the tables. Raises `django.db.Error`."""
-    return [*_read_queue(), *_read_jobs(), *_read_guard(), *_read_upkeep(now)]
+    return [*_read_queue(), *_read_jobs(), *_read_guard(), *_read_maintenance(now)]
 
 
 _too_hard: Final[set[str]] = set()  # statements that this process no longer asks a cluster
@@ -247,11 +247,11 @@ def _read_jobs() -> Iterator[GaugeMetricFamily]:
 
 def _read_guard() -> Iterator[GaugeMetricFamily]:
     ((suspected, confirmed, waiting, failed),) = _ask(GUARD)
-    yield WATCH_STATES.make([("suspected", suspected), ("confirmed", confirmed)])
+    yield ALERT_STATES.make([("suspected", suspected), ("confirmed", confirmed)])
     yield MESSAGES_WAITING.make([("waiting", waiting), ("failed", failed)])
 
 
-def _read_upkeep(now: datetime) -> Iterator[GaugeMetricFamily]:
+def _read_maintenance(now: datetime) -> Iterator[GaugeMetricFamily]:
     today = now.date()
     ends = {
         "now": now,
@@ -295,7 +295,7 @@ def _midnight(day: date) -> datetime:
 def ask_database() -> list[GaugeMetricFamily]:
     """Returns the gauges of the tables, or only that the database does not answer."""
     try:
-        with with_patience(WAIT_S, cancels=True):
+        with with_deadline(WAIT_S, cancels=True):
             families = read_tables(datetime.now(UTC))
     except Error as error:
         drop_silent_connection(error)
@@ -331,7 +331,7 @@ class KeptGauges(Collector):
             families = self._families
         yield from families
 
-    def forget(self) -> None:
+    def clear(self) -> None:
         """Asks again at the next reading, for tests."""
         self._valid_until_s = 0.0
 

@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from profcore.caching import remember
+from profcore.caching import cached
 
 MAX_MATCHED_CHARS: Final = 2_000  # characters of a URI or path, so that no pattern reads a whole data: script
 # Longer ones are matched each time. 20,000 texts of 2,000 characters held up to 490 MB, in two memories; these 102.
-MAX_REMEMBERED_CHARS: Final = 400
+MAX_CACHED_CHARS: Final = 400
 
 
 class PackagePattern(NamedTuple):
@@ -55,7 +55,7 @@ _ORIGIN: Final = re.compile(r"^[A-Za-z][A-Za-z0-9+.-]*://[^/]*/")
 _VERSION_FOLDER: Final = re.compile(r"^(?:\.pnpm|\.bun)/[^/]+/node_modules/")
 
 
-@remember(entries=20_000, chars=MAX_REMEMBERED_CHARS)
+@cached(entries=20_000, chars=MAX_CACHED_CHARS)
 def package_of(uri: str | None) -> str | None:
     """Returns the npm package in a URI or a source's path (`@scope/name`), or None."""
     if uri is None:
@@ -69,7 +69,7 @@ def package_of(uri: str | None) -> str | None:
     return None
 
 
-@remember(entries=20_000, chars=MAX_REMEMBERED_CHARS)
+@cached(entries=20_000, chars=MAX_CACHED_CHARS)
 def canonical_source(path: str) -> str:
     """Returns an original source's path without the parts that depend on the build or a version.
 

@@ -12,7 +12,7 @@ from typing import Final, Literal, NamedTuple, TypeVar
 
 import msgspec
 
-from profcore.caching import remember
+from profcore.caching import cached
 
 Owner = Literal["own", "other"]
 T = TypeVar("T")
@@ -87,7 +87,7 @@ def by_domain() -> tuple[Mapping[str, KnownParty], Mapping[str, KnownParty]]:
     return exact, below
 
 
-@remember(entries=10_000, chars=MAX_HOST_CHARS)
+@cached(entries=10_000, chars=MAX_HOST_CHARS)
 def known_party_of(host: str) -> KnownParty | None:
     """Returns the known third party of a host, or None. The nearest parent domain decides."""
     exact, below = by_domain()

@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 from publicsuffixlist import PublicSuffixList
 
-from profcore.caching import remember
+from profcore.caching import cached
 from profcore.code.parties import FIRST_PARTY, MAX_HOST_CHARS, Owner, Party, PartyRule, known_party_of, rule_of
 
 
@@ -16,7 +16,7 @@ def suffixes() -> PublicSuffixList:
     return PublicSuffixList()
 
 
-@remember(entries=10_000, chars=MAX_HOST_CHARS)
+@cached(entries=10_000, chars=MAX_HOST_CHARS)
 def site_of(host: str) -> str:
     """Returns the registrable domain of a host (`shop.example.co.uk` → `example.co.uk`), or the host itself.
 

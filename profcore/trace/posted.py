@@ -15,7 +15,7 @@ class CompiledCheck:
     def __init__(self, kernel: ModuleType, limits: Limits, *, max_bytes: int) -> None:
         """`max_bytes` bounds the expanded body."""
         self._limits = limits
-        self._door = kernel.Door(limits, max_bytes)
+        self._endpoint = kernel.Endpoint(limits, max_bytes)
 
     def check(self, sent: bytes) -> tuple[Envelope, int] | None:
         """Returns the envelope of a body, gzip or not, without its trace and marks, and the bytes of the expanded body.
@@ -23,7 +23,7 @@ class CompiledCheck:
         The values are those of `decode_envelope`. None if the body is not one envelope that is plainly right, or is
         larger than the bound: then the pure path decodes it, and says what is wrong, if anything is.
         """
-        if (checked := self._door.check(sent)) is None:
+        if (checked := self._endpoint.check(sent)) is None:
             return None
         head, size = checked
         try:

@@ -8,7 +8,7 @@ from urllib.parse import quote, unquote, urlsplit
 
 ID: Final = ":id"
 MAX_SEGMENTS: Final = 12  # deeper paths are cut: the rest does not make a page of its own
-MAX_ROUTE_CHARS: Final = 400  # longer ones are cut too; this is the door's limit for pages
+MAX_ROUTE_CHARS: Final = 400  # longer ones are cut too; this is the endpoint's limit for pages
 
 MAX_SEGMENT_CHARS: Final = 128  # a longer segment is some kind of id
 

@@ -99,7 +99,7 @@ class Migration(migrations.Migration):
                 ('prefix', models.CharField(max_length=12, unique=True)),
                 ('digest', models.CharField(max_length=64)),
                 ('name', models.CharField(default='', max_length=80)),
-                ('scopes', django.contrib.postgres.fields.ArrayField(base_field=models.CharField(choices=[('read', 'Read'), ('raw', 'Raw'), ('sourcemaps', 'Sourcemaps'), ('erase', 'Erase'), ('audit', 'Audit'), ('watches', 'Watches')], max_length=12), size=None)),
+                ('scopes', django.contrib.postgres.fields.ArrayField(base_field=models.CharField(choices=[('read', 'Read'), ('raw', 'Raw'), ('sourcemaps', 'Sourcemaps'), ('erase', 'Erase'), ('audit', 'Audit'), ('alerts', 'Alerts')], max_length=12), size=None)),
                 ('created_at', models.DateTimeField(auto_now_add=True)),
                 ('expires_at', models.DateTimeField(blank=True, null=True)),
                 ('last_used_at', models.DateTimeField(blank=True, null=True)),

@@ -47,7 +47,7 @@ def post_until_accepted(port: int, app: str, body: bytes, limit_s: float = 120.0
         if status == 202:
             return
         if status not in (0, 429, 500, 502, 503) or time.monotonic() > deadline:
-            raise AssertionError(f"the door answered {status}: {text[:300]!r}")
+            raise AssertionError(f"the endpoint answered {status}: {text[:300]!r}")
         time.sleep(0.2)
 
 

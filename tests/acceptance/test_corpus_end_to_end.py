@@ -53,7 +53,7 @@ def test_the_read_api_tells_the_same_numbers(folded: tuple[RunningStack, dict[st
         }
 
 
-def test_nothing_was_lost_refused_or_set_aside(folded: tuple[RunningStack, dict[str, str]]) -> None:
+def test_nothing_was_lost_refused_or_rejected(folded: tuple[RunningStack, dict[str, str]]) -> None:
     stack, tokens = folded
     for app, token in tokens.items():
         status = stack.read(app, token, "status")

@@ -166,7 +166,7 @@ def views_of(entries: list[Entry]) -> Sums:
 
 
 # --- What is stored, in the same shape --------------------------------------------------------------------------------
-PLACE = "g.release, g.page, date_trunc('day', c.bucket_at, 'UTC'), c.device_class, c.browser, c.navigation"
+PLACE = "g.release, g.page, date_trunc('day', c.starts_at, 'UTC'), c.device_class, c.browser, c.navigation"
 CELLS = "aggregate_cell c JOIN ingest_group g ON g.project_id = c.project_id AND g.id = c.group_id"
 FUNC = "f.name, f.uri, f.line, f.col"
 
@@ -227,7 +227,7 @@ def read_views(project_id: int) -> Sums:
     found: Sums = {}
     for view, release, page, traces, is_truncated, *sums, markers, blob in rows(
         f"""SELECT v.view_id::text, g.release, g.page, v.traces, v.is_truncated, {parts}, v.marker_us, v.contribution
-            FROM {CELLS} JOIN aggregate_view v ON v.project_id = c.project_id AND v.cell_id = c.id
+            FROM {CELLS} JOIN aggregate_pageview v ON v.project_id = c.project_id AND v.cell_id = c.id
              AND v.group_id = c.group_id AND c.merged_into IS NULL WHERE c.project_id = %s""",
         project_id,
     ):

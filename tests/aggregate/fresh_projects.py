@@ -5,12 +5,12 @@ from contextlib import contextmanager
 
 from django.db import connection, transaction
 
-from aggregate.fold.interning import forget_interned
-from ingest.endpoint.admission import forget_admission
-from ingest.endpoint.quotas import forget_quotas
-from ingest.storage.groups import forget_groups
+from aggregate.fold.interning import clear_interned
+from ingest.endpoint.admission import clear_admission
+from ingest.endpoint.quotas import clear_quotas
+from ingest.storage.groups import clear_groups
 from projects.creation import create_project
-from projects.key_cache import forget_keys
+from projects.key_cache import clear_keys
 from projects.models import Project
 
 
@@ -31,5 +31,5 @@ def void_claims() -> None:
 
 
 def _forget() -> None:
-    for forget in (forget_admission, forget_groups, forget_interned, forget_keys, forget_quotas):
-        forget()
+    for clear in (clear_admission, clear_groups, clear_interned, clear_keys, clear_quotas):
+        clear()

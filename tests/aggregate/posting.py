@@ -8,7 +8,7 @@ from django.db import connection
 from django.test import RequestFactory
 
 from aggregate.fold.fold import BatchOutcome, fold_pending_batch
-from aggregate.worker_leases import forget_token, own_token
+from aggregate.worker_leases import clear_token, own_token
 from tests.runner.endpoint_middleware import receive_traces
 
 GONE = f"{2**30}:1"  # a process id beyond the kernel's limit
@@ -43,8 +43,8 @@ def rows(sql: str, *parameters: str | int) -> list[tuple[Any, ...]]:
 def be_killed() -> None:
     """Makes what this process has claimed that of a killed one: its token is in the table, and its process is gone."""
     with connection.cursor() as cursor:
-        cursor.execute("UPDATE aggregate_claimant SET process = %s WHERE token = %s", [GONE, own_token()])
-    forget_token()
+        cursor.execute("UPDATE aggregate_workerlease SET process = %s WHERE token = %s", [GONE, own_token()])
+    clear_token()
 
 
 def database_url() -> str:
@@ -72,7 +72,7 @@ SELECT count(*) FROM pg_locks l JOIN pg_database d ON d.oid = l.database
 WHERE d.datname = current_database() AND l.locktype = 'advisory' AND NOT l.granted
 """
 HOTSPOTS = """
-SELECT g.release, g.page, c.bucket_at, c.device_class, c.browser, c.navigation, f.uri, f.line, f.col, f.name,
+SELECT g.release, g.page, c.starts_at, c.device_class, c.browser, c.navigation, f.uri, f.line, f.col, f.name,
        sum(h.self_samples), sum(h.total_samples), sum(h.self_us), sum(h.total_us), sum(h.hidden_us),
        sum(h.hidden_total_us), sum(h.uncertain_us), sum(h.views)
 FROM aggregate_hotspot h
@@ -82,7 +82,7 @@ JOIN aggregate_func f ON f.project_id = h.project_id AND f.id = h.func_id
 GROUP BY 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 ORDER BY 1, 2, 3, 4, 5, 6, 7, 8, 9, 10
 """
 CELLS = """
-SELECT g.release, g.page, c.bucket_at, c.device_class, c.browser, c.navigation, c.views, c.traces, c.js_us, c.hidden_us,
+SELECT g.release, g.page, c.starts_at, c.device_class, c.browser, c.navigation, c.views, c.traces, c.js_us, c.hidden_us,
        c.engine_us, c.engine_samples, c.idle_us, c.unobserved_us, c.profiler_us, c.span_us,
        c.js_samples, c.hidden_samples, c.idle_samples, c.profiler_samples, c.marker_us
 FROM aggregate_cell c JOIN ingest_group g ON g.project_id = c.project_id AND g.id = c.group_id
@@ -109,7 +109,7 @@ def call_trees() -> list[tuple[Any, ...]]:
     names = func_names()
     pieces: dict[tuple[Any, ...], list[Any]] = {}
     for *cell, blob in rows(
-        """SELECT p.project_id, g.release, g.page, c.bucket_at, c.device_class, c.browser, c.navigation, p.blob
+        """SELECT p.project_id, g.release, g.page, c.starts_at, c.device_class, c.browser, c.navigation, p.blob
            FROM aggregate_calltreepiece p
            JOIN aggregate_cell c ON c.project_id = p.project_id AND c.id = p.cell_id
            JOIN ingest_group g ON g.project_id = c.project_id AND g.id = c.group_id"""
@@ -132,7 +132,7 @@ def contributions() -> list[tuple[Any, ...]]:
     names = func_names()
     result = []
     for project_id, view_id, traces, is_truncated, blob in rows(
-        "SELECT project_id, view_id, traces, is_truncated, contribution FROM aggregate_view ORDER BY view_id"
+        "SELECT project_id, view_id, traces, is_truncated, contribution FROM aggregate_pageview ORDER BY view_id"
     ):
         c = decode_contribution(bytes(blob))
         columns = (

@@ -11,7 +11,7 @@ from tests.aggregate.expected_sums import (
 )
 from tests.aggregate.posting import contributions, rows
 
-CELL_KEY = """c.project_id, g.release, g.page, date_trunc('day', c.bucket_at, 'UTC'), c.device_class, c.browser,
+CELL_KEY = """c.project_id, g.release, g.page, date_trunc('day', c.starts_at, 'UTC'), c.device_class, c.browser,
     c.navigation"""
 FROM = """aggregate_cell c JOIN ingest_group g ON g.project_id = c.project_id AND g.id = c.group_id"""
 SUMS = ("views", "truncated_views", "traces", *TIME_PART_NAMES)
@@ -69,7 +69,7 @@ def assert_rollup_is_exact() -> None:
     """Compares the roll-up with the sums of all cells, by group and day."""
     sums = ", ".join(f"sum({name})" for name in SUMS)
     expected = rows(
-        f"""SELECT project_id, group_id, date_trunc('day', bucket_at, 'UTC'), {sums} FROM aggregate_cell
+        f"""SELECT project_id, group_id, date_trunc('day', starts_at, 'UTC'), {sums} FROM aggregate_cell
             GROUP BY 1, 2, 3 HAVING sum(traces) <> 0 ORDER BY 1, 2, 3"""
     )
     kept = rows(
@@ -86,14 +86,14 @@ def assert_day_hotspots_are_exact() -> None:
     """Compares the roll-up of hotspots with those of the cells that are in it."""
     sums = ", ".join(f"sum(h.{name})" for name in HOTSPOT_SUMS)
     expected = rows(
-        f"""SELECT c.project_id, c.group_id, date_trunc('day', c.bucket_at, 'UTC'), h.func_id, {sums}
+        f"""SELECT c.project_id, c.group_id, date_trunc('day', c.starts_at, 'UTC'), h.func_id, {sums}
             FROM aggregate_cell c JOIN aggregate_hotspot h ON h.project_id = c.project_id AND h.cell_id = c.id
             WHERE c.is_rolled GROUP BY 1, 2, 3, 4 ORDER BY 1, 2, 3, 4"""
     )
     kept = f"SELECT project_id, group_id, day_at, func_id, {', '.join(HOTSPOT_SUMS)} FROM aggregate_dayhotspot"
     assert rows(f"{kept} ORDER BY 1, 2, 3, 4") == expected
     of_cells = rows(
-        """SELECT c.project_id, c.group_id, date_trunc('day', c.bucket_at, 'UTC'), t.blob FROM aggregate_cell c
+        """SELECT c.project_id, c.group_id, date_trunc('day', c.starts_at, 'UTC'), t.blob FROM aggregate_cell c
            JOIN aggregate_calltreepiece t ON t.project_id = c.project_id AND t.cell_id = c.id WHERE c.is_rolled"""
     )
     of_days = rows("SELECT project_id, group_id, day_at, blob FROM aggregate_daytreepiece")

@@ -13,7 +13,7 @@ pytestmark = pytest.mark.django_db
     [
         ("aggregate_hotspotpiece", "0.02"),
         ("aggregate_calltreepiece", "0.02"),
-        ("aggregate_view", "0.05"),
+        ("aggregate_pageview", "0.05"),
     ],
 )
 def test_they_are_vacuumed_early(table: str, share: str) -> None:

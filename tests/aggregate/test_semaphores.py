@@ -20,9 +20,9 @@ from aggregate import tasks
 from aggregate.jobs import runs
 from aggregate.jobs.requests import JOB_FLAG, JOB_TASK
 from aggregate.models import Job
-from aggregate.semaphores import count_slots, try_slot
+from aggregate.semaphores import count_semaphores, try_semaphore
 from aggregate.sourcemaps.queue import SYMBOLICATE_FLAG, SYMBOLICATE_TASK
-from ingest import notify as wake
+from ingest import notify
 from projects.creation import create_project
 from projects.models import Project
 from tests.aggregate.jobs.running_jobs import again, say_words, start
@@ -40,7 +40,7 @@ pytestmark = [pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:Deprecat
 
 @pytest.fixture
 def shop(transactional_db: None, monkeypatch: pytest.MonkeyPatch) -> Project:
-    monkeypatch.setattr("aggregate.jobs.requests.wake_worker", lambda *_: True)
+    monkeypatch.setattr("aggregate.jobs.requests.notify_worker", lambda *_: True)
     return create_project(slug="shop", key="shop-key", origins=["*"])[0]
 
 
@@ -57,7 +57,7 @@ def forked_with_slot() -> Iterator[bool]:
     has_told, told = os.pipe()
     pid = os.fork()
     if pid == 0:
-        with try_slot() as has_slot:
+        with try_semaphore() as has_slot:
             os.write(told, b"y" if has_slot else b"n")
             signal.pause()
         os._exit(0)
@@ -71,16 +71,16 @@ def forked_with_slot() -> Iterator[bool]:
 @pytest.mark.parametrize(("processes", "slots"), [(1, 1), (2, 1), (3, 2)])
 def test_one_process_is_left_to_fold(settings: Settings, processes: int, slots: int) -> None:
     settings.CELERY_WORKER_CONCURRENCY = processes
-    assert count_slots() == slots
+    assert count_semaphores() == slots
 
 
 def test_a_slot_is_free_again_when_its_process_ends_or_is_killed(settings: Settings) -> None:
     settings.CELERY_WORKER_CONCURRENCY = 3
     for _ in range(3):
         with forked_with_slot() as first:
-            with forked_with_slot() as second, try_slot() as third:
+            with forked_with_slot() as second, try_semaphore() as third:
                 assert (first, second, third) == (True, True, False)
-            with try_slot() as third:
+            with try_semaphore() as third:
                 assert third
 
 
@@ -90,7 +90,7 @@ def test_without_a_slot_a_job_stays_queued_and_maps_wait(
     settings.CELERY_WORKER_CONCURRENCY = 2
     labelled: list[None] = []
     monkeypatch.setattr(tasks, "label_in_turn", lambda: labelled.append(None))
-    monkeypatch.setattr(runs, "wake_worker", lambda *_: True)
+    monkeypatch.setattr(runs, "notify_worker", lambda *_: True)
     job = start(shop)
     with forked_with_slot():
         runs.run_job_in_turn(say_words)
@@ -106,7 +106,7 @@ def test_without_a_slot_a_job_stays_queued_and_maps_wait(
 def test_after_a_job_maps_have_their_turn_before_the_next_job(shop: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     jobs = [start(shop, ("tag", tag)) for tag in ("a:1", "a:2")]
     woken: list[tuple[str, ...]] = []
-    monkeypatch.setattr(runs, "wake_worker", lambda *task: woken.append(task))
+    monkeypatch.setattr(runs, "notify_worker", lambda *task: woken.append(task))
     runs.run_job_in_turn(say_words)
     assert [again(job).state for job in jobs] == [Job.State.DONE, Job.State.QUEUED]
     assert woken == [(SYMBOLICATE_TASK, SYMBOLICATE_FLAG), (JOB_TASK, JOB_FLAG)]
@@ -117,18 +117,18 @@ def test_however_many_sweeps_come_one_turn_of_folding_waits(
 ) -> None:
     settings.FOLD_BATCH_TRACES = 1
     settings.FOLD_TURN_S = 0
-    monkeypatch.setattr(wake, "_paused_until", 0.0)
-    monkeypatch.setattr(wake, "_client", None)
-    monkeypatch.setattr(wake, "TIMEOUT_S", LIMIT_S)
-    monkeypatch.setattr(wake, "FLAG_S", int(LIMIT_S))
-    wake.clear_flag()
+    monkeypatch.setattr(notify, "_paused_until", 0.0)
+    monkeypatch.setattr(notify, "_client", None)
+    monkeypatch.setattr(notify, "TIMEOUT_S", LIMIT_S)
+    monkeypatch.setattr(notify, "FLAG_S", int(LIMIT_S))
+    notify.clear_flag()
     sent: list[str] = []
-    names = (wake.FOLD_TASK,)
+    names = (notify.FOLD_TASK,)
     monkeypatch.setattr(
         "ingest.notify.current_app.send_task", lambda name, **_: sent.extend({name}.intersection(names))
     )
     post("shop-key", *(make_envelope(f"v{n}") for n in range(20)))
-    assert wake.settle_wakes(LIMIT_S)
+    assert notify.settle_notifications(LIMIT_S)
     assert sent == ["aggregate.fold_pending"]
     for turn in range(1, 6):
         tasks.sweep()
@@ -137,7 +137,7 @@ def test_however_many_sweeps_come_one_turn_of_folding_waits(
         tasks.fold_pending()
         assert sent == ["aggregate.fold_pending"]
         assert rows(FOLDED) == [(3 * turn,)]  # a batch each
-    wake.clear_flag()
+    notify.clear_flag()
 
 
 @contextmanager

@@ -61,7 +61,7 @@ def test_a_turn_ends_after_its_batch(
     settings.FOLD_BATCH_TRACES = 1
     settings.FOLD_TURN_S = 3_600
     post("shop-key", *(make_envelope(f"v{n}") for n in range(4)))
-    monkeypatch.setattr(tasks, "wake_worker", stop)  # as if the signal came during the first batch
+    monkeypatch.setattr(tasks, "notify_worker", stop)  # as if the signal came during the first batch
     tasks.fold_pending()
     assert rows(FOLDED) == [(1,)]
     tasks.fold_pending()
@@ -94,7 +94,7 @@ def test_a_trace_that_is_folded_alone_is_given_up_and_not_blamed(
 def test_a_job_is_queued_again_and_its_attempt_does_not_count(
     shop: Project, stop: Callable[[], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("aggregate.jobs.requests.wake_worker", lambda *_: True)
+    monkeypatch.setattr("aggregate.jobs.requests.notify_worker", lambda *_: True)
     job = start(shop)
 
     def answer(run: JobRun) -> JobResult:

@@ -14,14 +14,14 @@ import pytest
 from django.conf import settings as django_settings
 from django.db import connection, connections
 
-from aggregate import worker_leases as claimants
+from aggregate import worker_leases
 from aggregate.fold import fold
 from aggregate.fold.batch import FoldedBatch, fold_claim
 from aggregate.fold.claims import Claim, claim_batch
 from aggregate.fold.fold import BatchOutcome, ClaimLost, fold_pending_batch, write_batch
 from aggregate.maintenance.retention import expire_all
-from aggregate.models import Claimant
-from aggregate.worker_leases import beating, drop_dead_claimants, name_process, own_token, register
+from aggregate.models import WorkerLease
+from aggregate.worker_leases import beating, drop_dead_leases, name_process, own_token, register
 from profcore.times import DAY
 from projects.creation import create_project
 from tests.aggregate.posting import be_killed, everything, fold_all, post, rows
@@ -43,7 +43,7 @@ def be_silent() -> None:
     """Lets so much time pass since this process's last beat that others take it for dead."""
     with connection.cursor() as cursor:
         cursor.execute(
-            "UPDATE aggregate_claimant SET host = 'elsewhere', beat_at = now() - make_interval(secs => %s)",
+            "UPDATE aggregate_workerlease SET host = 'elsewhere', heartbeat_at = now() - make_interval(secs => %s)",
             [django_settings.CLAIM_SILENCE_S + 1],
         )
 
@@ -52,8 +52,8 @@ def test_a_claim_holds_while_its_worker_beats_on_whatever_machine(key: str) -> N
     post(key, make_envelope("a"))
     assert claim_batch() is not None
     be_killed()
-    Claimant.objects.update(host="elsewhere")
-    assert drop_dead_claimants() == 0
+    WorkerLease.objects.update(host="elsewhere")
+    assert drop_dead_leases() == 0
     assert claim_batch() is None
     be_silent()
     claim = claim_batch()
@@ -67,7 +67,7 @@ def test_a_worker_that_slept_while_others_folded_writes_nothing(key: str) -> Non
     assert claim is not None
     batch = fold_claim(claim)
     be_silent()
-    claimants.forget_token()  # from now on this is another process
+    worker_leases.clear_token()  # from now on this is another process
     assert fold_all() == [BatchOutcome.FOLDED]
     before = everything()
     with pytest.raises(ClaimLost):
@@ -81,11 +81,11 @@ def test_a_worker_that_slept_while_another_had_its_claim_writes_nothing(key: str
     assert claim is not None
     batch = fold_claim(claim)
     be_silent()
-    claimants.forget_token()
+    worker_leases.clear_token()
     assert claim_batch() is not None  # claimed by the other, and not folded yet
     with pytest.raises(ClaimLost):
         write_batch(batch)
-    assert rows("SELECT count(*) FROM aggregate_view") == [(0,)]
+    assert rows("SELECT count(*) FROM aggregate_pageview") == [(0,)]
 
 
 def test_a_worker_that_slept_unnoticed_still_writes(key: str) -> None:
@@ -132,13 +132,13 @@ def test_a_claim_that_could_not_be_released_is_free_again_at_the_next_look(
 
 
 def test_while_a_batch_is_folded_its_worker_beats(key: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(claimants, "BEAT_S", 0.01)
+    monkeypatch.setattr(worker_leases, "BEAT_S", 0.01)
     post(key, make_envelope("a"))
 
     def fold_for_long(claim: Claim, **words: object) -> FoldedBatch:
         be_silent()
         deadline = time.monotonic() + LIMIT_S
-        while rows("SELECT beat_at < now() - interval '1 second' FROM aggregate_claimant") == [(True,)]:
+        while rows("SELECT heartbeat_at < now() - interval '1 second' FROM aggregate_workerlease") == [(True,)]:
             assert time.monotonic() < deadline, "no heartbeat came"
             time.sleep(0.01)
         return fold_claim(claim, expired=())
@@ -153,7 +153,7 @@ def test_heartbeats_end_with_the_work(monkeypatch: pytest.MonkeyPatch) -> None:
     def note(has_ended: threading.Event, token: UUID) -> None:
         beats.append((has_ended.wait(LIMIT_S), token))
 
-    monkeypatch.setattr(claimants, "_beat_until", note)
+    monkeypatch.setattr(worker_leases, "_beat_until", note)
     with beating():
         assert beats == []
     deadline = time.monotonic() + LIMIT_S
@@ -166,9 +166,9 @@ def test_heartbeats_end_with_the_work(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_process_that_ended_elsewhere_leaves_no_row_for_ever() -> None:
     register()
     expire_all(datetime.now(UTC))
-    assert Claimant.objects.count() == 1
+    assert WorkerLease.objects.count() == 1
     expire_all(datetime.now(UTC) + 2 * DAY)
-    assert not Claimant.objects.exists()
+    assert not WorkerLease.objects.exists()
 
 
 def test_a_process_is_named_by_its_start_too_and_a_dead_one_by_nothing() -> None:
@@ -197,11 +197,11 @@ def test_two_that_clean_up_at_once_do_not_wait_for_each_other() -> None:
 
     def drop() -> int:
         try:
-            return drop_dead_claimants()
+            return drop_dead_leases()
         finally:
             connections.close_all()
 
     with ThreadPoolExecutor(4) as pool:
         dropped = [future.result(LIMIT_S) for future in [pool.submit(drop) for _ in range(4)]]
     assert sum(dropped) == 20
-    assert not Claimant.objects.exists()
+    assert not WorkerLease.objects.exists()

@@ -1,4 +1,4 @@
-"""Days of page views in which functions of scripts take given parts of the time, and what watches tell about them."""
+"""Days of page views in which functions of scripts take given parts of the time, and what alerts tell about them."""
 
 from collections.abc import Mapping
 from datetime import UTC, date, datetime, timedelta
@@ -6,11 +6,11 @@ from typing import Final
 
 import numpy as np
 
-from aggregate.models import View
+from aggregate.models import PageView
 from alerts.conditions import read_question
 from alerts.evaluating import evaluate_one
-from alerts.models import StateChange, Watch
-from alerts.new_third_parties.new_third_party_previews import preview_new_costs
+from alerts.models import AlertRule, StateChange
+from alerts.new_third_parties.new_third_party_previews import preview_new_third_parties
 from profcore.alerts.states import State
 from profcore.stats.sampling import sample_key
 from profcore.sums.blobs import Contribution, encode_contribution
@@ -37,10 +37,10 @@ def add_functions(
 
     `ran_by` says how many views run some of them: those that come last in a sample. Others run in all views.
     """
-    cell = make_timed_views(project, TIMES[:views], bucket_at=start_of_hour(today - timedelta(days=days_ago)))
+    cell = make_timed_views(project, TIMES[:views], starts_at=start_of_hour(today - timedelta(days=days_ago)))
     funcs = {name: make_func(project, name.rpartition("/")[2], uri=name) for name in parts}
     rng = np.random.default_rng(days_ago + 9)
-    rows = list(View.objects.filter(project=project, cell_id=cell.id).order_by("view_id"))
+    rows = list(PageView.objects.filter(project=project, cell_id=cell.id).order_by("view_id"))
     last = sorted(rows, key=lambda view: sample_key(view.view_id), reverse=True)
     rank = {view.view_id: number for number, view in enumerate(last)}
     ran, sums = dict.fromkeys(parts, 0), dict.fromkeys(parts, 0)
@@ -63,18 +63,18 @@ def add_functions(
         make_hotspot(cell, funcs[name], self_us=us, total_us=us, views=ran[name])
 
 
-def follow_watch(watch: Watch, days_ago: int) -> Told:
-    """Evaluates a watch each morning since so many days, and returns what it confirmed, with the day."""
+def follow_alert(alert: AlertRule, days_ago: int) -> Told:
+    """Evaluates an alert each morning since so many days, and returns what it confirmed, with the day."""
     for number in range(days_ago, -1, -1):
         now = start_of_day(TODAY - timedelta(days=number)) + timedelta(hours=4)
-        Watch.objects.filter(project_id=watch.project_id, id=watch.id).update(due_at=now)
-        assert evaluate_one(watch.project_id, watch.id, now)
-        assert Watch.objects.get(project_id=watch.project_id, id=watch.id).problem is None
-    confirmed = StateChange.objects.filter(watch_id=watch.id, state=State.CONFIRMED).order_by("id")
+        AlertRule.objects.filter(project_id=alert.project_id, id=alert.id).update(due_at=now)
+        assert evaluate_one(alert.project_id, alert.id, now)
+        assert AlertRule.objects.get(project_id=alert.project_id, id=alert.id).problem is None
+    confirmed = StateChange.objects.filter(alert_id=alert.id, state=State.CONFIRMED).order_by("id")
     return sorted(((change.at - timedelta(days=1)).date(), change.subject) for change in confirmed)
 
 
-def preview_watch(watch: Watch) -> Told:
-    """Returns what the preview of a watch says that it would have confirmed, likewise."""
-    found = preview_new_costs(watch.project_id, read_question(watch), TODAY).told
+def preview_alert(alert: AlertRule) -> Told:
+    """Returns what the preview of an alert says that it would have confirmed, likewise."""
+    found = preview_new_third_parties(alert.project_id, read_question(alert), TODAY).told
     return sorted((on, each.name) for each in found for on in each.told_on)

@@ -17,4 +17,4 @@ def make_releases(shop: Project, bad: str) -> None:
         make_group(shop, release, "/cart", first_seen_at=START + timedelta(hours=hour))
         for each in range(hour, hour + hours):
             times = [us * factor for us in TIMES]
-            make_timed_views(shop, times, release=release, bucket_at=START + timedelta(hours=each))
+            make_timed_views(shop, times, release=release, starts_at=START + timedelta(hours=each))

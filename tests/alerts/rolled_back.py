@@ -3,8 +3,8 @@
 from datetime import UTC, datetime, timedelta
 
 from alerts.evaluating import evaluate_one
-from alerts.models import Watch
-from alerts.rules import RELEASE_WATCH_ID, make_release_watch
+from alerts.models import AlertRule
+from alerts.rules import RELEASE_ALERT_ID, make_release_alert
 from projects.models import Project
 from tests.builders import make_group, make_project, make_timed_views
 
@@ -16,7 +16,7 @@ PAGES = ("/cart", "/home")
 def make_shop() -> Project:
     """Makes a project with two days of release 1.0; 1.1 comes then, without page views yet."""
     made = make_project("shop")
-    make_release_watch(made.pk, START)
+    make_release_alert(made.pk, START)
     make_release(made, "1.0", 0)
     make_release(made, "1.1", 48)
     receive(made, "1.0", range(48))
@@ -31,10 +31,10 @@ def make_slow_shop() -> Project:
 
 
 def look(project: Project, hour: int) -> None:
-    """Lets the watch on releases look in an hour."""
-    Watch.objects.filter(project=project).update(due_at=at(hour))
-    assert evaluate_one(project.pk, RELEASE_WATCH_ID, at(hour))
-    assert Watch.objects.get(project=project).problem is None
+    """Lets the alert on releases look in an hour."""
+    AlertRule.objects.filter(project=project).update(due_at=at(hour))
+    assert evaluate_one(project.pk, RELEASE_ALERT_ID, at(hour))
+    assert AlertRule.objects.get(project=project).problem is None
 
 
 def make_release(project: Project, release: str, hour: int) -> None:
@@ -52,7 +52,7 @@ def receive(
         for hour in hours:
             times = [round(us * factor) for us in (TIMES * 15)[:views]]
             make_timed_views(
-                project, times, release=release, page=page, device=device, bucket_at=START + timedelta(hours=hour)
+                project, times, release=release, page=page, device=device, starts_at=START + timedelta(hours=hour)
             )
 
 

@@ -1,4 +1,4 @@
-"""Channels that get only the messages of some watches, or about some pages."""
+"""Channels that get only the messages of some alerts, or about some pages."""
 
 from datetime import timedelta
 from typing import Any
@@ -6,14 +6,14 @@ from typing import Any
 import pytest
 from django.core.exceptions import ValidationError
 
-from alerts.channels import Terms, change_channel, create_channel, find_watch_ids, terms_of
+from alerts.channels import Terms, change_channel, create_channel, find_alert_ids, terms_of
 from alerts.models import Channel, Notice
-from alerts.rules import delete_watch
+from alerts.rules import delete_alert
 from profcore.alerts.states import State
 from projects.models import Project
+from tests.alerts.alerted_days import alert_it, evaluate, receive
 from tests.alerts.costly_days import TODAY
 from tests.alerts.told_changes import NOON, change_state
-from tests.alerts.watched_days import evaluate, receive, watch_it
 from tests.builders import make_project
 
 pytestmark = pytest.mark.django_db
@@ -45,10 +45,10 @@ def test_a_channel_of_some_pages_gets_what_is_about_them(project: Project) -> No
     assert names_of_notices() == {"all"}
 
 
-def test_a_channel_of_some_watches_gets_what_these_found(project: Project) -> None:
-    budget = watch_it(project, limit=50.0, page="/cart")
-    make(project, "releases", watch_ids=(0,))
-    make(project, "budget", watch_ids=(budget.id,))
+def test_a_channel_of_some_alerts_gets_what_these_found(project: Project) -> None:
+    budget = alert_it(project, limit=50.0, page="/cart")
+    make(project, "releases", alert_ids=(0,))
+    make(project, "budget", alert_ids=(budget.id,))
     make(project, "cart", pages=("/cart",))  # the page that the budget asks about
     make(project, "list", pages=("/list",))
     for days_ago in (3, 2):
@@ -60,13 +60,13 @@ def test_a_channel_of_some_watches_gets_what_these_found(project: Project) -> No
     assert names_of_notices() == {"releases", "cart"}
 
 
-def test_a_channel_of_a_deleted_watch_gets_its_end_and_never_all_others(project: Project) -> None:
-    budget = watch_it(project, limit=50.0)
+def test_a_channel_of_a_deleted_alert_gets_its_end_and_never_all_others(project: Project) -> None:
+    budget = alert_it(project, limit=50.0)
     for days_ago in (3, 2):
         receive(project, days_ago)
     assert evaluate(budget) == "CONFIRMED"
-    channel = make(project, "budget", watch_ids=(budget.id,))
-    delete_watch(budget, TODAY)
+    channel = make(project, "budget", alert_ids=(budget.id,))
+    delete_alert(budget, TODAY)
     assert names_of_notices() == {"budget"}
     Notice.objects.all().delete()
     change_state(project, State.CONFIRMED)
@@ -75,14 +75,14 @@ def test_a_channel_of_a_deleted_watch_gets_its_end_and_never_all_others(project:
     assert change_channel(channel, name="budget", terms=terms_of(channel)) == ""  # the same again changes nothing
 
 
-def test_wrong_watches_and_pages_name_their_field(project: Project) -> None:
-    budget = watch_it(project)
+def test_wrong_alerts_and_pages_name_their_field(project: Project) -> None:
+    budget = alert_it(project)
     change_state(project, State.OK)
-    assert find_watch_ids(project.pk, ["release", str(budget.id), budget.id]) == (0, budget.id)
+    assert find_alert_ids(project.pk, ["release", str(budget.id), budget.id]) == (0, budget.id)
     for called in ([], ["nowhere"], [99], ["release"] * 1_000):
         with pytest.raises(ValidationError) as refused:
-            find_watch_ids(project.pk, called)
-        assert list(refused.value.message_dict) == ["watches"]
+            find_alert_ids(project.pk, called)
+        assert list(refused.value.message_dict) == ["alerts"]
     for pages in ((), ("",), ("/x" * 251,), ("/a\n",), ("/a",) * 51):
         with pytest.raises(ValidationError) as refused:
             make(project, "wrong", pages=pages)

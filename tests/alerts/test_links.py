@@ -9,7 +9,7 @@ import pytest
 from aggregate.selectors.functions.table import MAX_SEARCH_CHARS
 from alerts.conditions import clean_question
 from alerts.delivery.links import slice_path
-from alerts.models import StateChange, Watch
+from alerts.models import AlertRule, StateChange
 from dashboard.web.params import MAX_SEARCH
 from projects.models import Project
 
@@ -19,9 +19,9 @@ DAYS = [("from", "2026-11-16T00:00Z"), ("to", "2026-11-18T00:00Z")]
 
 def link(kind: str, question: dict[str, Any], **change: Any) -> tuple[str, list[tuple[str, str]]]:
     """Returns the path and the parameters of the link of a change after two days."""
-    watch = Watch(kind=kind, question=clean_question(kind, question))
+    alert = AlertRule(kind=kind, question=clean_question(kind, question))
     facts = {"at": MIDNIGHT, "began_at": MIDNIGHT - timedelta(days=1), "subject": "", "release": "", "base_release": ""}
-    address = urlsplit(slice_path(Project(slug="shop"), watch, StateChange(**{**facts, **change})))
+    address = urlsplit(slice_path(Project(slug="shop"), alert, StateChange(**{**facts, **change})))
     return address.path, parse_qsl(address.query)
 
 
@@ -38,9 +38,9 @@ def test_a_share_of_a_function_leads_to_the_functions() -> None:
     assert link("budget", asked) == ("/projects/shop/page/", [*DAYS, ("q", "renderCart")])
 
 
-def test_new_cost_leads_to_what_is_new() -> None:
+def test_new_third_parties_leads_to_what_is_new() -> None:
     found = [*DAYS, ("group_by", "party"), ("q", "Google Tag Manager")]
-    assert link("new_cost", {"limit": 5, "by": "party"}, subject="Google Tag Manager")[1] == found
+    assert link("new_third_parties", {"limit": 5, "by": "party"}, subject="Google Tag Manager")[1] == found
 
 
 def test_an_open_state_leads_to_its_last_judged_day_and_an_accepted_one_to_the_last_midnight() -> None:
@@ -48,25 +48,25 @@ def test_an_open_state_leads_to_its_last_judged_day_and_an_accepted_one_to_the_l
     asked = {"limit": 5, "by": "party"}
     for change in ({"seen_at": seen_at}, {"at": seen_at + timedelta(hours=13)}):
         moments = {name: value for name, value in change.items() if name != "seen_at"}
-        watch = Watch(kind="new_cost", question=clean_question("new_cost", asked))
+        alert = AlertRule(kind="new_third_parties", question=clean_question("new_third_parties", asked))
         told = StateChange(**{"at": MIDNIGHT, "began_at": MIDNIGHT, "subject": "x", **moments})
         told.seen_at = change.get("seen_at")
-        query = dict(parse_qsl(urlsplit(slice_path(Project(slug="shop"), watch, told)).query))
+        query = dict(parse_qsl(urlsplit(slice_path(Project(slug="shop"), alert, told)).query))
         assert (query["from"], query["to"]) == ("2026-11-17T00:00Z", "2026-11-21T00:00Z")
 
 
 def test_a_quiet_day_is_one_day() -> None:
-    found = dict(link("new_cost", {"limit": 5, "by": "party"}, subject="x", began_at=None)[1])
+    found = dict(link("new_third_parties", {"limit": 5, "by": "party"}, subject="x", began_at=None)[1])
     assert (found["from"], found["to"]) == ("2026-11-17T00:00Z", "2026-11-18T00:00Z")
 
 
 def test_a_long_name_is_cut_to_what_the_search_takes() -> None:
-    found = dict(link("new_cost", {"limit": 5, "by": "package"}, subject="x" * 400)[1])
+    found = dict(link("new_third_parties", {"limit": 5, "by": "package"}, subject="x" * 400)[1])
     assert found["q"] == "x" * MAX_SEARCH_CHARS
     assert MAX_SEARCH_CHARS == MAX_SEARCH
 
 
-def test_a_deleted_watch_does_not_say_what_the_name_is_of() -> None:
+def test_a_deleted_alert_does_not_say_what_the_name_is_of() -> None:
     change = StateChange(at=MIDNIGHT, subject="x", release="", base_release="")
     address = urlsplit(slice_path(Project(slug="shop"), None, change))
     assert address.path == "/projects/shop/page/"

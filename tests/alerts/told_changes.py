@@ -6,8 +6,8 @@ from typing import Final
 from django.db import transaction
 
 from alerts.changes import Cause, select_states, write_standing
-from alerts.models import StateChange, Watch
-from alerts.rules import RELEASE_WATCH_ID, make_release_watch
+from alerts.models import AlertRule, StateChange
+from alerts.rules import RELEASE_ALERT_ID, make_release_alert
 from alerts.subjects import Found, Subject
 from profcore.alerts.states import Standing, State
 from projects.models import Project
@@ -32,9 +32,9 @@ def change_state(
     project: Project, state: State, *, page: str | None = "/cart", release: str = "1.1", at: datetime = NOON
 ) -> StateChange | None:
     """Gives a page of a release another state."""
-    make_release_watch(project.pk, NOON - timedelta(days=1))
-    watch = Watch.objects.get(project=project, id=RELEASE_WATCH_ID)
+    make_release_alert(project.pk, NOON - timedelta(days=1))
+    alert = AlertRule.objects.get(project=project, id=RELEASE_ALERT_ID)
     subject = Subject(release=release, page=page)
     with transaction.atomic():
-        before = select_states(watch).get(subject.key)
-        return write_standing(watch, subject, before, Standing(state), FOUND, at=at, cause=Cause.LOOK)
+        before = select_states(alert).get(subject.key)
+        return write_standing(alert, subject, before, Standing(state), FOUND, at=at, cause=Cause.LOOK)

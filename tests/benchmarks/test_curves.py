@@ -43,7 +43,7 @@ def test_views_without_rows_of_their_own_are_in_all_sums() -> None:
         project = make_project(f"thin{thin}")
         count = fill(project.pk, 2000, datetime.now(UTC), lambda rows: None, thin=thin)
         (sums,) = rows("SELECT sum(views), sum(js_us) FROM aggregate_cell WHERE project_id = %s", project.pk)
-        assert rows("SELECT count(*) FROM aggregate_view WHERE project_id = %s", project.pk) == [(count,)]
+        assert rows("SELECT count(*) FROM aggregate_pageview WHERE project_id = %s", project.pk) == [(count,)]
         written[thin] = (count, sums)
     assert written[1][1] == written[5][1]
     assert written[5][0] < written[1][0]

@@ -26,10 +26,10 @@ REASONS: Final[Mapping[str, str]] = {
     "aggregate/doctor/server/work_checks.py:check_jobs": "jobs that nobody runs",
     "aggregate/doctor/server/work_checks.py:check_pending": "the oldest pending trace",
     "aggregate/doctor/server/work_checks.py:check_retention": "the first cell of each project",
-    # Upkeep of all projects, every few minutes or once an hour.
+    # Maintenance of all projects, every few minutes or once an hour.
     "aggregate/fold/linger.py:_has_pending": "whether a partition has pending traces",
     "aggregate/fold/rollups.py:roll_up_hours": "which hours are over",
-    "aggregate/maintenance/batches.py:delete_some": "its statement for plain PostgreSQL, which takes rows by their places",
+    "aggregate/maintenance/batches.py:delete_some": "its statement for plain PostgreSQL takes rows by their places",
     "aggregate/maintenance/merging.py:find_due": "which days are over",
     "aggregate/maintenance/old_receipts.py:_has_pending": "whether a partition may go",
     "aggregate/maintenance/old_receipts.py:_list_border_projects": "which projects have rows of a day or two ago",
@@ -45,7 +45,7 @@ REASONS: Final[Mapping[str, str]] = {
     "aggregate/maintenance/packs/tidying.py:_has_work": "whether any pack waits, once a minute",
     "aggregate/maintenance/packs/tidying.py:_select_untidy": "the next pack of any project",
     "aggregate/maintenance/packs/deleting.py:_select_doomed": "objects to delete, of all projects",
-    "aggregate/maintenance/packs/deleting.py:forget_deleted_packs": "rows of packs that were deleted a week ago",
+    "aggregate/maintenance/packs/deleting.py:clear_deleted_packs": "rows of packs that were deleted a week ago",
     "aggregate/maintenance/packs/marking.py:doom_packs_of_day": "the packs of a day that was dropped",
     "aggregate/doctor/server/object_checks.py:_look_at_packs": "what the doctor says of all projects",
 }

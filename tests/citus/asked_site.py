@@ -13,7 +13,7 @@ from django.test import Client
 
 from aggregate.fold.rollups import roll_up_hours
 from aggregate.maintenance.merging import merge_old_hours
-from aggregate.models import Func, View
+from aggregate.models import Func, PageView
 from aggregate.sourcemaps.labelling import label_all
 from ingest.models import RawTrace
 from ops.demo.loading import ensure_demo_project, store_views, upload_maps
@@ -64,7 +64,7 @@ def make_site() -> Site:
     Membership.objects.create(project=project, user=owner, role=Membership.Role.ADMIN)
     client = Client()
     client.force_login(owner)
-    view = View.objects.filter(project=project).order_by("view_id")[0].view_id
+    view = PageView.objects.filter(project=project).order_by("view_id")[0].view_id
     trace = RawTrace.objects.filter(project_id=project.pk, view_id=view).order_by("seq")[0].trace_id
     func = Func.objects.filter(project=project, uri__isnull=False).order_by("id")[3].id
     return Site(client, project, str(view), str(trace), func)

@@ -87,7 +87,7 @@ def act(site: Site) -> Iterator[tuple[str, Any]]:
         "projects_apitoken",
         "projects_ingestkey",
         "ingest_tracereceipt",
-        "aggregate_view",
+        "aggregate_pageview",
         "aggregate_label",
         "ingest_rawtrace",
         "projects_auditentry",

@@ -5,11 +5,11 @@ import sys
 import pytest
 from django.db import connection
 
-from aggregate.selectors.code.symbols import select_code
+from aggregate.selectors.code.symbols import load_symbols
 from ops.citus.placement import Place, list_places
 from tests.builders import make_project
 from tests.citus.all_shards import REASONS
-from tests.citus.guard import find_sender, list_functions, take_broken
+from tests.citus.statement_guard import find_sender, list_functions, take_broken
 from tests.citus.statements import find_broken_rules
 
 CELLS = "aggregate_cell c JOIN ingest_group g ON g.project_id = c.project_id AND g.id = c.group_id"
@@ -22,7 +22,7 @@ CELLS = "aggregate_cell c JOIN ingest_group g ON g.project_id = c.project_id AND
         "SELECT f.id FROM aggregate_func f JOIN aggregate_label l USING (project_id) WHERE project_id IN (1)",
         # Each subquery says the project itself, and what WITH gives of it carries it on.
         """WITH picked AS (SELECT * FROM aggregate_cell WHERE project_id = $1)
-           SELECT p.id FROM picked p JOIN aggregate_view v ON v.project_id = p.project_id AND v.cell_id = p.id""",
+           SELECT p.id FROM picked p JOIN aggregate_pageview v ON v.project_id = p.project_id AND v.cell_id = p.id""",
         """SELECT f.id, (SELECT max(l.release) FROM aggregate_label l WHERE l.project_id = $1 AND l.func_id = f.id)
            FROM aggregate_func f WHERE f.project_id = $1""",
         """SELECT x.id FROM (SELECT id, project_id FROM aggregate_func WHERE project_id = 1 UNION ALL
@@ -31,12 +31,12 @@ CELLS = "aggregate_cell c JOIN ingest_group g ON g.project_id = c.project_id AND
         """DELETE FROM ingest_group g WHERE project_id = 1 AND NOT EXISTS (
                SELECT 1 FROM aggregate_cell c WHERE c.project_id = g.project_id AND c.group_id = g.id)""",
         """SELECT 1 FROM aggregate_cell c WHERE c.project_id = 1 AND EXISTS (
-               SELECT FROM aggregate_view v WHERE v.project_id = 1 AND v.cell_id = c.id)""",
+               SELECT FROM aggregate_pageview v WHERE v.project_id = 1 AND v.cell_id = c.id)""",
         # A reference table is on every server.
         "SELECT p.slug, k.origins FROM projects_project p JOIN projects_ingestkey k ON k.project_id = p.id",
-        "SELECT p.id, (SELECT count(*) FROM aggregate_view WHERE project_id = 1) FROM projects_project p WHERE p.id = 1",
+        "SELECT id, (SELECT count(*) FROM aggregate_pageview WHERE project_id = 1) FROM projects_project WHERE id = 1",
         # A local table that is asked first, and tables of the system apart from others.
-        """WITH live AS MATERIALIZED (SELECT token FROM aggregate_claimant)
+        """WITH live AS MATERIALIZED (SELECT token FROM aggregate_workerlease)
            SELECT id FROM aggregate_job j WHERE j.project_id = 1 AND j.claim_token IN (SELECT token FROM live)""",
         "SELECT relname FROM pg_class JOIN projects_auditentry ON true",
         "INSERT INTO aggregate_source (project_id, id) VALUES (1, 2), (3, 4) ON CONFLICT (project_id, id) DO NOTHING",
@@ -54,7 +54,7 @@ def test_a_statement_about_one_project_breaks_no_rule(sql: str) -> None:
 @pytest.mark.parametrize(
     ("sql", "rules"),
     [
-        ("SELECT count(*) FROM aggregate_view", ["all shards"]),
+        ("SELECT count(*) FROM aggregate_pageview", ["all shards"]),
         ("SELECT id FROM aggregate_func WHERE project_id = ANY('{1,2}')", ["all shards"]),
         ("SELECT id FROM aggregate_func WHERE project_id = 1 OR id = 2", ["all shards"]),
         (
@@ -63,29 +63,29 @@ def test_a_statement_about_one_project_breaks_no_rule(sql: str) -> None:
         ),
         # The subquery gets its project from around it: Citus refuses that, or asks every shard.
         (
-            "SELECT p.id FROM projects_project p WHERE EXISTS (SELECT 1 FROM aggregate_cell c WHERE c.project_id = p.id)",
+            "SELECT id FROM projects_project p WHERE EXISTS (SELECT 1 FROM aggregate_cell c WHERE c.project_id = p.id)",
             ["all shards"],
         ),
         (
             "SELECT 1 FROM aggregate_cell c WHERE c.project_id = 1 AND (c.id = 2 OR EXISTS ("
-            "SELECT 1 FROM aggregate_view v WHERE v.project_id = c.project_id))",
+            "SELECT 1 FROM aggregate_pageview v WHERE v.project_id = c.project_id))",
             ["all shards"],
         ),
         # The answer of such an EXISTS is sent along, and Citus cannot send rows without a column.
-        ("SELECT EXISTS (SELECT 1 FROM aggregate_view WHERE cell_id = 2)", ["all shards"]),
-        ("SELECT EXISTS (SELECT FROM aggregate_view WHERE cell_id = 2)", ["all shards", "no column"]),
+        ("SELECT EXISTS (SELECT 1 FROM aggregate_pageview WHERE cell_id = 2)", ["all shards"]),
+        ("SELECT EXISTS (SELECT FROM aggregate_pageview WHERE cell_id = 2)", ["all shards", "no column"]),
         (
             "SELECT 1 FROM aggregate_cell c WHERE c.project_id = 1 AND EXISTS ("
-            "SELECT FROM aggregate_view v WHERE v.cell_id = 3)",
+            "SELECT FROM aggregate_pageview v WHERE v.cell_id = 3)",
             ["all shards", "no column"],
         ),
         (
             "SELECT 1 FROM aggregate_cell c WHERE EXISTS ("
-            "SELECT FROM aggregate_view v WHERE v.project_id = c.project_id)",
+            "SELECT FROM aggregate_pageview v WHERE v.project_id = c.project_id)",
             ["all shards", "all shards"],
         ),
         (
-            "SELECT 1 FROM aggregate_cell c CROSS JOIN LATERAL (SELECT FROM aggregate_view v"
+            "SELECT 1 FROM aggregate_cell c CROSS JOIN LATERAL (SELECT FROM aggregate_pageview v"
             " WHERE v.project_id = c.project_id AND v.cell_id = c.id LIMIT 1) AS v WHERE c.project_id = 1",
             ["all shards"],
         ),
@@ -97,11 +97,11 @@ def test_a_statement_about_one_project_breaks_no_rule(sql: str) -> None:
         ("SELECT m.role FROM projects_membership m, aggregate_cell c WHERE c.project_id = 1", ["local"]),
         ("SELECT 1 FROM ingest_rawtrace_20261123 t, pg_class WHERE t.project_id = 1", ["local"]),
         (
-            "WITH live AS (SELECT 1 FROM aggregate_claimant) SELECT 1 FROM aggregate_job, live WHERE project_id = 1",
+            "WITH live AS (SELECT 1 FROM aggregate_workerlease) SELECT 1 FROM aggregate_job, live WHERE project_id = 1",
             ["local"],
         ),
         (
-            "UPDATE projects_project SET name = 'a' WHERE id = (SELECT min(id) FROM aggregate_cell WHERE project_id = 1)",
+            "UPDATE projects_project SET id = 2 WHERE id = (SELECT min(id) FROM aggregate_cell WHERE project_id = 1)",
             ["reference"],
         ),
         ("UPDATE aggregate_cell SET project_id = 2 WHERE project_id = 1", ["moves rows"]),
@@ -125,11 +125,11 @@ def test_what_citus_refuses_or_asks_of_every_shard_is_found(sql: str, rules: lis
 def test_the_guard_sees_who_sends_a_statement_and_fails_the_test(monkeypatch: pytest.MonkeyPatch) -> None:
     project = make_project("shop")
     assert find_sender(sys._getframe()) is None
-    worse = "SELECT '{}', '[]', count(*), 0, '{}'::text[] FROM aggregate_view WHERE %(project_id)s > 0"
+    worse = "SELECT '{}', '[]', count(*), 0, '{}'::text[] FROM aggregate_pageview WHERE %(project_id)s > 0"
     monkeypatch.setattr("aggregate.selectors.code.symbols.VERSION", worse)
-    select_code(project.pk)
+    load_symbols(project.pk)
     (said,) = take_broken()
-    assert said.startswith("aggregate/selectors/code/symbols.py:select_code sends what Citus would refuse")
+    assert said.startswith("aggregate/selectors/code/symbols.py:load_symbols sends what Citus would refuse")
     with connection.cursor() as cursor:
         cursor.execute(worse, {"project_id": project.pk})  # of a test
     assert take_broken() == []

@@ -12,10 +12,10 @@ from urllib.parse import urlsplit
 import psycopg
 from django.db import connection
 
-from ingest.storage.store_pool import close_lanes
+from ingest.storage.store_pool import close_store_pool
 from ops.citus.placement import list_places
 from tests.aggregate.posting import database_url
-from tests.runner.caches import forget_everything
+from tests.runner.caches import clear_caches
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 LIMIT_S: Final = 900
@@ -99,6 +99,6 @@ def asking(url: str) -> Iterator[None]:
 def _ask(facts: Mapping[str, object]) -> None:
     connection.close()
     connection.close_pool()  # type: ignore[attr-defined]  # of our own backend
-    close_lanes()
+    close_store_pool()
     connection.settings_dict.update(facts)
-    forget_everything()
+    clear_caches()

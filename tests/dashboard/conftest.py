@@ -86,7 +86,7 @@ def bearer(shop: Project) -> dict[str, str]:
 @pytest.fixture
 def no_broker(monkeypatch: pytest.MonkeyPatch) -> None:
     """Jobs wake nobody: a test runs them itself."""
-    monkeypatch.setattr("aggregate.jobs.requests.wake_worker", lambda *_: True)
+    monkeypatch.setattr("aggregate.jobs.requests.notify_worker", lambda *_: True)
     monkeypatch.setattr("aggregate.jobs.runs.clear_flag", lambda _flag: None)
 
 

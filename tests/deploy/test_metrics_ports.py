@@ -9,7 +9,7 @@ import yaml
 from tests.deploy.chart.rendering import CHART, RENDERED, read_documents
 from tests.deploy.files import DEPLOY, ROOT, SYSTEMD, read_services, read_unit
 
-SETTINGS = {"worker": "WORKER", "upkeep": "WORKER", "beat": "BEAT"}
+SETTINGS = {"worker": "WORKER", "maintenance": "WORKER", "beat": "BEAT"}
 BOTH = pytest.mark.parametrize("name", list(RENDERED))
 Manifest = dict[str, Any]  # Any: foreign documents
 

@@ -30,8 +30,8 @@ from tests.deploy.files import NGINX
 from tests.deploy.proxy import Proxy, lay_out_proxy, require_program, run_proxy
 
 CONFS = ("compose.conf", "compose-tls.conf", "fieldflame.conf")
-DOOR_PATH = "/ingest/v1/traces"
-DOOR = f"{DOOR_PATH}?key=public"
+ENDPOINT_PATH = "/ingest/v1/traces"
+ENDPOINT = f"{ENDPOINT_PATH}?key=public"
 MIB = 2**20
 
 
@@ -143,11 +143,11 @@ def test_nginx_accepts_the_configuration(tmp_path: Path, conf: str) -> None:
 def test_a_post_reaches_the_app_as_it_was_sent(proxy: Proxy, upstream: Upstream) -> None:
     body = gzip.compress(b'{"a": 1}')
     sent = {"Content-Encoding": "gzip", "Content-Type": "application/json", "Origin": "https://shop.example"}
-    answer = ask(proxy, "POST", DOOR, body, sent)
+    answer = ask(proxy, "POST", ENDPOINT, body, sent)
     assert answer.status == 202
     assert answer.headers.get_all("Access-Control-Allow-Origin") == ["*"]  # twice, and a browser refuses the answer
     [(_, path, headers, received)] = upstream.asked
-    assert (path, received) == (DOOR, body)
+    assert (path, received) == (ENDPOINT, body)
     assert {name: headers[name] for name in sent} == sent
     assert headers["Host"] == f"127.0.0.1:{proxy.plain_port}"
     assert headers["X-Forwarded-Proto"] == "http"
@@ -163,7 +163,7 @@ def test_only_logins_and_shared_links_are_told_the_visitors_address_and_no_other
     proxy: Proxy, upstream: Upstream
 ) -> None:
     lie = {"X-Forwarded-For": "192.0.2.7"}
-    for path in ("/login/", "/login/?next=/projects/", "/shared/x/", "/projects/", f"{DOOR}&a=/login/"):
+    for path in ("/login/", "/login/?next=/projects/", "/shared/x/", "/projects/", f"{ENDPOINT}&a=/login/"):
         ask(proxy, "GET", path, headers=lie)
     told = [headers.get_all("X-Forwarded-For") for _, _, headers, _ in upstream.asked]
     assert told == [["127.0.0.1"], ["127.0.0.1"], ["127.0.0.1"], None, None]
@@ -174,7 +174,7 @@ def post_by_tls(proxy: Proxy, body: bytes) -> int:
     trusting.check_hostname = False
     asked = http.client.HTTPSConnection("127.0.0.1", proxy.tls_port, timeout=60, context=trusting)
     try:
-        asked.request("POST", DOOR, body=body, headers={"Host": "profiles.example.com"})
+        asked.request("POST", ENDPOINT, body=body, headers={"Host": "profiles.example.com"})
         return asked.getresponse().status
     finally:
         asked.close()
@@ -201,7 +201,7 @@ def test_a_body_too_large_is_refused_with_cors_headers_in_the_apps_words(
     proxy: Proxy, upstream: Upstream, is_chunked: bool
 ) -> None:
     body = (b"x" * MIB for _ in range(6)) if is_chunked else b"x" * 6 * MIB
-    answer = ask(proxy, "POST", DOOR, body, {"Content-Type": "text/plain", "Origin": "https://shop.example"})
+    answer = ask(proxy, "POST", ENDPOINT, body, {"Content-Type": "text/plain", "Origin": "https://shop.example"})
     error = BodyTooLarge("sent", settings.INGEST_MAX_BODY_BYTES)
     assert answer.status == STATUS_OF_REASON[error.reason] == 413
     assert json.loads(answer.body) == {"reason": error.reason, "path": error.path, "detail": error.detail}
@@ -211,7 +211,7 @@ def test_a_body_too_large_is_refused_with_cors_headers_in_the_apps_words(
 
 
 def test_the_largest_body_that_the_contract_allows_passes(proxy: Proxy, upstream: Upstream) -> None:
-    assert ask(proxy, "POST", DOOR, b"x" * settings.INGEST_MAX_BODY_BYTES).status == 202
+    assert ask(proxy, "POST", ENDPOINT, b"x" * settings.INGEST_MAX_BODY_BYTES).status == 202
     assert len(upstream.asked[0][3]) == settings.INGEST_MAX_BODY_BYTES
 
 
@@ -222,13 +222,13 @@ def test_an_import_may_be_larger_than_other_forms(proxy: Proxy, upstream: Upstre
 
 
 def test_what_the_app_refuses_itself_is_not_replaced(proxy: Proxy) -> None:
-    answer = ask(proxy, "POST", DOOR, b"too many envelopes")
+    answer = ask(proxy, "POST", ENDPOINT, b"too many envelopes")
     assert answer.status == 413
     assert b'"answer"' in answer.body
 
 
 def test_an_absent_app_is_a_503_that_a_browser_may_read_and_retry(lonely_proxy: Proxy) -> None:
-    answer = ask(lonely_proxy, "POST", DOOR, b"{}", {"Origin": "https://shop.example"})
+    answer = ask(lonely_proxy, "POST", ENDPOINT, b"{}", {"Origin": "https://shop.example"})
     assert answer.status == STATUS_OF_REASON[Reason.UNAVAILABLE] == 503
     assert json.loads(answer.body)["reason"] == Reason.UNAVAILABLE
     assert answer.headers["Access-Control-Allow-Origin"] == "*"
@@ -239,7 +239,7 @@ def test_an_absent_app_is_a_503_that_a_browser_may_read_and_retry(lonely_proxy: 
 def test_a_slow_sender_reaches_the_app_when_all_is_here(proxy: Proxy, upstream: Upstream) -> None:
     body = b"x" * 1_000
     with socket.create_connection(("127.0.0.1", proxy.plain_port), timeout=60) as sender:
-        sender.sendall(f"POST {DOOR} HTTP/1.1\r\nHost: h\r\nContent-Length: {len(body)}\r\n\r\n".encode())
+        sender.sendall(f"POST {ENDPOINT} HTTP/1.1\r\nHost: h\r\nContent-Length: {len(body)}\r\n\r\n".encode())
         for start in range(0, len(body), 100):
             time.sleep(0.05)
             assert upstream.connected_at == []
@@ -249,7 +249,7 @@ def test_a_slow_sender_reaches_the_app_when_all_is_here(proxy: Proxy, upstream: 
 
 
 def test_a_chunked_body_reaches_the_app_with_its_length(proxy: Proxy, upstream: Upstream) -> None:
-    assert ask(proxy, "POST", DOOR, (b"abc" for _ in range(3))).status == 202
+    assert ask(proxy, "POST", ENDPOINT, (b"abc" for _ in range(3))).status == 202
     [(_, _, headers, received)] = upstream.asked
     assert (headers["Content-Length"], headers["Transfer-Encoding"], received) == ("9", None, b"abcabcabc")
 
@@ -279,8 +279,8 @@ def test_metrics_are_not_for_the_public(proxy: Proxy, upstream: Upstream) -> Non
 
 def test_the_logs_hold_no_key_no_address_and_no_referrer(proxy: Proxy) -> None:
     strange = {"Referer": "https://shop.example/?token=secret", "Origin": "https://shop.example"}
-    ask(proxy, "POST", DOOR, b"x" * 6 * MIB, strange)
-    ask(proxy, "POST", DOOR, b"{}", strange)
+    ask(proxy, "POST", ENDPOINT, b"x" * 6 * MIB, strange)
+    ask(proxy, "POST", ENDPOINT, b"{}", strange)
     ask(proxy, "GET", "/login/?next=secret", headers=strange)
     for address in (
         reverse("shared-profile", args=["secret", "a.json"]),
@@ -298,16 +298,16 @@ def test_the_logs_hold_no_key_no_address_and_no_referrer(proxy: Proxy) -> None:
         ["GET", "/api/v1/shared/...", "200"],
         ["GET", "/login/", "200"],
         ["GET", "/shared/...", "200"],
-        ["POST", DOOR_PATH, "413"],  # no line for a trace that was taken
+        ["POST", ENDPOINT_PATH, "413"],  # no line for a trace that was taken
     ]
     for secret in ("public", "secret", "127.0.0.1"):
         assert secret not in log + proxy.read_log("error.log")
 
 
-def test_the_limit_of_the_proxy_is_that_of_the_door() -> None:
+def test_the_limit_of_the_proxy_is_that_of_the_endpoint() -> None:
     text = (NGINX / "fieldflame" / "locations.conf").read_text(encoding="utf-8")
-    [door] = re.findall(r"location = (\S+) \{\n\s+client_max_body_size (\d+)m;", text)
-    assert door == (DOOR_PATH, str(settings.INGEST_MAX_BODY_BYTES // MIB))
+    [endpoint] = re.findall(r"location = (\S+) \{\n\s+client_max_body_size (\d+)m;", text)
+    assert endpoint == (ENDPOINT_PATH, str(settings.INGEST_MAX_BODY_BYTES // MIB))
 
 
 @pytest.mark.slow(25)

@@ -83,7 +83,7 @@ def test_every_part_is_started_as_run_starts_it(
     assert seen["PROMETHEUS_MULTIPROC_DIR"] == str(folder.path / own[part])
 
 
-@pytest.mark.parametrize(("part", "queue"), [("fold", "celery"), ("upkeep", "upkeep")])
+@pytest.mark.parametrize(("part", "queue"), [("fold", "celery"), ("maintenance", "maintenance")])
 def test_a_worker_of_one_kind_of_work_is_a_worker_with_one_queue(
     installation: Path, folder: DataFolder, part: str, queue: str
 ) -> None:
@@ -93,7 +93,9 @@ def test_a_worker_of_one_kind_of_work_is_a_worker_with_one_queue(
     assert asked == [*whole, "--queues", queue, "--hostname", f"{part}@%h", "--concurrency", "1"]
 
 
-@pytest.mark.parametrize(("part", "name"), [("web", "metrics"), ("upkeep", "metrics-upkeep"), ("beat", "metrics-beat")])
+@pytest.mark.parametrize(
+    ("part", "name"), [("web", "metrics"), ("maintenance", "metrics-maintenance"), ("beat", "metrics-beat")]
+)
 def test_no_part_counts_on_from_a_former_run(installation: Path, folder: DataFolder, part: str, name: str) -> None:
     counts = folder.path / name
     counts.mkdir()
@@ -135,7 +137,7 @@ def test_migrate_asks_nobody_and_manage_takes_any_command(installation: Path) ->
 def test_an_unknown_part_is_told_the_known_ones(installation: Path, words: tuple[str, ...]) -> None:
     done = subprocess.run([installation / "deploy" / "start", *words], capture_output=True, text=True, check=False)
     assert done.returncode == 64
-    assert "web|worker|fold|upkeep|beat|migrate|manage" in done.stderr
+    assert "web|worker|fold|maintenance|beat|migrate|manage" in done.stderr
 
 
 def test_every_part_gets_the_time_to_stop_that_run_gives_it(folder: DataFolder) -> None:

@@ -1,4 +1,4 @@
-"""Workers for one kind of work: `deploy/start fold` folds only, `deploy/start upkeep` does all the rest."""
+"""Workers for one kind of work: `deploy/start fold` folds only, `deploy/start maintenance` does all the rest."""
 
 import os
 import subprocess
@@ -32,11 +32,11 @@ def list_routes() -> dict[str, str]:
     return {name: router.route({}, name)["queue"].name for name in ours}
 
 
-def test_every_task_but_folding_is_upkeep() -> None:
+def test_every_task_but_folding_is_maintenance() -> None:
     routes = list_routes()
     assert set(routes) >= FOLDING
     assert {name for name, queue in routes.items() if queue == django_settings.FOLD_QUEUE} == FOLDING
-    assert set(routes.values()) == {django_settings.FOLD_QUEUE, django_settings.UPKEEP_QUEUE}
+    assert set(routes.values()) == {django_settings.FOLD_QUEUE, django_settings.MAINTENANCE_QUEUE}
 
 
 def test_everything_that_is_routed_and_everything_that_beat_sends_exists() -> None:
@@ -80,10 +80,10 @@ def test_each_does_its_own_work_and_leaves_the_rest(tmp_path: Path) -> None:
     with run_part("fold", tmp_path / "fold"):
         wait_until(lambda: rows(FOLDED) == [(5,)], "nothing was folded")
     assert Session.objects.exists()
-    assert flag_client().llen(django_settings.UPKEEP_QUEUE) >= 1  # and the symbolication that a fold wakes
+    assert flag_client().llen(django_settings.MAINTENANCE_QUEUE) >= 1  # and the symbolication that a fold wakes
     post("shop-key", make_envelope("late"))
     app.send_task("aggregate.fold_pending")
-    with run_part("upkeep", tmp_path / "upkeep"):
+    with run_part("maintenance", tmp_path / "maintenance"):
         wait_until(lambda: not Session.objects.exists(), "no session was cleared")
     assert rows(FOLDED) == [(5,)]
     app.control.purge()

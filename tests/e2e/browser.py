@@ -43,8 +43,8 @@ CHROMIUM_FLAGS = (
 # before its profiler has stopped (measured: 0 of 25 traces arrive without the cache, 25 of 25 with it).
 UNWANTED_FLAGS = ("--disable-back-forward-cache",)
 # Playwright's own 5 s of an expectation and 30 s of the rest are soon over on a machine that other tests load.
-PATIENCE_MS = 120_000
-expect.set_options(timeout=PATIENCE_MS)
+DEADLINE_MS = 120_000
+expect.set_options(timeout=DEADLINE_MS)
 SCREENSHOTS_NAME = "FIELDFLAME_TEST_SCREENSHOTS"
 SCREENSHOT_DIR = Path(__file__).resolve().parent.parent / "output"
 
@@ -117,7 +117,7 @@ def lend_chromium() -> Iterator[Browser]:
 def open_page(browser: Browser, **options: object) -> Iterator[Page]:
     """A page with a profile of its own: no cookies, cache or storage of an earlier test."""
     context = browser.new_context(**options)  # type: ignore[arg-type]  # Playwright types each option apart
-    context.set_default_timeout(PATIENCE_MS)
+    context.set_default_timeout(DEADLINE_MS)
     try:
         yield context.new_page()
     finally:

@@ -11,7 +11,7 @@ from django.utils import timezone
 from playwright.sync_api import Browser, ConsoleMessage, Page, Request
 
 from aggregate.label_models import ReleaseScript
-from aggregate.models import HotspotPiece, View
+from aggregate.models import HotspotPiece, PageView
 from dashboard.urls import urlpatterns
 from projects.creation import create_project
 from projects.models import ApiToken, IngestKey, Membership
@@ -111,7 +111,7 @@ def open_as(
 def page_addresses(user: User) -> list[tuple[str, str]]:
     """Returns (url name, address) of every page of the site. Parts of pages, the API and posts are not among them."""
     piece = HotspotPiece.objects.order_by("-self_us").first()
-    view = View.objects.order_by("-js_us").first()
+    view = PageView.objects.order_by("-js_us").first()
     assert piece is not None
     assert view is not None
     values: dict[str, object] = {

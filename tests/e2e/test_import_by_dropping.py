@@ -27,7 +27,7 @@ DROP = """([zone, files]) => {
 @pytest.fixture(autouse=True)
 def _without_worker(monkeypatch: pytest.MonkeyPatch) -> None:
     """Wakes no worker."""
-    monkeypatch.setattr("ingest.imports.wake_worker", lambda: False)
+    monkeypatch.setattr("ingest.imports.notify_worker", lambda: False)
 
 
 @pytest.fixture

@@ -31,7 +31,7 @@ PHONE = {"viewport": {"width": 390, "height": 844}, "color_scheme": "dark"}  # o
 @pytest.fixture(autouse=True)
 def _without_worker(monkeypatch: pytest.MonkeyPatch) -> None:
     """Wakes no worker."""
-    monkeypatch.setattr("aggregate.sourcemaps.uploading.wake_worker", lambda *_: False)
+    monkeypatch.setattr("aggregate.sourcemaps.uploading.notify_worker", lambda *_: False)
 
 
 def aside(ask: Callable[[], T]) -> T:

@@ -6,7 +6,7 @@ API: Final = "/api/v1/projects/demo/"
 PAGES: Final = "/projects/demo/"
 SIDES: Final = "base_release=1.1.0&head_release=1.2.0"
 CHECKOUT: Final = "release=1.2.0&page=/checkout"
-# `{func}`, `{view}`, `{trace}`, `{watch}`, `{change}`, `{channel}`, `{key}`, `{member}` and `{token}` are filled in.
+# `{func}`, `{view}`, `{trace}`, `{alert}`, `{change}`, `{channel}`, `{key}`, `{member}` and `{token}` are filled in.
 API_ASKED: Final = (
     "status",
     "releases",
@@ -19,9 +19,9 @@ API_ASKED: Final = (
     "metrics",
     "metrics?hours=48",
     "settings",
-    "watches",
-    "watches/changes",
-    "watches/{watch}",
+    "alerts",
+    "alerts/changes",
+    "alerts/{alert}",
     "channels",
     "channels/{channel}",
     "channels/{channel}/deliveries",
@@ -58,7 +58,7 @@ API_ASKED: Final = (
     f"vitals?{CHECKOUT}",
     "vitals?release=1.2.0&vitals=lcp&group_by=package",
     "functions/{func}/source?release=1.2.0",
-    "functions/{func}/census",
+    "functions/{func}/breakdown",
     "functions/{func}/callers",
     "functions/{func}/callees?release=1.2.0",
     f"calltree?{CHECKOUT}",
@@ -126,7 +126,7 @@ PAGES_ASKED: Final = (
     "saved/list/",
     "doctor/",
     "import/",
-    "watches/",
+    "alerts/",
     *(
         f"settings/{name}"
         for name in (
@@ -153,10 +153,10 @@ PAGES_ASKED: Final = (
             "audit/export/",
             "tokens/",
             "tokens/{token}/revoke/",
-            "watches/",
-            "watches/new/",
-            "watches/{watch}/",
-            "watches/{watch}/delete/",
+            "alerts/",
+            "alerts/new/",
+            "alerts/{alert}/",
+            "alerts/{alert}/delete/",
             "channels/new/",
             "channels/{channel}/",
         )

@@ -18,9 +18,9 @@ from django.test import Client
 from pytest_django import Settings
 
 from aggregate.fold.interning import intern_funcs
-from aggregate.models import Func, HotspotPiece, View
+from aggregate.models import Func, HotspotPiece, PageView
 from aggregate.sourcemaps.labelling import label_all
-from alerts.models import Channel, Watch
+from alerts.models import AlertRule, Channel
 from ingest.models import RawTrace, Receipt
 from ops.demo.loading import date_groups, ensure_demo_project, store_views, upload_maps
 from profcore.trace.funcs import FuncKey
@@ -76,8 +76,8 @@ def fill() -> tuple[User, dict[str, Any]]:
     token, _ = create_token(project=project)
     client = Client()
     client.force_login(admin)
-    make_watch(client)
-    view = View.objects.order_by("-js_us", "view_id")[0]
+    make_alert(client)
+    view = PageView.objects.order_by("-js_us", "view_id")[0]
     piece = max(HotspotPiece.objects.order_by("cell_id"), key=lambda piece: sum(piece.self_us))
     receipt = Receipt.objects.filter(view_id=view.view_id).order_by("seq")[0]
     return admin, {
@@ -88,7 +88,7 @@ def fill() -> tuple[User, dict[str, Any]]:
         "key": IngestKey.objects.get().pk,
         "member": other.pk,
         "token": token.prefix,
-        "watch": Watch.objects.get(slug="checkout").id,
+        "alert": AlertRule.objects.get(slug="checkout").id,
         "channel": Channel.objects.get(slug="team").id,
     }
 
@@ -105,7 +105,7 @@ def keep_func_ids(project: Project) -> None:
     pytest.skip("the functions are known now: run it again")
 
 
-def make_watch(client: Client) -> None:
+def make_alert(client: Client) -> None:
     """Makes a channel and an alert rule by the API, which tells no secret of it afterwards."""
     budget = {
         "kind": "budget",
@@ -114,7 +114,7 @@ def make_watch(client: Client) -> None:
         "is_on": True,
     }
     channel = {"kind": "webhook", "name": "Team", "addresses": ["https://hooks.example/x"]}
-    for address, body in ((API + "watches/checkout", budget), (API + "channels/team", channel)):
+    for address, body in ((API + "alerts/checkout", budget), (API + "channels/team", channel)):
         answer = client.put(address, json.dumps(body), content_type="application/json")
         assert answer.status_code == 201, answer.content
 

@@ -4,12 +4,12 @@ import os
 import signal
 import time
 
-from aggregate.fold import isolated_fold as lone_trace
+from aggregate.fold import isolated_fold
 from aggregate.fold.isolated_fold import AloneResult, AloneTask
 
 POISON = b'"release": "poison"'
 HANG = b'"release": "hang"'
-original = lone_trace.fold_alone
+original = isolated_fold.fold_alone
 
 
 def fold_alone(task: AloneTask) -> AloneResult:
@@ -21,5 +21,5 @@ def fold_alone(task: AloneTask) -> AloneResult:
 
 
 if __name__ == "__main__":
-    lone_trace.fold_alone = fold_alone
-    lone_trace.main()
+    isolated_fold.fold_alone = fold_alone
+    isolated_fold.main()

@@ -19,7 +19,7 @@ from tests.aggregate.posting import fold_all, post
 from tests.builders import make_project
 from tests.envelopes import make_envelope
 from tests.hostile.cases import RequestCase
-from tests.runner.caches import forget_everything
+from tests.runner.caches import clear_caches
 
 SECRET_WORD: Final = "kolibri7f3a"  # in all that the shop's readers must not see
 
@@ -71,7 +71,7 @@ def taken_back() -> Iterator[None]:
     with transaction.atomic():
         yield
         transaction.set_rollback(True)
-    forget_everything()
+    clear_caches()
 
 
 def assert_is_harmless(answer: Answer, what: str, *, may_name_it: bool = False) -> None:

@@ -262,7 +262,7 @@ READ_BACK: Final = (
     ),
     *(f"{PROJECT}functions/{{func}}/parts/{part}/" for part in sorted(PARTS)),
     *(API + name for name in ("functions", "flamegraph", "calltree", "traces", "views", "pages", "markers", "quality")),
-    *(API + name for name in ("functions/{func}/census", "functions/{func}/callers", "views/{view}/timeline")),
+    *(API + name for name in ("functions/{func}/breakdown", "functions/{func}/callers", "views/{view}/timeline")),
     *(API + f"profile?format={name}" for name in EXPORTERS),
     API + "profile?format=firefox&axis=time&view={view}",
     *(API + "profile?format=firefox&segment=release", API + "compare?base_release=1.0.0&head_release=2.0.0"),
@@ -278,7 +278,7 @@ def check_post(lab: Lab, case: BodyCase) -> None:
     with taken_back():
         sent = RequestCase("POST", b"/ingest/v1/traces", b"key=KEY-shop", "", body=case.body, media="application/json")
         answer = lab.ask(sent)
-        assert_is_harmless(answer, "the door")
+        assert_is_harmless(answer, "the endpoint")
         cost = measure(fold_all, with_memory=False)
         cost.check(len(case.body), steps_per_byte=60, bytes_per_byte=0, steps=60_000, peak_bytes=0)
         pending = rows("SELECT count(*) FROM ingest_tracereceipt WHERE state <> 1")

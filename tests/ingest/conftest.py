@@ -1,30 +1,30 @@
-"""Fixtures of the door: a project with one key that any origin may use."""
+"""Fixtures of the endpoint: a project with one key that any origin may use."""
 
 from collections.abc import Iterator
 
 import pytest
 
 from projects.creation import create_project
-from tests.ingest.endpoint.posting import Door
+from tests.ingest.endpoint.posting import IngestServer
 from tests.ingest.snippet.site import Site, serve_site
 from tests.object_stores import bucket, moto_server, objects  # noqa: F401
 
 
 @pytest.fixture
-def door(db: None) -> Door:
-    """A door inside the test's own transaction."""
-    return _make_door()
+def endpoint(db: None) -> IngestServer:
+    """An endpoint inside the test's own transaction."""
+    return _make_endpoint()
 
 
 @pytest.fixture
-def open_door(transactional_db: None) -> Door:
-    """A door whose rows are committed: for threads, servers, and statements that fail."""
-    return _make_door()
+def open_endpoint(transactional_db: None) -> IngestServer:
+    """An endpoint whose rows are committed: for threads, servers, and statements that fail."""
+    return _make_endpoint()
 
 
-def _make_door() -> Door:
+def _make_endpoint() -> IngestServer:
     project, key = create_project(slug="shop", key="shop-key", origins=["*"])
-    return Door(project_id=project.pk, key=key.public_key)
+    return IngestServer(project_id=project.pk, key=key.public_key)
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""The door with the compiled kernel and without: the same answers, and the same rows."""
+"""The endpoint with the compiled kernel and without: the same answers, and the same rows."""
 
 import gzip
 import json
@@ -12,7 +12,7 @@ from ingest.models import RawTrace, Receipt
 from profcore.kernel import find_kernel
 from profcore.trace.wire import Limits
 from tests.envelopes import make_envelope
-from tests.ingest.endpoint.posting import Door
+from tests.ingest.endpoint.posting import IngestServer
 
 needs_kernel = pytest.mark.skipif(find_kernel().module is None, reason=find_kernel().why_pure)
 ENVELOPE = make_envelope(
@@ -32,11 +32,11 @@ def read_rows() -> list[dict[str, Any]]:  # Any: values of columns
 
 @needs_kernel
 @pytest.mark.parametrize("body", [BODY, gzip.compress(BODY, mtime=0)], ids=["plain", "gzip"])
-def test_both_twins_store_the_same(door: Door, settings: Settings, body: bytes) -> None:
+def test_both_twins_store_the_same(endpoint: IngestServer, settings: Settings, body: bytes) -> None:
     stored = []
     for choice in ("pure", "compiled"):
         settings.KERNEL = choice
-        assert door.post(body).json == {"accepted": 1, "rejected": []}
+        assert endpoint.post(body).json == {"accepted": 1, "rejected": []}
         stored.append(read_rows())
         RawTrace.objects.all().delete()
         Receipt.objects.all().delete()
@@ -45,9 +45,11 @@ def test_both_twins_store_the_same(door: Door, settings: Settings, body: bytes) 
 
 
 @needs_kernel
-def test_a_plain_envelope_is_not_decoded_by_the_pure_twin(door: Door, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_plain_envelope_is_not_decoded_by_the_pure_twin(
+    endpoint: IngestServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(parsing, "decode_envelope", None)
-    assert door.post(gzip.compress(BODY)).status == 202
+    assert endpoint.post(gzip.compress(BODY)).status == 202
 
 
 @needs_kernel
@@ -55,29 +57,31 @@ def test_a_plain_envelope_is_not_decoded_by_the_pure_twin(door: Door, monkeypatc
     ("change", "reason"),
     [({"seq": -1}, "out_of_range"), ({"trace": {}}, "missing_field"), ({"marks": [{"type": "a"}]}, "missing_field")],
 )
-def test_the_pure_twin_says_what_is_wrong(door: Door, settings: Settings, change: dict[str, Any], reason: str) -> None:
+def test_the_pure_twin_says_what_is_wrong(
+    endpoint: IngestServer, settings: Settings, change: dict[str, Any], reason: str
+) -> None:
     answers = []
     for choice in ("pure", "compiled"):
         settings.KERNEL = choice
-        answers.append(door.post({**ENVELOPE, **change}).content)
+        answers.append(endpoint.post({**ENVELOPE, **change}).content)
     assert answers[0] == answers[1]
     assert json.loads(answers[0])["reason"] == reason
 
 
 @needs_kernel
-def test_batches_are_split_by_the_pure_twin(door: Door) -> None:
+def test_batches_are_split_by_the_pure_twin(endpoint: IngestServer) -> None:
     lines = b"\n".join(json.dumps({**ENVELOPE, "seq": seq}).encode() for seq in range(3))
-    assert door.post(lines, content_type="application/x-ndjson").json["accepted"] == 3
-    assert door.post(BODY, content_type="application/x-ndjson").json == {"accepted": 1, "rejected": []}
+    assert endpoint.post(lines, content_type="application/x-ndjson").json["accepted"] == 3
+    assert endpoint.post(BODY, content_type="application/x-ndjson").json == {"accepted": 1, "rejected": []}
     assert Receipt.objects.count() == 3
 
 
 @needs_kernel
-def test_a_large_body_is_left_to_its_turn(door: Door, settings: Settings) -> None:
+def test_a_large_body_is_left_to_its_turn(endpoint: IngestServer, settings: Settings) -> None:
     """`expanded` reads one large body at a time (test_gzip.py); the compiled check must not read it beside."""
     sent = gzip.compress(BODY)
     for bound, is_checked in ((len(BODY), True), (len(BODY) - 1, False)):
         parsed = parsing.parse_at_once(sent, content_type="", limits=Limits(), max_bytes=bound)
         assert (parsed is not None) == is_checked
     settings.INGEST_LARGE_BODY_BYTES = len(BODY) - 1
-    assert door.post(sent).status == 202
+    assert endpoint.post(sent).status == 202

@@ -1,4 +1,4 @@
-"""A post waits for the database as long as its patience lasts; everybody else as the pool says."""
+"""A post waits for the database as long as its deadline lasts; everybody else as the pool says."""
 
 import os
 from typing import Any
@@ -8,31 +8,31 @@ import pytest
 from django.conf import settings
 from psycopg_pool import ConnectionPool, PoolTimeout
 
-from ingest.deadline import OutOfPatience, PatientConnection, wait_patiently, with_patience
+from ingest.deadline import DeadlineConnection, DeadlineExceeded, wait_until_deadline, with_deadline
 
 
-def test_without_patience_the_pool_decides() -> None:
-    assert wait_patiently(lambda **given: given, "store") == {}
+def test_without_deadline_the_pool_decides() -> None:
+    assert wait_until_deadline(lambda **given: given, "store") == {}
 
 
-def test_all_waits_together_use_the_patience_up(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_all_waits_together_use_the_deadline_up(monkeypatch: pytest.MonkeyPatch) -> None:
     times = iter([0.0, 0.7, 10.0, 10.9, 20.0, 20.0])
     monkeypatch.setattr("ingest.deadline.time.monotonic", lambda: next(times))
-    with with_patience(1.0):
-        given = [wait_patiently(lambda timeout: timeout, "store") for _ in range(3)]
+    with with_deadline(1.0):
+        given = [wait_until_deadline(lambda timeout: timeout, "store") for _ in range(3)]
     assert given == pytest.approx([1.0, 0.3, 0.01])
 
 
-def test_a_pool_that_has_none_in_time_is_out_of_patience() -> None:
+def test_a_pool_that_has_none_in_time_is_out_of_deadline() -> None:
     def fail(timeout: float) -> None:
         raise PoolTimeout(f"none within {timeout} s")
 
-    with with_patience(1.0), pytest.raises(OutOfPatience):
-        wait_patiently(fail, "store")
-    assert issubclass(OutOfPatience, psycopg.OperationalError)
+    with with_deadline(1.0), pytest.raises(DeadlineExceeded):
+        wait_until_deadline(fail, "store")
+    assert issubclass(DeadlineExceeded, psycopg.OperationalError)
 
 
-class LongAway(PatientConnection):
+class LongAway(DeadlineConnection):
     """A connection to a server that is away for so many attempts that waits which double would take two minutes."""
 
     failures = 16

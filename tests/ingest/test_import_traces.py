@@ -1,4 +1,4 @@
-"""`import_traces`: whole files or nothing, by the door's own way."""
+"""`import_traces`: whole files or nothing, by the endpoint's own way."""
 
 import gzip
 import json
@@ -20,7 +20,7 @@ from projects.models import Project
 from tests.aggregate.posting import fold_all, is_held
 from tests.corpus import corpus_envelopes
 from tests.envelopes import make_envelope
-from tests.ingest.endpoint.posting import Door, ndjson
+from tests.ingest.endpoint.posting import IngestServer, ndjson
 
 SAMPLES = Path(__file__).parents[1] / "data" / "imports"
 
@@ -28,7 +28,7 @@ SAMPLES = Path(__file__).parents[1] / "data" / "imports"
 @pytest.fixture(autouse=True)
 def _quiet(monkeypatch: pytest.MonkeyPatch) -> None:
     """Wakes no worker: there is none."""
-    monkeypatch.setattr("ingest.imports.wake_worker", lambda: False)
+    monkeypatch.setattr("ingest.imports.notify_worker", lambda: False)
 
 
 def run(*words: object, release: str | None = "1.0.0", page: str | None = "/cart") -> tuple[str, str]:
@@ -47,18 +47,18 @@ def write(path: Path, body: bytes) -> Path:
 
 
 @pytest.mark.parametrize("path", sorted(SAMPLES.iterdir()), ids=lambda path: path.name)
-def test_every_sample_comes_in_and_is_folded(door: Door, path: Path) -> None:
+def test_every_sample_comes_in_and_is_folded(endpoint: IngestServer, path: Path) -> None:
     out, err = run(path)
 
     assert err == ""
     traces = int(out.split(": ")[1].split(" ")[0])
-    assert len(door.receipts()) == traces > 0
+    assert len(endpoint.receipts()) == traces > 0
     fold_all()
-    assert {state for (state,) in door.receipts("state")} == {1}
-    assert door.rows("SELECT count(*) FROM aggregate_func WHERE project_id = %(project)s")[0][0] > 0
+    assert {state for (state,) in endpoint.receipts("state")} == {1}
+    assert endpoint.rows("SELECT count(*) FROM aggregate_func WHERE project_id = %(project)s")[0][0] > 0
 
 
-def test_the_report_tells_format_place_and_what_is_missing(door: Door) -> None:
+def test_the_report_tells_format_place_and_what_is_missing(endpoint: IngestServer) -> None:
     out, _ = run(SAMPLES / "lab.cpuprofile", SAMPLES / "envelope.json")
 
     assert out.splitlines() == [
@@ -71,33 +71,35 @@ def test_the_report_tells_format_place_and_what_is_missing(door: Door) -> None:
     ]
 
 
-def test_importing_again_changes_nothing_packed_or_not(door: Door, tmp_path: Path) -> None:
+def test_importing_again_changes_nothing_packed_or_not(endpoint: IngestServer, tmp_path: Path) -> None:
     first = SAMPLES / "speedscope.json"
     run(first)
-    before = door.receipts("view_id::text, seq, received_at"), door.bodies()
+    before = endpoint.receipts("view_id::text, seq, received_at"), endpoint.bodies()
 
     out, _ = run(write(tmp_path / "again.gz", gzip.compress(first.read_bytes())), release="other", page="/other")
     assert out.splitlines()[0] == "again.gz: 2 traces, 2 of them stored already"
-    assert (door.receipts("view_id::text, seq, received_at"), door.bodies()) == before
+    assert (endpoint.receipts("view_id::text, seq, received_at"), endpoint.bodies()) == before
 
 
-def test_an_envelope_is_stored_as_it_came(door: Door) -> None:
+def test_an_envelope_is_stored_as_it_came(endpoint: IngestServer) -> None:
     run(SAMPLES / "envelope.json", release=None, page=None)
 
-    assert door.bodies() == [(SAMPLES / "envelope.json").read_bytes()]
-    assert door.pages() == ["/cart"]
+    assert endpoint.bodies() == [(SAMPLES / "envelope.json").read_bytes()]
+    assert endpoint.pages() == ["/cart"]
 
 
-def test_a_posted_trace_that_is_imported_too_is_known(door: Door, tmp_path: Path) -> None:
+def test_a_posted_trace_that_is_imported_too_is_known(endpoint: IngestServer, tmp_path: Path) -> None:
     envelopes = [make_envelope("a", seq=seq) for seq in range(3)]
-    door.post(envelopes[0])
+    endpoint.post(envelopes[0])
 
     out, _ = run(write(tmp_path / "traces.ndjson", ndjson(*envelopes)))
     assert out.splitlines()[0] == "traces.ndjson: 3 traces, 1 of them stored already"
-    assert len(door.receipts()) == 3
+    assert len(endpoint.receipts()) == 3
 
 
-def test_a_fault_anywhere_keeps_the_whole_file_out_and_the_other_files_in(door: Door, tmp_path: Path) -> None:
+def test_a_fault_anywhere_keeps_the_whole_file_out_and_the_other_files_in(
+    endpoint: IngestServer, tmp_path: Path
+) -> None:
     bad = write(tmp_path / "bad.ndjson", ndjson(make_envelope("a"), make_envelope("b"), make_envelope("c", seq=-1)))
 
     out, err = run(bad, SAMPLES / "trace.json", tmp_path / "absent")
@@ -107,52 +109,54 @@ def test_a_fault_anywhere_keeps_the_whole_file_out_and_the_other_files_in(door: 
         "2 of 3 files were not imported.",
     ]
     assert out.startswith("trace.json: 1 trace\n")
-    assert len(door.receipts()) == 1
+    assert len(endpoint.receipts()) == 1
 
 
-def test_a_dry_run_stores_nothing_and_tells_the_same(door: Door) -> None:
+def test_a_dry_run_stores_nothing_and_tells_the_same(endpoint: IngestServer) -> None:
     out, _ = run(SAMPLES / "trace.json", "--dry-run")
 
     assert out.startswith("trace.json: 1 trace could come in\n")
-    assert door.receipts() == []
-    assert door.pages() == []
+    assert endpoint.receipts() == []
+    assert endpoint.pages() == []
 
 
 @pytest.mark.parametrize(
     ("release", "page", "path"), [(None, "/cart", "$.release"), ("1.0.0", None, "$.page"), (None, None, "$.release")]
 )
-def test_what_nobody_says_is_asked_for(door: Door, release: str | None, page: str | None, path: str) -> None:
+def test_what_nobody_says_is_asked_for(
+    endpoint: IngestServer, release: str | None, page: str | None, path: str
+) -> None:
     _, err = run(SAMPLES / "trace.json", release=release, page=page)
 
     assert f"(at {path})" in err
     assert "none was given" in err
-    assert door.receipts() == []
+    assert endpoint.receipts() == []
 
 
 def test_a_quota_takes_the_whole_file_or_nothing_of_it_and_known_traces_cost_nothing(
-    door: Door, tmp_path: Path
+    endpoint: IngestServer, tmp_path: Path
 ) -> None:
-    Project.objects.filter(pk=door.project_id).update(max_traces_per_day=4)
+    Project.objects.filter(pk=endpoint.project_id).update(max_traces_per_day=4)
     two = write(tmp_path / "two.json", json.dumps([make_envelope("a"), make_envelope("b")]).encode())
     three = write(tmp_path / "three.json", json.dumps([make_envelope(word) for word in "cde"]).encode())
 
     assert run(two)[1] == ""
     assert run(two)[1] == ""
     assert "quota_exceeded" in run(three)[1]
-    assert len(door.receipts()) == 2
-    assert door.rows("SELECT traces FROM ingest_daycount WHERE project_id = %(project)s") == [(2,)]
+    assert len(endpoint.receipts()) == 2
+    assert endpoint.rows("SELECT traces FROM ingest_daycount WHERE project_id = %(project)s") == [(2,)]
 
 
 def test_the_days_quota_is_not_held_while_traces_are_stored(
-    door: Door, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    endpoint: IngestServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its row would make every post of the project wait for the whole file."""
-    Project.objects.filter(pk=door.project_id).update(max_traces_per_day=150)
+    Project.objects.filter(pk=endpoint.project_id).update(max_traces_per_day=150)
     taken = "SELECT traces FROM ingest_daycount WHERE project_id = %(project)s"
     seen: list[list[tuple[Any, ...]]] = []  # Any: rows
 
     def look_and_store(**words: Any) -> None:  # Any: what the real one takes
-        seen.append(door.rows(taken))
+        seen.append(endpoint.rows(taken))
         store_arrivals(**words)
 
     monkeypatch.setattr("ingest.imports.store_arrivals", look_and_store)
@@ -160,56 +164,58 @@ def test_the_days_quota_is_not_held_while_traces_are_stored(
 
     assert run(file)[1] == ""
     assert seen == [[], []]
-    assert door.rows(taken) == [(150,)]
+    assert endpoint.rows(taken) == [(150,)]
 
 
 def test_beyond_the_quota_no_statement_is_tried_and_no_page_made(
-    door: Door, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    endpoint: IngestServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    Project.objects.filter(pk=door.project_id).update(max_traces_per_day=1)
+    Project.objects.filter(pk=endpoint.project_id).update(max_traces_per_day=1)
     monkeypatch.setattr("ingest.imports.store_arrivals", None)
     file = write(tmp_path / "two.json", json.dumps([make_envelope("a"), make_envelope("b")]).encode())
 
     assert "no room for 2 more" in run(file)[1]
-    assert door.rows("SELECT * FROM ingest_group WHERE project_id = %(project)s") == []
+    assert endpoint.rows("SELECT * FROM ingest_group WHERE project_id = %(project)s") == []
 
 
 def test_a_quota_used_up_after_the_early_look_still_refuses_all(
-    door: Door, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    endpoint: IngestServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    Project.objects.filter(pk=door.project_id).update(max_traces_per_day=1)
+    Project.objects.filter(pk=endpoint.project_id).update(max_traces_per_day=1)
     monkeypatch.setattr("ingest.imports.has_quota", lambda *_: True)
     file = write(tmp_path / "two.json", json.dumps([make_envelope("a"), make_envelope("b")]).encode())
 
     assert "no room for 2 more" in run(file)[1]
-    assert door.receipts() == []
-    assert door.rows("SELECT traces FROM ingest_daycount WHERE project_id = %(project)s") == []
+    assert endpoint.receipts() == []
+    assert endpoint.rows("SELECT traces FROM ingest_daycount WHERE project_id = %(project)s") == []
 
 
-def test_a_project_without_room_for_more_pages_takes_nothing(door: Door, settings: Settings, tmp_path: Path) -> None:
+def test_a_project_without_room_for_more_pages_takes_nothing(
+    endpoint: IngestServer, settings: Settings, tmp_path: Path
+) -> None:
     settings.INGEST_MAX_GROUPS = 1
     file = write(tmp_path / "f.json", json.dumps([make_envelope("a"), make_envelope("b", page="/other")]).encode())
 
     assert "too_many_pages" in run(file)[1]
-    assert door.receipts() == []
+    assert endpoint.receipts() == []
 
 
-def test_a_project_whose_queue_is_full_takes_nothing(door: Door, settings: Settings) -> None:
+def test_a_project_whose_queue_is_full_takes_nothing(endpoint: IngestServer, settings: Settings) -> None:
     settings.INGEST_MAX_PENDING = 0
 
     assert "too_many_pending" in run(SAMPLES / "trace.json")[1]
-    assert door.receipts() == []
+    assert endpoint.receipts() == []
 
 
-def test_a_server_without_room_takes_nothing(door: Door, settings: Settings) -> None:
+def test_a_server_without_room_takes_nothing(endpoint: IngestServer, settings: Settings) -> None:
     settings.INGEST_MAX_TOTAL_PENDING_BYTES = 0
 
     assert "no room for more traces" in run(SAMPLES / "trace.json")[1]
-    assert door.receipts() == []
+    assert endpoint.receipts() == []
 
 
 def test_a_database_that_fails_halfway_keeps_nothing(
-    door: Door, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    endpoint: IngestServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     calls: list[int] = []
 
@@ -224,40 +230,40 @@ def test_a_database_that_fails_halfway_keeps_nothing(
     with pytest.raises(OperationalError):
         run(file)
     assert calls == [100, 50]
-    assert door.receipts() == []
+    assert endpoint.receipts() == []
 
 
-def test_a_missing_partition_is_made(door: Door) -> None:
+def test_a_missing_partition_is_made(endpoint: IngestServer) -> None:
     with connection.cursor() as cursor:
         cursor.execute("SELECT inhrelid::regclass::text FROM pg_inherits WHERE inhparent = 'ingest_rawtrace'::regclass")
         for (name,) in cursor.fetchall():
             cursor.execute(f"DROP TABLE {name}")
 
     assert run(SAMPLES / "trace.json")[1] == ""
-    assert len(door.bodies()) == 1
+    assert len(endpoint.bodies()) == 1
 
 
-def test_traces_from_long_ago_are_told(door: Door, tmp_path: Path) -> None:
+def test_traces_from_long_ago_are_told(endpoint: IngestServer, tmp_path: Path) -> None:
     old = make_envelope("a", timeOrigin=1_500_000_000_000, viewStart=1_500_000_000_000)
 
     out, _ = run(write(tmp_path / "old.json", json.dumps(old).encode()))
     assert out.splitlines()[-1] == "  1 trace from before the last 7 days: counted as 7 days old"
 
 
-def test_the_importing_persons_browser_is_nobodys(door: Door) -> None:
+def test_the_importing_persons_browser_is_nobodys(endpoint: IngestServer) -> None:
     run(SAMPLES / "trace.json")
 
-    assert door.receipts("browser, device_class, isolated, sample_rate") == [(0, 0, None, None)]
+    assert endpoint.receipts("browser, device_class, isolated, sample_rate") == [(0, 0, None, None)]
 
 
-def test_a_file_beyond_its_limit_is_refused_by_name(door: Door, settings: Settings, tmp_path: Path) -> None:
+def test_a_file_beyond_its_limit_is_refused_by_name(endpoint: IngestServer, settings: Settings, tmp_path: Path) -> None:
     settings.IMPORT_MAX_FILE_BYTES = 100
 
     _, err = run(write(tmp_path / "big.json", b" " * 101))
     assert "big.json: The file has 101 bytes; at most 100 are accepted." in err
 
 
-def test_the_recorded_corpus_comes_in_as_one_file(door: Door, tmp_path: Path) -> None:
+def test_the_recorded_corpus_comes_in_as_one_file(endpoint: IngestServer, tmp_path: Path) -> None:
     lines = [json.dumps(envelope, separators=(",", ":")).encode() for _, envelope in list(corpus_envelopes())[:120]]
     file = write(tmp_path / "corpus.ndjson.gz", gzip.compress(b"\n".join(lines)))
 
@@ -267,13 +273,13 @@ def test_the_recorded_corpus_comes_in_as_one_file(door: Door, tmp_path: Path) ->
         "corpus.ndjson.gz: 120 traces",
         "  120 traces from Fieldflame's envelope (corpus.ndjson.gz › line 1)",
     ]
-    assert sorted(door.bodies()) == sorted(lines)
+    assert sorted(endpoint.bodies()) == sorted(lines)
 
 
 @pytest.mark.parametrize("is_gone", [False, True], ids=["marked", "gone"])
-def test_a_project_that_is_being_deleted_takes_nothing(door: Door, is_gone: bool) -> None:
-    project = Project.objects.get(pk=door.project_id)
-    mark_for_deletion(Project.objects.get(pk=door.project_id))
+def test_a_project_that_is_being_deleted_takes_nothing(endpoint: IngestServer, is_gone: bool) -> None:
+    project = Project.objects.get(pk=endpoint.project_id)
+    mark_for_deletion(Project.objects.get(pk=endpoint.project_id))
     if is_gone:
         Project.objects.all().delete()
     file = SAMPLES / "trace.json"
@@ -281,17 +287,19 @@ def test_a_project_that_is_being_deleted_takes_nothing(door: Door, is_gone: bool
         import_file(
             project=project, name=file.name, body=file.read_bytes(), release="1.0.0", page="/", now=datetime.now(UTC)
         )
-    assert door.receipts() == []
+    assert endpoint.receipts() == []
 
 
-def test_the_last_step_of_a_deletion_waits_for_an_import(open_door: Door, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_last_step_of_a_deletion_waits_for_an_import(
+    open_endpoint: IngestServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
     held: list[bool] = []
 
     def look_and_store(**words: Any) -> None:  # Any: what the real one takes
-        held.append(is_held(open_door.project_id))
+        held.append(is_held(open_endpoint.project_id))
         store_arrivals(**words)
 
     monkeypatch.setattr("ingest.imports.store_arrivals", look_and_store)
     run(SAMPLES / "trace.json")
     assert held == [True]
-    assert not is_held(open_door.project_id)
+    assert not is_held(open_endpoint.project_id)

@@ -9,13 +9,13 @@ import pytest
 from django.db import connection
 from kombu.exceptions import OperationalError
 
-from ingest import notify as wake
+from ingest import notify
 from ingest.endpoint import views
-from ingest.endpoint.requests import Post, read_sent
+from ingest.endpoint.requests import IngestRequest, read_sent
 from tests.envelopes import make_envelope
-from tests.ingest.endpoint.posting import Door
+from tests.ingest.endpoint.posting import IngestServer
 
-PATIENCE_S = 60
+DEADLINE_S = 60
 QUEUE = "celery"
 
 
@@ -23,39 +23,39 @@ QUEUE = "celery"
 def sent(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
     """What was published; the flag is real, and the broker is given all the time that a busy machine takes."""
     names: list[str] = []
-    monkeypatch.setattr(wake, "_paused_until", 0.0)
-    monkeypatch.setattr(wake, "_client", None)
-    monkeypatch.setattr(wake, "TIMEOUT_S", PATIENCE_S)
-    monkeypatch.setattr(wake, "FLAG_S", PATIENCE_S)
+    monkeypatch.setattr(notify, "_paused_until", 0.0)
+    monkeypatch.setattr(notify, "_client", None)
+    monkeypatch.setattr(notify, "TIMEOUT_S", DEADLINE_S)
+    monkeypatch.setattr(notify, "FLAG_S", DEADLINE_S)
     monkeypatch.setattr("ingest.notify.current_app.send_task", lambda name, **_: names.append(name))
-    wake.clear_flag()
+    notify.clear_flag()
     yield names
-    wake.clear_flag()
-    wake.clear_flag(wake.FLAG + wake.WAITS)
+    notify.clear_flag()
+    notify.clear_flag(notify.FLAG + notify.WAITS)
 
 
 def test_many_wake_ups_are_one_until_the_flag_is_cleared(sent: list[str]) -> None:
-    assert [wake.wake_worker() for _ in range(5)] == [True, False, False, False, False]
+    assert [notify.notify_worker() for _ in range(5)] == [True, False, False, False, False]
     assert sent == ["aggregate.fold_pending"]
-    wake.clear_flag()
-    assert wake.wake_worker()
+    notify.clear_flag()
+    assert notify.notify_worker()
     assert len(sent) == 2
 
 
 def test_the_flag_and_the_task_go_to_one_database(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(wake, "_paused_until", 0.0)
-    monkeypatch.setattr(wake, "_client", None)
-    monkeypatch.setattr(wake, "TIMEOUT_S", PATIENCE_S)
-    monkeypatch.setattr(wake, "FLAG_S", PATIENCE_S)
-    client = wake.flag_client()
-    client.delete(wake.FLAG, QUEUE)
-    assert wake.wake_worker()
-    assert (client.exists(wake.FLAG), client.llen(QUEUE)) == (1, 1)
-    client.delete(wake.FLAG, QUEUE)
+    monkeypatch.setattr(notify, "_paused_until", 0.0)
+    monkeypatch.setattr(notify, "_client", None)
+    monkeypatch.setattr(notify, "TIMEOUT_S", DEADLINE_S)
+    monkeypatch.setattr(notify, "FLAG_S", DEADLINE_S)
+    client = notify.flag_client()
+    client.delete(notify.FLAG, QUEUE)
+    assert notify.notify_worker()
+    assert (client.exists(notify.FLAG), client.llen(QUEUE)) == (1, 1)
+    client.delete(notify.FLAG, QUEUE)
 
 
 def test_threads_that_wake_at_once_publish_one(sent: list[str]) -> None:
-    threads = [threading.Thread(target=wake.wake_worker) for _ in range(16)]
+    threads = [threading.Thread(target=notify.notify_worker) for _ in range(16)]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -72,19 +72,19 @@ def test_a_waker_wakes_once_for_all_that_ask_meanwhile_and_again_for_who_asks_la
     def wake_slowly() -> bool:
         woken.append(None)
         begun.release()
-        assert may_go_on.acquire(timeout=PATIENCE_S)
+        assert may_go_on.acquire(timeout=DEADLINE_S)
         return True
 
-    monkeypatch.setattr(wake, "wake_worker", wake_slowly)
-    waker = wake.Waker()
+    monkeypatch.setattr(notify, "notify_worker", wake_slowly)
+    waker = notify.Notifier()
     waker.ask()
-    assert begun.acquire(timeout=PATIENCE_S)
+    assert begun.acquire(timeout=DEADLINE_S)
     for _ in range(20):  # while the first wake-up is under way: a worker may have looked already
         waker.ask()
     may_go_on.release()
-    assert begun.acquire(timeout=PATIENCE_S)
+    assert begun.acquire(timeout=DEADLINE_S)
     may_go_on.release()
-    assert waker.settle(PATIENCE_S)
+    assert waker.settle(DEADLINE_S)
     assert len(woken) == 2
 
 
@@ -95,65 +95,69 @@ def test_a_wake_up_that_fails_ends_no_waker(monkeypatch: pytest.MonkeyPatch) -> 
         woken.append(None)
         raise RuntimeError("a fault of ours")
 
-    monkeypatch.setattr(wake, "wake_worker", fail)
-    waker = wake.Waker()
+    monkeypatch.setattr(notify, "notify_worker", fail)
+    waker = notify.Notifier()
     for _ in range(2):
         waker.ask()
-        assert waker.settle(PATIENCE_S)
+        assert waker.settle(DEADLINE_S)
     assert len(woken) == 2
 
 
 def test_a_flag_whose_wake_up_was_lost_expires(sent: list[str]) -> None:
-    assert wake.wake_worker()
-    ttl_ms = wake.flag_client().pttl(wake.FLAG)
+    assert notify.notify_worker()
+    ttl_ms = notify.flag_client().pttl(notify.FLAG)
     assert isinstance(ttl_ms, int)
-    assert 0 < ttl_ms <= wake.FLAG_S * 1000
+    assert 0 < ttl_ms <= notify.FLAG_S * 1000
 
 
-def test_a_post_wakes_a_worker_once_its_rows_can_be_seen(open_door: Door, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_post_wakes_a_worker_once_its_rows_can_be_seen(
+    open_endpoint: IngestServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
     seen: list[int] = []
 
     def look() -> bool:
-        thread = threading.Thread(target=lambda: seen.append(_count(open_door)))
+        thread = threading.Thread(target=lambda: seen.append(_count(open_endpoint)))
         thread.start()
         thread.join()
         return True
 
-    monkeypatch.setattr("ingest.endpoint.views.wake_soon", look)
-    open_door.post([make_envelope("a"), make_envelope("b")])
+    monkeypatch.setattr("ingest.endpoint.views.notify_soon", look)
+    open_endpoint.post([make_envelope("a"), make_envelope("b")])
     assert seen == [2]
 
 
-def _count(door: Door) -> int:
+def _count(endpoint: IngestServer) -> int:
     try:
-        return len(door.receipts())
+        return len(endpoint.receipts())
     finally:
         connection.close()
 
 
-def test_a_post_of_which_nothing_was_taken_wakes_nobody(door: Door, sent: list[str]) -> None:
-    door.post([])
-    door.post([7])
-    door.post(b"{")
+def test_a_post_of_which_nothing_was_taken_wakes_nobody(endpoint: IngestServer, sent: list[str]) -> None:
+    endpoint.post([])
+    endpoint.post([7])
+    endpoint.post(b"{")
     assert sent == []
 
 
-def test_no_wake_up_holds_a_connection_of_the_pool(open_door: Door, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_wake_up_holds_a_connection_of_the_pool(
+    open_endpoint: IngestServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
     held: list[bool] = []
-    monkeypatch.setattr("ingest.endpoint.views.wake_soon", lambda: held.append(connection.connection is not None))
-    open_door.post(make_envelope("a"))
+    monkeypatch.setattr("ingest.endpoint.views.notify_soon", lambda: held.append(connection.connection is not None))
+    open_endpoint.post(make_envelope("a"))
     assert held == [False]
 
 
-def test_no_upload_holds_a_connection_of_the_pool(open_door: Door, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_upload_holds_a_connection_of_the_pool(open_endpoint: IngestServer, monkeypatch: pytest.MonkeyPatch) -> None:
     held: list[bool] = []
 
-    def read(post: Post, max_bytes: int) -> bytes:
+    def read(post: IngestRequest, max_bytes: int) -> bytes:
         held.append(connection.connection is not None)
         return read_sent(post, max_bytes)
 
     monkeypatch.setattr(views, "read_sent", read)
-    assert open_door.post(make_envelope("a")).status == 202
+    assert open_endpoint.post(make_envelope("a")).status == 202
     assert held == [False]
 
 
@@ -165,26 +169,26 @@ def test_after_a_failure_no_try_is_made_for_a_while(sent: list[str], monkeypatch
         raise OSError("gone")
 
     monkeypatch.setattr("ingest.notify.flag_client", fail)
-    assert [wake.wake_worker() for _ in range(5)] == [False] * 5
+    assert [notify.notify_worker() for _ in range(5)] == [False] * 5
     assert len(tries) == 1
-    monkeypatch.setattr(wake, "PAUSE_S", 0.0)
-    monkeypatch.setattr(wake, "_paused_until", 0.0)
-    assert [wake.wake_worker() for _ in range(3)] == [False] * 3
+    monkeypatch.setattr(notify, "PAUSE_S", 0.0)
+    monkeypatch.setattr(notify, "_paused_until", 0.0)
+    assert [notify.notify_worker() for _ in range(3)] == [False] * 3
     assert len(tries) == 4
 
 
 def test_the_flag_of_a_wake_up_that_is_lost_is_not_kept_for_ever(sent: list[str]) -> None:
-    assert wake.wake_worker()
-    client = wake.flag_client()
-    client.pexpire(wake.FLAG, PATIENCE_S * 1000 // 2)
-    wake.keep_flag()
-    assert client.pttl(wake.FLAG) > PATIENCE_S * 1000 // 2
-    client.delete(wake.FLAG + wake.WAITS)  # as after LOST_S, in which nobody has taken the wake-up
-    client.pexpire(wake.FLAG, PATIENCE_S * 1000 // 2)
-    wake.keep_flag()
-    assert client.pttl(wake.FLAG) <= PATIENCE_S * 1000 // 2
-    client.delete(wake.FLAG)
-    assert wake.wake_worker()
+    assert notify.notify_worker()
+    client = notify.flag_client()
+    client.pexpire(notify.FLAG, DEADLINE_S * 1000 // 2)
+    notify.keep_flag()
+    assert client.pttl(notify.FLAG) > DEADLINE_S * 1000 // 2
+    client.delete(notify.FLAG + notify.WAITS)  # as after LOST_S, in which nobody has taken the wake-up
+    client.pexpire(notify.FLAG, DEADLINE_S * 1000 // 2)
+    notify.keep_flag()
+    assert client.pttl(notify.FLAG) <= DEADLINE_S * 1000 // 2
+    client.delete(notify.FLAG)
+    assert notify.notify_worker()
     assert len(sent) == 2
 
 
@@ -194,8 +198,8 @@ def test_another_process_may_wake_at_once_where_one_could_not(sent: list[str], m
 
     with monkeypatch.context() as patch:
         patch.setattr("ingest.notify.current_app.send_task", fail)
-        assert not wake.wake_worker()
-    assert not wake.flag_client().exists(wake.FLAG)
-    monkeypatch.setattr(wake, "_paused_until", 0.0)  # only the process that failed pauses
-    assert wake.wake_worker()
-    assert sent == [wake.FOLD_TASK]
+        assert not notify.notify_worker()
+    assert not notify.flag_client().exists(notify.FLAG)
+    monkeypatch.setattr(notify, "_paused_until", 0.0)  # only the process that failed pauses
+    assert notify.notify_worker()
+    assert sent == [notify.FOLD_TASK]

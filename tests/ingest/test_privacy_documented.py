@@ -9,7 +9,7 @@ from django.test import Client
 
 from profcore.trace.dimensions import BROWSERS, DEVICE_CLASSES
 from tests.envelopes import make_envelope
-from tests.ingest.endpoint.posting import DOOR, Door
+from tests.ingest.endpoint.posting import ENDPOINT, IngestServer
 
 ROOT: Final = Path(__file__).parents[2]
 DOCUMENT: Final = (ROOT / "docs" / "privacy.md").read_text(encoding="utf-8")
@@ -36,7 +36,7 @@ def test_what_pages_load_sets_no_cookie(client: Client, path: str) -> None:
     assert not response.cookies
 
 
-def test_the_answer_to_a_trace_sets_no_cookie(client: Client, door: Door) -> None:
-    response = client.post(f"{DOOR}?key={door.key}", make_envelope("a"), content_type="application/json")
+def test_the_answer_to_a_trace_sets_no_cookie(client: Client, endpoint: IngestServer) -> None:
+    response = client.post(f"{ENDPOINT}?key={endpoint.key}", make_envelope("a"), content_type="application/json")
     assert response.status_code == 202
     assert not response.cookies

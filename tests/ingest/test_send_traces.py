@@ -1,4 +1,4 @@
-"""`send_traces` posts files to a running door, and says what became of them."""
+"""`send_traces` posts files to a running endpoint, and says what became of them."""
 
 import gzip
 import json
@@ -13,17 +13,17 @@ from pytest_django.live_server_helper import LiveServer
 
 from ingest.sending import MAX_WAIT_S, group_lines, read_lines
 from tests.envelopes import make_envelope
-from tests.ingest.endpoint.posting import Door, ndjson
+from tests.ingest.endpoint.posting import IngestServer, ndjson
 
 
 def envelopes(count: int) -> list[dict[str, Any]]:
     return [make_envelope("a", seq=seq) for seq in range(count)]
 
 
-def send(door: Door, server: LiveServer, *arguments: object) -> tuple[str, str]:
+def send(endpoint: IngestServer, server: LiveServer, *arguments: object) -> tuple[str, str]:
     out, err = StringIO(), StringIO()
     words = [str(argument) for argument in arguments]
-    call_command("send_traces", *words, "--key", door.key, "--url", server.url, stdout=out, stderr=err)
+    call_command("send_traces", *words, "--key", endpoint.key, "--url", server.url, stdout=out, stderr=err)
     return out.getvalue(), err.getvalue()
 
 
@@ -33,47 +33,55 @@ def write(path: Path, body: bytes) -> Path:
 
 
 @pytest.mark.parametrize("name", ["a.ndjson", "a.ndjson.gz"])
-def test_a_file_of_lines_is_sent(open_door: Door, live_server: LiveServer, tmp_path: Path, name: str) -> None:
+def test_a_file_of_lines_is_sent(
+    open_endpoint: IngestServer, live_server: LiveServer, tmp_path: Path, name: str
+) -> None:
     path = write(tmp_path / name, ndjson(*envelopes(7)) + b"\n")
-    out, _ = send(open_door, live_server, path, "--batch", 3)
+    out, _ = send(open_endpoint, live_server, path, "--batch", 3)
     assert out.strip() == "7 accepted, 0 rejected"
-    assert open_door.bodies() == [ndjson(envelope) for envelope in envelopes(7)]
+    assert open_endpoint.bodies() == [ndjson(envelope) for envelope in envelopes(7)]
 
 
-def test_arrays_and_single_objects_are_sent(open_door: Door, live_server: LiveServer, tmp_path: Path) -> None:
+def test_arrays_and_single_objects_are_sent(
+    open_endpoint: IngestServer, live_server: LiveServer, tmp_path: Path
+) -> None:
     array = write(tmp_path / "a.json", json.dumps(envelopes(3), indent=2).encode())
     single = write(tmp_path / "b.json", json.dumps(make_envelope("b"), indent=2).encode())
     empty = write(tmp_path / "c.json", b"")
-    out, _ = send(open_door, live_server, array, single, empty)
+    out, _ = send(open_endpoint, live_server, array, single, empty)
     assert out.strip() == "4 accepted, 0 rejected"
-    assert len(open_door.receipts()) == 4
+    assert len(open_endpoint.receipts()) == 4
 
 
 def test_what_was_rejected_is_told_and_fails_the_command(
-    open_door: Door, live_server: LiveServer, tmp_path: Path
+    open_endpoint: IngestServer, live_server: LiveServer, tmp_path: Path
 ) -> None:
     path = write(tmp_path / "a.ndjson", ndjson(*envelopes(2), make_envelope("b", seq=-1)))
     err = StringIO()
     with pytest.raises(CommandError, match="1 traces were rejected"):
-        call_command("send_traces", path, "--key", open_door.key, "--url", live_server.url, stderr=err)
+        call_command("send_traces", path, "--key", open_endpoint.key, "--url", live_server.url, stderr=err)
     assert "a.ndjson: out_of_range at $.seq" in err.getvalue()
-    assert len(open_door.receipts()) == 2
+    assert len(open_endpoint.receipts()) == 2
 
 
-def test_an_unknown_key_is_told(open_door: Door, live_server: LiveServer, tmp_path: Path) -> None:
+def test_an_unknown_key_is_told(open_endpoint: IngestServer, live_server: LiveServer, tmp_path: Path) -> None:
     path = write(tmp_path / "a.ndjson", ndjson(*envelopes(1)))
     with pytest.raises(CommandError, match="401"):
         call_command("send_traces", path, "--key", "nobody", "--url", live_server.url)
 
 
-def test_a_door_that_is_not_there_is_told(tmp_path: Path) -> None:
+def test_a_endpoint_that_is_not_there_is_told(tmp_path: Path) -> None:
     path = write(tmp_path / "a.ndjson", ndjson(*envelopes(1)))
     with pytest.raises(CommandError, match="cannot be reached"):
         call_command("send_traces", path, "--key", "k", "--url", "http://127.0.0.1:1")
 
 
-def test_a_busy_door_is_asked_again_when_it_says(
-    open_door: Door, live_server: LiveServer, tmp_path: Path, settings: Settings, monkeypatch: pytest.MonkeyPatch
+def test_a_busy_endpoint_is_asked_again_when_it_says(
+    open_endpoint: IngestServer,
+    live_server: LiveServer,
+    tmp_path: Path,
+    settings: Settings,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     settings.INGEST_RATE_PER_S = 2
     waits: list[float] = []
@@ -84,7 +92,7 @@ def test_a_busy_door_is_asked_again_when_it_says(
 
     monkeypatch.setattr("ingest.sending.time.sleep", sleep)
     path = write(tmp_path / "a.ndjson", ndjson(*envelopes(8)))
-    out, _ = send(open_door, live_server, path, "--batch", 4)
+    out, _ = send(open_endpoint, live_server, path, "--batch", 4)
     assert out.strip() == "8 accepted, 0 rejected"
     assert waits
     assert all(0 < wait <= MAX_WAIT_S for wait in waits)
@@ -107,7 +115,7 @@ def test_a_missing_file_is_told(tmp_path: Path) -> None:
         call_command("send_traces", tmp_path / "nothing", "--key", "k")
 
 
-def test_posts_stay_within_what_the_door_takes() -> None:
+def test_posts_stay_within_what_the_endpoint_takes() -> None:
     lines = [b"x" * 40] * 10
     assert [len(batch) for batch in group_lines(iter(lines), 4, 1_000)] == [4, 4, 2]
     assert [len(batch) for batch in group_lines(iter(lines), 100, 120)] == [3, 3, 3, 1]

@@ -1,4 +1,4 @@
-"""The web server's way to the door: an answer to every kind of request of docs/ingest.md."""
+"""The web server's way to the endpoint: an answer to every kind of request of docs/ingest.md."""
 
 import gzip
 import io
@@ -11,14 +11,14 @@ import pytest
 from django.db import OperationalError
 from pytest_django import Settings
 
-from ingest.endpoint import wsgi as entrances
-from ingest.endpoint.requests import Post
-from ingest.endpoint.responses import Answer as DoorAnswer
+from ingest.endpoint import wsgi
+from ingest.endpoint.requests import IngestRequest
+from ingest.endpoint.responses import IngestResponse as DoorAnswer
 from ingest.endpoint.slow_bodies import BodyLimits, SlowPlaces, TimedBody
-from ingest.endpoint.wsgi import DOORS, answer_environ
+from ingest.endpoint.wsgi import ENDPOINTS, answer_environ
 from projects.models import IngestKey, Project
 from tests.envelopes import make_envelope
-from tests.ingest.endpoint.posting import Door, ndjson
+from tests.ingest.endpoint.posting import IngestServer, ndjson
 
 TRACES, ABSENT = "/ingest/v1/traces", "/ingest/v1/absent"
 KEY = "key=shop-key"
@@ -86,15 +86,17 @@ def ask_server(method: str, path: str, query: str, body: bytes, more: dict[str, 
         "wsgi.input_terminated": True,
         **more,
     }
-    content = b"".join(answer_environ(DOORS[path], environ, lambda status, headers: begun.append((status, headers))))
+    content = b"".join(
+        answer_environ(ENDPOINTS[path], environ, lambda status, headers: begun.append((status, headers)))
+    )
     ((status, headers),) = begun
     assert len(headers) == len(dict(headers))
     return int(status.split()[0]), dict(headers), content
 
 
 @pytest.fixture
-def _small_limits(door: Door, settings: Settings) -> None:
-    """A project's door that takes little."""
+def _small_limits(endpoint: IngestServer, settings: Settings) -> None:
+    """A project's endpoint that takes little."""
     settings.INGEST_MAX_BODY_BYTES = 50_000
     settings.INGEST_MAX_EXPANDED_BYTES = 100_000
     settings.INGEST_MAX_ENVELOPES = 5
@@ -110,7 +112,7 @@ def test_every_answer_can_be_read_by_any_page(name: str) -> None:
 
 
 @pytest.mark.usefixtures("_small_limits")
-def test_the_table_has_every_status_of_a_request_that_the_door_understands() -> None:
+def test_the_table_has_every_status_of_a_request_that_the_endpoint_understands() -> None:
     found = {ask_server(*request)[0] for request in REQUESTS.values()}
     assert found == {202, 204, 400, 401, 405, 413, 415}
 
@@ -125,7 +127,7 @@ def test_the_table_has_every_status_of_a_request_that_the_door_understands() -> 
     ],
     ids=["origin", "archived", "off", "pending"],
 )
-@pytest.mark.usefixtures("door")
+@pytest.mark.usefixtures("endpoint")
 def test_a_project_that_takes_no_more_answers_by_the_contract(
     settings: Settings, status: int, change: Callable[[], object]
 ) -> None:
@@ -136,7 +138,7 @@ def test_a_project_that_takes_no_more_answers_by_the_contract(
     assert ask_server("POST", TRACES, KEY, ENVELOPE, more)[0] == status
 
 
-@pytest.mark.usefixtures("door")
+@pytest.mark.usefixtures("endpoint")
 def test_without_a_database_the_sender_is_told_when_to_come_again(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(**_: object) -> None:
         raise OperationalError("gone")
@@ -147,7 +149,7 @@ def test_without_a_database_the_sender_is_told_when_to_come_again(monkeypatch: p
 
 
 def test_a_fault_of_ours_is_logged_and_answered_as_the_contract_says(caplog: pytest.LogCaptureFixture) -> None:
-    def fail(post: Post) -> DoorAnswer:
+    def fail(post: IngestRequest) -> DoorAnswer:
         raise RuntimeError("a fault of ours")
 
     told: list[tuple[str, dict[str, str]]] = []
@@ -160,15 +162,17 @@ def test_a_fault_of_ours_is_logged_and_answered_as_the_contract_says(caplog: pyt
     assert "a fault of ours" in caplog.text
 
 
-def test_a_request_leaves_no_connection_with_its_thread(open_door: Door, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_request_leaves_no_connection_with_its_thread(
+    open_endpoint: IngestServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
     released: list[None] = []
-    monkeypatch.setattr(entrances, "release_connection", lambda: released.append(None))
+    monkeypatch.setattr(wsgi, "release_connection", lambda: released.append(None))
     ask_server("POST", TRACES, KEY, ENVELOPE, {})
     assert released == [None]
 
 
 @pytest.mark.django_db
-def test_a_body_that_comes_too_slowly_ends_the_connection(door: Door) -> None:
+def test_a_body_that_comes_too_slowly_ends_the_connection(endpoint: IngestServer) -> None:
     released = threading.Event()
 
     class Slow(io.BytesIO):

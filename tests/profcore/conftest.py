@@ -4,5 +4,5 @@ import pytest
 
 
 @pytest.fixture(autouse=True)
-def _forget_everything() -> None:
+def _clear_caches() -> None:
     """Replaces the fixture of the same name above, which imports the whole application."""

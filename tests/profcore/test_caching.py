@@ -1,12 +1,12 @@
 """Results are remembered by short texts only, and by few of them."""
 
-from profcore.caching import remember
+from profcore.caching import cached
 
 
 def test_short_texts_are_remembered_and_long_ones_are_not() -> None:
     asked: list[str] = []
 
-    @remember(entries=2, chars=3)
+    @cached(entries=2, chars=3)
     def measure(text: str) -> int:
         """Says how long a text is."""
         asked.append(text)
@@ -21,7 +21,7 @@ def test_short_texts_are_remembered_and_long_ones_are_not() -> None:
 def test_the_oldest_result_is_forgotten_first() -> None:
     asked: list[str | None] = []
 
-    @remember(entries=2, chars=3)
+    @cached(entries=2, chars=3)
     def note(text: str | None) -> None:
         asked.append(text)
 

@@ -1,4 +1,4 @@
-"""What admins say of a project is checked, kept, and known to the door."""
+"""What admins say of a project is checked, kept, and known to the endpoint."""
 
 import pytest
 from django.core.exceptions import ValidationError
@@ -32,7 +32,7 @@ def test_a_name_is_kept_and_an_empty_or_long_one_is_not(shop: Project) -> None:
     assert Project.objects.get(pk=shop.pk).name == "The shop"
 
 
-def test_route_rules_hold_at_the_door_at_once(shop: Project) -> None:
+def test_route_rules_hold_at_the_endpoint_at_once(shop: Project) -> None:
     key = shop.keys.get().public_key
     assert find_key(key) is not None  # it is remembered
     change_route_rules(shop, ["/product/:sku"])

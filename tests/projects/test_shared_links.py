@@ -1,4 +1,4 @@
-"""Shared links: kept as digests, and swept by the upkeep."""
+"""Shared links: kept as digests, and swept by the maintenance."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -34,7 +34,7 @@ def test_a_link_is_found_by_its_clear_text_only(ann: User) -> None:
     assert find_shared_link(other_clear) == other
 
 
-def test_upkeep_deletes_old_links_and_ends_those_of_former_members(ann: User) -> None:
+def test_maintenance_deletes_old_links_and_ends_those_of_former_members(ann: User) -> None:
     project = make_project("shop")
     Membership.objects.create(project=project, user=ann, role=Membership.Role.ADMIN)
     former, gone = User.objects.create_user("former"), User.objects.create_user("gone", is_active=False)
@@ -52,7 +52,7 @@ def test_upkeep_deletes_old_links_and_ends_those_of_former_members(ann: User) ->
     assert SharedLink.objects.get() == links[1]
 
 
-def test_upkeep_keeps_links_of_superusers_while_a_project_has_no_members(ann: User) -> None:
+def test_maintenance_keeps_links_of_superusers_while_a_project_has_no_members(ann: User) -> None:
     project, root = make_project("shop"), User.objects.create_superuser("root")
     link, _ = create_shared_link(project=project, creator=root, page="", now=NOW)
     expire_shared_links(NOW)

@@ -1,4 +1,4 @@
-"""The door for requests of Django's test client, and of its live server: the product answers them before Django."""
+"""The endpoint for requests of Django's test client, and of its live server: the product answers them before Django."""
 
 from collections.abc import Callable
 
@@ -6,37 +6,37 @@ import pytest
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 
-from ingest.endpoint.requests import read_post
+from ingest.endpoint.requests import read_request
 from ingest.endpoint.views import take_traces
-from ingest.endpoint.wsgi import DOORS, View
+from ingest.endpoint.wsgi import ENDPOINTS, View
 
-PATH = "tests.runner.endpoint_middleware.DoorMiddleware"
+PATH = "tests.runner.endpoint_middleware.EndpointMiddleware"
 
 
-class DoorMiddleware:
-    """Answers the door's paths itself, and passes on all others."""
+class EndpointMiddleware:
+    """Answers the endpoint's paths itself, and passes on all others."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        view = DOORS.get(request.path_info)
+        view = ENDPOINTS.get(request.path_info)
         return self.get_response(request) if view is None else answer_request(view, request)
 
 
-def use_door(patch: pytest.MonkeyPatch) -> None:
-    """Puts the door before all other middleware."""
+def use_endpoint(patch: pytest.MonkeyPatch) -> None:
+    """Puts the endpoint before all other middleware."""
     patch.setattr(settings, "MIDDLEWARE", [PATH, *settings.MIDDLEWARE])
 
 
 def answer_request(view: View, request: HttpRequest) -> HttpResponse:
     """Answers one of Django's requests."""
-    answer = view(read_post(request.META))
+    answer = view(read_request(request.META))
     response = HttpResponse(answer.content, status=answer.status)
     del response["Content-Type"]
     for name, value in answer.headers:
         response[name] = value
-    response._has_been_logged = True  # type: ignore[attr-defined]  # not in the stubs: the door logs no refusals
+    response._has_been_logged = True  # type: ignore[attr-defined]  # not in the stubs: the endpoint logs no refusals
     return response
 
 

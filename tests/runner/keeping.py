@@ -6,7 +6,7 @@ from typing import TypeVar
 from django.db import transaction
 from pytest_django import DjangoDbBlocker
 
-from tests.runner.caches import forget_everything
+from tests.runner.caches import clear_caches
 
 T = TypeVar("T")
 
@@ -20,7 +20,7 @@ def keep(blocker: DjangoDbBlocker, make: Callable[[], T]) -> Iterator[T]:
     whole = transaction.atomic()
     with blocker.unblock():
         whole.__enter__()
-        forget_everything()  # before each test too, but fixtures of a module come first: a key may be another project's
+        clear_caches()  # before each test too, but fixtures of a module come first: a key may be another project's
         try:
             made = make()
         except BaseException:

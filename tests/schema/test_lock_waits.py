@@ -66,10 +66,10 @@ def test_a_migration_gives_up_its_place_in_the_queue_and_comes_back(
     assert rows("SELECT sum(views) FROM aggregate_cell") == [(1,)]
 
 
-def test_after_its_patience_it_says_who_holds_the_lock(
+def test_after_its_deadline_it_says_who_holds_the_lock(
     holder: "psycopg.Connection[tuple[object, ...]]", settings: Settings
 ) -> None:
-    settings.MIGRATE_PATIENCE_S = 0
+    settings.MIGRATE_DEADLINE_S = 0
     with pytest.raises(CommandError, match=r"no lock within 0 s\. Open transactions: process \d+ \(an export"):
         call_command("migrate", verbosity=0)
     assert rows(APPLIED) == [(0,)]

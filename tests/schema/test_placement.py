@@ -15,7 +15,7 @@ PERSONS: Final = "who may log in and see what: changed by persons, and never joi
 PROCESSES: Final = "a row per process or hour, which is looked at on the coordinator"
 # Why a table stays on the coordinator. A new table without `project_id` at the front of its key needs a reason here.
 LOCAL: Final = {
-    **dict.fromkeys(("aggregate_claimant", "aggregate_storesize"), PROCESSES),
+    **dict.fromkeys(("aggregate_workerlease", "aggregate_storesize"), PROCESSES),
     **dict.fromkeys(("auth_user", "auth_group", "auth_permission", "django_content_type", "django_session"), PERSONS),
     **dict.fromkeys(("auth_user_groups", "auth_user_user_permissions", "auth_group_permissions"), PERSONS),
     **dict.fromkeys(("axes_accessattempt", "axes_accessattemptexpiration", "axes_accesslog"), PERSONS),
@@ -101,7 +101,7 @@ def test_every_conflict_target_of_traffic_begins_with_the_project() -> None:
                 if table in distributed:
                     seen.add(table)
                     assert re.match(rf"{SHARD_COLUMN}\b", target), (path, table, target)
-    assert {"ingest_daybytes", "aggregate_view", "ingest_group"} <= seen
+    assert {"ingest_daybytes", "aggregate_pageview", "ingest_group"} <= seen
 
 
 def test_only_one_function_finds_rows_by_their_place_on_a_disk() -> None:

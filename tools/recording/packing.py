@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from ops.demo.story import PAGES
-from tools.recording.site import Door
+from tools.recording.site import IngestServer
 
 # The browser's clock has steps of 0.1 ms; the digits behind are those of its floating point numbers.
 DIGITS: Final = 1
@@ -19,10 +19,10 @@ SHORTEST_MS: Final = 1_000.0  # a view that is shorter was cut off by the machin
 Envelope = dict[str, Any]  # Any: JSON of the snippet
 
 
-def pick_views(door: Door) -> list[list[Envelope]]:
+def pick_views(endpoint: IngestServer) -> list[list[Envelope]]:
     """Returns the complete views of all visits, each with its envelopes in order."""
     views: dict[str, list[Envelope]] = defaultdict(list)
-    for envelopes in door.envelopes.values():
+    for envelopes in endpoint.envelopes.values():
         for envelope in envelopes:
             views[envelope["viewId"]].append(envelope)
     found = []

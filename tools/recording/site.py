@@ -1,4 +1,4 @@
-"""The shop, its vendor and a door, served by https on 127.0.0.1 under three names."""
+"""The shop, its vendor and an endpoint, served by https on 127.0.0.1 under three names."""
 
 import gzip
 import json
@@ -14,7 +14,7 @@ from typing import Any, Final
 from urllib.parse import parse_qs, urlsplit
 
 from ingest.snippet.views import SNIPPET_PATH, STUB_PATH
-from ops.demo.story import DOOR_HOST, RELEASE_WITH_TAG, SHOP_HOST, TAG_HOST, TAG_PATH
+from ops.demo.story import INGEST_HOST, RELEASE_WITH_TAG, SHOP_HOST, TAG_HOST, TAG_PATH
 from ops.loopback import serve_on_loopback
 
 GZIP: Final = b"\x1f\x8b"
@@ -26,7 +26,7 @@ VISIT_COOKIE: Final = "visit"
 PAGES: Final = {"": "/", "category": "/category/:name", "product": "/product/:id", "checkout": "/checkout"}
 HTML: Final = """<!doctype html><html lang=en><head><meta charset=utf-8>
 <script>{stub}</script>
-<script async src="https://{door}/snippet.js" data-key="{visit}" data-release="{release}" data-page="{page}"
+<script async src="https://{endpoint}/snippet.js" data-key="{visit}" data-release="{release}" data-page="{page}"
   crossorigin></script>
 <title>Hill &amp; Dale</title><meta name=viewport content="width=device-width, initial-scale=1">
 <link rel=icon href="data:,"><link rel=stylesheet href="/shop.css">
@@ -36,7 +36,7 @@ HTML: Final = """<!doctype html><html lang=en><head><meta charset=utf-8>
 
 
 @dataclass(slots=True)
-class Door:
+class IngestServer:
     """The envelopes that arrived, by the visit that sent them."""
 
     envelopes: dict[str, list[dict[str, Any]]] = field(default_factory=dict)  # Any: JSON of the snippet
@@ -69,7 +69,7 @@ class Builds:
             (SHOP_HOST, "/shop.css"): ({"Content-Type": "text/css"}, self.css),
             (SHOP_HOST, "/api/catalogue.json"): ({"Content-Type": "application/json"}, self.folder / "catalogue.json"),
             (TAG_HOST, TAG_PATH): (SCRIPT, self.folder / "vendor" / "tag.js"),
-            (DOOR_HOST, "/snippet.js"): (SCRIPT, SNIPPET_PATH),
+            (INGEST_HOST, "/snippet.js"): (SCRIPT, SNIPPET_PATH),
         }
         return {place: (headers, gzip.compress(path.read_bytes())) for place, (headers, path) in found.items()}
 
@@ -78,7 +78,7 @@ class Builds:
         tag = f'<script async src="https://{TAG_HOST}{TAG_PATH}" crossorigin></script>'
         return HTML.format(
             stub=STUB_PATH.read_text(),
-            door=DOOR_HOST,
+            endpoint=INGEST_HOST,
             visit=visit,
             release=release,
             page=PAGES[path.split("/")[1]],
@@ -88,7 +88,7 @@ class Builds:
 
 
 class _Handler(BaseHTTPRequestHandler):
-    door: Door
+    endpoint: IngestServer
     builds: Builds
     protocol_version = "HTTP/1.1"
 
@@ -110,7 +110,7 @@ class _Handler(BaseHTTPRequestHandler):
         body = self.rfile.read(int(self.headers["Content-Length"]))
         address = urlsplit(self.path)
         if address.path == "/ingest/v1/traces":
-            self.door.take(parse_qs(address.query)["key"][0], body)
+            self.endpoint.take(parse_qs(address.query)["key"][0], body)
         self.answer(202, CORS, gzip.compress(b"{}"))
 
     def answer(self, status: int, headers: dict[str, str], packed: bytes) -> None:
@@ -128,10 +128,10 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 @contextmanager
-def serve(builds: Builds, door: Door, certificate: Path) -> Iterator[int]:
-    """Serves the builds and a door by https on 127.0.0.1; yields the port."""
+def serve(builds: Builds, endpoint: IngestServer, certificate: Path) -> Iterator[int]:
+    """Serves the builds and an endpoint by https on 127.0.0.1; yields the port."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(certificate)
-    handler = type("Handler", (_Handler,), {"door": door, "builds": builds})
+    handler = type("Handler", (_Handler,), {"endpoint": endpoint, "builds": builds})
     with serve_on_loopback(handler, context) as port:
         yield port

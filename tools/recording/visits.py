@@ -11,13 +11,13 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from ops.demo.story import DOOR_HOST, RELEASES, SHOP_HOST, TAG_HOST
-from tools.recording.site import RELEASE_COOKIE, VISIT_COOKIE, Door
+from ops.demo.story import INGEST_HOST, RELEASES, SHOP_HOST, TAG_HOST
+from tools.recording.site import RELEASE_COOKIE, VISIT_COOKIE, IngestServer
 
 if TYPE_CHECKING:
     from playwright.async_api import Browser, CDPSession, Page
 
-HOSTS: Final = (SHOP_HOST, TAG_HOST, DOOR_HOST)
+HOSTS: Final = (SHOP_HOST, TAG_HOST, INGEST_HOST)
 CATEGORIES: Final = ("boots", "jackets", "tents", "backpacks")
 POLL_S: Final = 0.1
 STEP_LIMIT_S: Final = 60.0  # of a busy machine: a visit takes some 9 s
@@ -228,7 +228,13 @@ async def _visit(browser: "Browser", plan: Plan) -> None:
 
 
 async def record_visits(
-    plans: Sequence[Plan], *, chromium: str, port: int, door: Door, at_a_time: int, show: Callable[[], object]
+    plans: Sequence[Plan],
+    *,
+    chromium: str,
+    port: int,
+    endpoint: IngestServer,
+    at_a_time: int,
+    show: Callable[[], object],
 ) -> list[str]:
     """Makes all visits, some at a time; returns what went wrong with those that failed three times."""
     from playwright.async_api import async_playwright  # only the tests' packages have it
@@ -251,7 +257,7 @@ async def record_visits(
         async def one(plan: Plan) -> None:
             async with places:
                 for attempt in range(TRIES):
-                    door.envelopes.pop(plan.name, None)
+                    endpoint.envelopes.pop(plan.name, None)
                     try:
                         await _visit(browser, plan)
                         break

@@ -14,7 +14,7 @@ from ingest.storage.packs.mark import Standing, read_standing
 from ingest.storage.packs.store import BodiesUnavailable, open_store
 
 PROBE: Final = "fieldflame-probe"
-LATE_S: Final = 900.0  # upkeep looks every minute; a restart or a long turn takes some
+LATE_S: Final = 900.0  # maintenance looks every minute; a restart or a long turn takes some
 SLOW_MS: Final = 500.0  # of a write: posts wait for it
 
 
@@ -52,7 +52,7 @@ def judge_objects(*, standing: Standing, has_packs: bool, write_ms: float, late_
         yield warning(
             "objects",
             f"Erased or expired bytes have waited for {late_s / 60:,.0f} minutes to leave the object store: see the "
-            "log of the workers that do the upkeep.",
+            "log of the workers that do the maintenance.",
         )
     elif write_ms >= SLOW_MS:
         yield warning(

@@ -11,7 +11,7 @@ from django.conf import settings
 from django.db import DEFAULT_DB_ALIAS
 
 from aggregate.doctor.findings import Finding, ok, problem, warning
-from aggregate.replica.lag import END, REPLAYED, Look
+from aggregate.replica.lag import END, REPLAYED, LagLook
 from aggregate.replica.source import REPLICA, has_replica
 
 WAIT_S: Final = 2.0  # people wait for the doctor
@@ -33,7 +33,7 @@ def check_replica(_: datetime) -> Iterator[Finding]:
     """Yields whether the replica is read, and how far it is behind."""
     if not has_replica():
         return
-    looks = Look(DEFAULT_DB_ALIAS, END), Look(REPLICA, REPLAYED), Look(REPLICA, RECEIVING)
+    looks = LagLook(DEFAULT_DB_ALIAS, END), LagLook(REPLICA, REPLAYED), LagLook(REPLICA, RECEIVING)
     try:
         yield judge_replica(measure(*looks))
     except psycopg.Error as error:
@@ -46,7 +46,7 @@ def check_replica(_: datetime) -> Iterator[Finding]:
             look.close()
 
 
-def measure(database: Look, replica: Look, receiver: Look) -> Progress:
+def measure(database: LagLook, replica: LagLook, receiver: LagLook) -> Progress:
     """Returns how far the replica is. Waits for it, WAIT_S at most. Raises `psycopg.Error`."""
     asked_s = time.monotonic()
     end = database.read() or 0

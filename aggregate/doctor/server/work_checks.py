@@ -90,11 +90,13 @@ def judge_workers(count: int, queues: Collection[str]) -> Iterator[Finding]:
         return
     if settings.FOLD_QUEUE not in queues:
         yield problem("workers", "No worker folds, they only do the rest.", line="deploy/start fold")
-    if settings.UPKEEP_QUEUE not in queues:
+    if settings.MAINTENANCE_QUEUE not in queues:
         yield problem(
-            "workers", "No worker does the upkeep: no retention, no merges, no jobs.", line="deploy/start upkeep"
+            "workers",
+            "No worker does the maintenance: no retention, no merges, no jobs.",
+            line="deploy/start maintenance",
         )
-    if {settings.FOLD_QUEUE, settings.UPKEEP_QUEUE} <= set(queues):
+    if {settings.FOLD_QUEUE, settings.MAINTENANCE_QUEUE} <= set(queues):
         yield ok("workers", f"{count} worker{'' if count == 1 else 's'} answer{'s' if count == 1 else ''}.")
 
 
@@ -157,7 +159,7 @@ def check_retention(now: datetime) -> Iterator[Finding]:
     """Yields what is older than its retention, and still there."""
     projects = list(Project.objects.filter(deletion_started_at=None).order_by("id"))
     longest = max((limit_of(one, "keep_raw_days").effective for one in projects), default=int(settings.KEEP_RAW_DAYS))
-    firsts = dict(Cell.objects.values_list("project_id").annotate(first_at=Min("bucket_at")))
+    firsts = dict(Cell.objects.values_list("project_id").annotate(first_at=Min("starts_at")))
     late_cells = [
         one.slug
         for one in projects

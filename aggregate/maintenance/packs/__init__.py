@@ -1,1 +1,1 @@
-"""Upkeep of packs: bytes that no row names leave the object store."""
+"""Maintenance of packs: bytes that no row names leave the object store."""

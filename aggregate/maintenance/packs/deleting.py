@@ -7,7 +7,7 @@ from uuid import UUID
 
 from django.db import connection, transaction
 
-from aggregate.metrics import count_upkeep
+from aggregate.metrics import count_maintenance
 from aggregate.time_budget import end_step
 from ingest.storage.packs.placing import name_of
 from ingest.storage.packs.store import open_store
@@ -22,19 +22,19 @@ KEEP_ROWS: Final = 7 * DAY
 def delete_doomed_packs(project_id: int | None = None) -> int:
     """Deletes the objects of doomed packs, of one project or of all, and returns how many.
 
-    Raises `BodiesUnavailable`, and `TurnOver`.
+    Raises `BodiesUnavailable`, and `BudgetSpent`.
     """
     total = 0
     while doomed := _select_doomed(project_id):
         open_store().delete([name_of(project, day, pack_id) for project, day, pack_id in doomed])
         _forget(doomed)
-        count_upkeep("packs", len(doomed))
+        count_maintenance("packs", len(doomed))
         total += len(doomed)
         end_step()
     return total
 
 
-def forget_deleted_packs(now: datetime) -> None:
+def clear_deleted_packs(now: datetime) -> None:
     """Deletes the rows of packs whose objects were deleted some days ago."""
     with connection.cursor() as cursor:
         cursor.execute("DELETE FROM ingest_pack WHERE deleted_at < %s", [now - KEEP_ROWS])

@@ -14,7 +14,7 @@ from django.conf import settings
 from django.db import connection, transaction
 
 from aggregate.maintenance.packs.deleting import delete_doomed_packs
-from aggregate.metrics import count_upkeep
+from aggregate.metrics import count_maintenance
 from aggregate.time_budget import end_step
 from ingest.storage.packs.mark import may_delete
 from ingest.storage.packs.placing import read_name
@@ -30,7 +30,9 @@ LOCK_WAIT_MS: Final = 2_000  # a statement that is under way with the same pack:
 
 
 def delete_orphans(now: datetime, *, is_whole: bool = False) -> int:
-    """Deletes orphans of the last days, or of all, and returns how many. Raises `BodiesUnavailable` and `TurnOver`."""
+    """Deletes orphans of the last days, or of all, and returns how many. Raises `BodiesUnavailable` and
+    `BudgetSpent`.
+    """
     if not settings.OBJECTS or not may_delete():
         return 0
     prefixes = [""] if is_whole else [f"{now - back * DAY:%Y%m%d}/" for back in range(DAYS_BACK + 1)]
@@ -39,7 +41,7 @@ def delete_orphans(now: datetime, *, is_whole: bool = False) -> int:
         for page in open_store().iter_listed(prefix):
             condemned = condemn([each for each in page if each.modified_at < now - ORPHAN_AGE])
             total += condemned
-            count_upkeep("orphans", condemned)
+            count_maintenance("orphans", condemned)
     if total:
         logger.warning("%s objects had no rows, as after a crash of a web process: they are deleted.", total)
         delete_doomed_packs()

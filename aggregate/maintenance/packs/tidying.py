@@ -15,8 +15,8 @@ from uuid import UUID
 from django.conf import settings
 from django.db import connection, transaction
 
-from aggregate.maintenance.packs.deleting import delete_doomed_packs, forget_deleted_packs
-from aggregate.metrics import count_upkeep
+from aggregate.maintenance.packs.deleting import clear_deleted_packs, delete_doomed_packs
+from aggregate.metrics import count_maintenance
 from aggregate.time_budget import end_step
 from ingest.storage.packs.format import PackedBody, PackError, read_pack
 from ingest.storage.packs.mark import may_delete
@@ -43,7 +43,7 @@ class Untidy:
 def tidy_packs(now: datetime) -> int:
     """Writes anew what waits for it, and deletes the objects that no row names. Returns the number of tidied packs.
 
-    It may be killed and run again, by several workers at a time. Raises `BodiesUnavailable` and `TurnOver`.
+    It may be killed and run again, by several workers at a time. Raises `BodiesUnavailable` and `BudgetSpent`.
     """
     if not settings.OBJECTS or not _has_work():
         return 0
@@ -54,10 +54,10 @@ def tidy_packs(now: datetime) -> int:
     while (pack := _select_untidy()) is not None:
         tidy_pack(pack)
         tidied += 1
-        count_upkeep("tidied_packs")
+        count_maintenance("tidied_packs")
         delete_doomed_packs()
         end_step()
-    forget_deleted_packs(now)
+    clear_deleted_packs(now)
     return tidied
 
 

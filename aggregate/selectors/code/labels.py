@@ -3,7 +3,7 @@
 from typing import Final
 from urllib.parse import urlsplit
 
-from profcore.caching import remember
+from profcore.caching import cached
 from profcore.code.identity import Original
 
 # A page's functions are in some dozen scripts, and each anonymous one names its file.
@@ -30,7 +30,7 @@ def label_original(original: Original) -> str:
     return f"{ANONYMOUS} {place_of(original.source, original.line, original.column)}"
 
 
-@remember(entries=FILES_KEPT, chars=FILE_CHARS)
+@cached(entries=FILES_KEPT, chars=FILE_CHARS)
 def file_of(uri: str) -> str:
     """Returns the last segment of a URI's path, its host if the path is empty, or the URI if it has neither."""
     try:

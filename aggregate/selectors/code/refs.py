@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from django.db import connection
 
-from aggregate.selectors.code.symbols import Code, Labels, Pair, RowId, select_code
+from aggregate.selectors.code.symbols import Labels, Pair, RowId, Symbols, load_symbols
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,13 +26,13 @@ class FuncRef:
         return tuple(func for func in self.funcs if (release, func) in self.pairs)
 
 
-def find_ref(project_id: int, func: RowId, code: Code | None = None) -> FuncRef:
+def find_ref(project_id: int, func: RowId, code: Symbols | None = None) -> FuncRef:
     """Returns the function of an id, without funcs if there is none. The id of any of its funcs also finds it.
 
     A func may be different functions in different releases. It then stands for its function in the newest release with
     a label for it. Two statements, and five more if the project has source maps.
     """
-    code = code or select_code(project_id)
+    code = code or load_symbols(project_id)
     own = (func,) if isinstance(func, int) else ()
     if code.labels is None:
         return FuncRef(func, own)

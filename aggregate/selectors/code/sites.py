@@ -7,7 +7,7 @@ from django.db import connection
 
 from profcore.code.sites import sites_of
 
-# As long as the door trusts a key. For as long, a new inline script may pass for a third party's.
+# As long as the endpoint trusts a key. For as long, a new inline script may pass for a third party's.
 SITES_CACHE_S: Final = 10.0
 
 _known: dict[int, tuple[float, frozenset[str]]] = {}
@@ -30,7 +30,7 @@ def select_sites(project_id: int) -> frozenset[str]:
     return sites
 
 
-def forget_sites() -> None:
+def clear_sites() -> None:
     """Empties the process's memory, between tests."""
     _known.clear()
 

@@ -25,7 +25,7 @@ from profcore.code.parties import FIRST_PARTY
 from profcore.code.sites import origin_of, party_of, sites_of
 from profcore.trace.funcs import FuncKey
 
-MAX_REMEMBERED_CHARS: Final = 1_000  # of a func: 200,000 with names and URIs at ingest's limits would be 14 GB
+MAX_CACHED_CHARS: Final = 1_000  # of a func: 200,000 with names and URIs at ingest's limits would be 14 GB
 LABELS_CACHE_PROJECTS: Final = 20  # whose labels are remembered; forgotten ones are read again
 
 RowId = int | str
@@ -111,9 +111,9 @@ class Labels:
     def load(self, pairs: Iterable[Pair]) -> None:
         """Loads the labels of some funcs, so that `of` returns them."""
         cache, wanted = self._cache, [pair for pair in dict.fromkeys(pairs) if pair not in self._own]
-        remembered = cache.labels
-        missing = [pair for pair in wanted if pair not in remembered]
-        self._own |= {pair: remembered.get(pair) for pair in wanted}
+        cached = cache.labels
+        missing = [pair for pair in wanted if pair not in cached]
+        self._own |= {pair: cached.get(pair) for pair in wanted}
         if not missing:
             return
         if cache.doubtful is None:
@@ -121,8 +121,8 @@ class Labels:
         found = self._select(missing)
         fresh = {pair: found.get(pair) for pair in missing}
         self._own |= fresh
-        is_full = len(remembered) + len(fresh) > settings.LABELS_CACHE_ROWS
-        cache.labels = fresh if is_full else remembered | fresh
+        is_full = len(cached) + len(fresh) > settings.LABELS_CACHE_ROWS
+        cache.labels = fresh if is_full else cached | fresh
 
     def of(self, release: str, func_id: int) -> FuncLabel | None:
         """Returns a func's label in a release, None if no map has one. Call `load` for it first."""
@@ -200,7 +200,7 @@ class Labels:
 
 
 @dataclass(slots=True, kw_only=True)
-class Code:
+class Symbols:
     """A project's code. `labels` is None if there is no source map and no func stands for another.
 
     `version` changes with labels and rules. `origins` are those of the project's live keys. `display` has no rules if
@@ -253,7 +253,7 @@ class Code:
         """Returns how the display rules show a func, None if it is shown as it is."""
         if not self.display.rules:
             return None
-        if len(key.name) + len(key.uri or "") > MAX_REMEMBERED_CHARS:
+        if len(key.name) + len(key.uri or "") > MAX_CACHED_CHARS:
             return self.display.decide(lambda field: self._read_field(field, key, label))
         if (key, label) not in self._shown:
             self._shown[key, label] = self.display.decide(lambda field: self._read_field(field, key, label))
@@ -263,7 +263,7 @@ class Code:
         """Returns the display rules that fit a func, including those that an earlier rule overrules."""
         return self.display.fitting(lambda field: self._read_field(field, key, label))
 
-    def with_display(self, rules: DisplayRules) -> "Code":
+    def with_display(self, rules: DisplayRules) -> "Symbols":
         """Returns a copy with other display rules. Both share what they remember of categories."""
         return replace(self, display=rules, _shown={})
 
@@ -291,7 +291,7 @@ class Code:
         return self.labels.of(release, func_id) if self.labels is not None and release is not None else None
 
 
-def select_code(project_id: int, *, as_stored: bool = False) -> Code:
+def load_symbols(project_id: int, *, as_stored: bool = False) -> Symbols:
     """Returns a project's code without labels and sites, which are loaded when needed. One statement.
 
     With `as_stored` it has no display rules.
@@ -306,7 +306,7 @@ def select_code(project_id: int, *, as_stored: bool = False) -> Code:
     display = "[]" if as_stored else display
     own, shown = (*version, display), _read_display_rules(display)
     decided = {} if not shown.rules or shown.names(BY_SITE) else _find_decisions(project_id, own)
-    return Code(
+    return Symbols(
         project_id=project_id, origins=origins, rules=rules, version=own, labels=labels, display=shown, _shown=decided
     )
 
@@ -355,7 +355,7 @@ def _select_doubtful(project_id: int) -> frozenset[tuple[str, str | None]]:
         return frozenset((canonical_source(path), name) for path, name in cursor)
 
 
-def forget_labels() -> None:
+def clear_labels() -> None:
     """Empties the process's memory, between tests."""
     _label_caches.clear()
     _decision_caches.clear()

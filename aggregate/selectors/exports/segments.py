@@ -8,7 +8,7 @@ from django.conf import settings
 from django.db import connection
 from django.utils import timezone
 
-from aggregate.selectors.code.symbols import select_code
+from aggregate.selectors.code.symbols import load_symbols
 from aggregate.selectors.exports.slice_export import select_slice_export
 from aggregate.selectors.functions.renames import Candidate, find_renames
 from aggregate.selectors.slice.reading import Reading
@@ -128,7 +128,7 @@ def _rename(project_id: int, base: SliceExport, head: SliceExport) -> SliceExpor
         [each for name, func in one.items() if name not in other and (each := _candidate(func)) is not None]
         for one, other in (sides, sides[::-1])
     )
-    new_of = find_renames(select_code(project_id), gone, came) if gone and came else {}
+    new_of = find_renames(load_symbols(project_id), gone, came) if gone and came else {}
     if not new_of:
         return base
     renamed = {str(old): str(new) for old, new in new_of.items()}

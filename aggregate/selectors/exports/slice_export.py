@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 from django.conf import settings
 from django.db import connection
 
-from aggregate.selectors.code.symbols import Code, select_code
+from aggregate.selectors.code.symbols import Symbols, load_symbols
 from aggregate.selectors.functions.display_rows import show_rows
 from aggregate.selectors.functions.merged_slice import MergedSlice
 from aggregate.selectors.functions.named_trees import merge_named
@@ -61,7 +61,7 @@ def select_slice_export(
     sites, and the usual sampling interval. A fine slice takes three more. The merged tree is held in memory, and
     `TREE_BATCH_NODES` nodes of the cells' trees; a reading at once also holds all of these packed.
     """
-    code = select_code(slice_.project_id, as_stored=slice_.as_stored)
+    code = load_symbols(slice_.project_id, as_stored=slice_.as_stored)
     whole, tree, rows = merge_named(slice_, code, reading)
     starts, ends = _bounds(slice_, whole)
     export = SliceExport(
@@ -98,7 +98,7 @@ def _epoch_ms(at: datetime) -> int:
     return (at - EPOCH) // timedelta(milliseconds=1)
 
 
-def make_export_func(code: Code, row: FunctionRow) -> ExportFunc:
+def make_export_func(code: Symbols, row: FunctionRow) -> ExportFunc:
     """Returns a function in the form that exporters need."""
     original = None
     if row.mapped is not None:
@@ -138,7 +138,7 @@ def make_export_funcs(
     has a label only if it is one function in all of the `releases` that the funcs are from. Three statements at most,
     and two more for labels.
     """
-    code = select_code(project_id, as_stored=as_stored)
+    code = load_symbols(project_id, as_stored=as_stored)
     rows = [
         FunctionRow(
             id=0,
@@ -179,7 +179,7 @@ def _select_interval_us(project_id: int, cell_ids: Sequence[int]) -> int:
     with connection.cursor() as cursor:
         cursor.execute(
             f"""SELECT mode() WITHIN GROUP (ORDER BY COALESCE(r.used_interval_us, r.interval_us))
-                FROM (SELECT view_id, group_id FROM aggregate_view WHERE project_id = %(project_id)s
+                FROM (SELECT view_id, group_id FROM aggregate_pageview WHERE project_id = %(project_id)s
                       AND cell_id = ANY(%(cells)s::int[]) LIMIT {INTERVAL_VIEWS}) v
                 JOIN ingest_tracereceipt r ON r.project_id = %(project_id)s AND r.view_id = v.view_id
                      AND r.group_id = v.group_id""",

@@ -25,7 +25,7 @@ DIMENSIONS: Final = {
     "device": "c.device_class",
     "browser": "c.browser",
     "navigation": "c.navigation",
-    "day": "to_char(c.bucket_at AT TIME ZONE 'UTC', 'YYYY-MM-DD')",
+    "day": "to_char(c.starts_at AT TIME ZONE 'UTC', 'YYYY-MM-DD')",
 }
 VALUES: Final[Mapping[str, Callable[[SliceView], str]]] = {
     "release": lambda view: view.release,
@@ -33,7 +33,7 @@ VALUES: Final[Mapping[str, Callable[[SliceView], str]]] = {
     "device": lambda view: DEVICE_CLASSES[view.device],
     "browser": lambda view: BROWSERS[view.browser],
     "navigation": lambda view: NAVIGATIONS[view.navigation],
-    "day": lambda view: view.bucket_at.astimezone(UTC).strftime("%Y-%m-%d"),
+    "day": lambda view: view.starts_at.astimezone(UTC).strftime("%Y-%m-%d"),
 }
 WORDS: Final = {"device": DEVICE_CLASSES, "browser": BROWSERS, "navigation": NAVIGATIONS}
 MAX_ROWS: Final = 10_000
@@ -42,7 +42,7 @@ FUNC_SUMS: Final = ("views", "self_us", "total_us", "hidden_us", "uncertain_us",
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CensusRow:
+class FunctionBreakdownRow:
     """A func's sums for one value of a dimension. `views` are all of that value, `func_views` those that ran the func.
 
     `slice_js_us` and `slice_hidden_us` are the JS and the hidden time of all those views, in every func.
@@ -62,18 +62,18 @@ class CensusRow:
 
 
 @dataclass(frozen=True, slots=True)
-class Census:
+class FunctionBreakdown:
     """One function's sums by a dimension; `source` is `cells`, `contributions` or `raw`.
 
     With `is_made` the function is a row that a display rule made of several: their totals and views overlap.
     """
 
     source: str
-    rows: Sequence[CensusRow]
+    rows: Sequence[FunctionBreakdownRow]
     is_made: bool = False
 
 
-def select_census(slice_: Slice, func_id: RowId, by: str) -> Census:
+def select_function_breakdown(slice_: Slice, func_id: RowId, by: str) -> FunctionBreakdown:
     """Returns a function's sums by a dimension, also for values where it took no time. `by` is a key of `DIMENSIONS`.
 
     If a release has copies of the function, as in two bundles, a sample counts in the total of each copy on its stack,
@@ -84,25 +84,25 @@ def select_census(slice_: Slice, func_id: RowId, by: str) -> Census:
     """
     grouped = find_grouped_row(slice_, str(func_id)) if is_made_id(func_id) else None
     if grouped is not None:
-        return replace(count_census(slice_, grouped.ref, by), is_made=True)
-    return count_census(slice_, find_ref(slice_.project_id, func_id), by)
+        return replace(count_breakdown(slice_, grouped.ref, by), is_made=True)
+    return count_breakdown(slice_, find_ref(slice_.project_id, func_id), by)
 
 
-def count_census(slice_: Slice, ref: FuncRef, by: str | None) -> Census:
-    """Returns the census of a function that is found already. Without `by` it has one row, or none without views."""
+def count_breakdown(slice_: Slice, ref: FuncRef, by: str | None) -> FunctionBreakdown:
+    """Returns the breakdown of a function that is found already. Without `by` it has one row, or none without views."""
     if not slice_.is_fine:
-        return Census("cells", _from_cells(slice_, ref, by))
+        return FunctionBreakdown("cells", _from_cells(slice_, ref, by))
     seen = select_seen_views(slice_, keep_funcs=ref.funcs)
-    return Census(seen.source, sum_views(seen.views, ref, by))
+    return FunctionBreakdown(seen.source, sum_views(seen.views, ref, by))
 
 
 def value_of(view: SliceView, by: str | None) -> str:
-    """Returns the value of the census row that a view is in."""
+    """Returns the value of the breakdown row that a view is in."""
     return VALUES[by](view) if by is not None else WHOLE
 
 
-def sum_views(views: Sequence[SliceView], ref: FuncRef, by: str | None) -> Sequence[CensusRow]:
-    """Returns the rows of a census over views that were read."""
+def sum_views(views: Sequence[SliceView], ref: FuncRef, by: str | None) -> Sequence[FunctionBreakdownRow]:
+    """Returns the rows of a breakdown over views that were read."""
     rows: dict[str, Counter[str]] = {}
     for view in views:
         sums = rows.setdefault(value_of(view, by), Counter())
@@ -118,12 +118,12 @@ def sum_views(views: Sequence[SliceView], ref: FuncRef, by: str | None) -> Seque
             sums["uncertain_us"] += own.uncertain_us[at]
             sums["self_samples"] += own.self_samples[at]
             sums["total_samples"] += own.total_samples[at]
-    found = [CensusRow(value=value, **sums) for value, sums in rows.items()]
+    found = [FunctionBreakdownRow(value=value, **sums) for value, sums in rows.items()]
     found.sort(key=lambda row: (0 if by == "day" else -row.self_us, row.value))
     return found[:MAX_ROWS]
 
 
-def _from_cells(slice_: Slice, ref: FuncRef, by: str | None) -> Sequence[CensusRow]:
+def _from_cells(slice_: Slice, ref: FuncRef, by: str | None) -> Sequence[FunctionBreakdownRow]:
     where, params = where_slice(slice_)
     value = DIMENSIONS[by] if by is not None else f"'{WHOLE}'"
     order = "1" if by == "day" else "4 DESC, 1"
@@ -131,7 +131,7 @@ def _from_cells(slice_: Slice, ref: FuncRef, by: str | None) -> Sequence[CensusR
     with connection.cursor() as cursor:
         cursor.execute(
             f"""WITH picked AS MATERIALIZED (
-                    SELECT c.id, c.group_id, c.bucket_at, c.is_rolled, c.views, c.js_us, c.hidden_us, g.release,
+                    SELECT c.id, c.group_id, c.starts_at, c.is_rolled, c.views, c.js_us, c.hidden_us, g.release,
                            {value} AS value {FROM_CELLS} WHERE {where} AND c.views > 0),
                 found AS (SELECT h.value, {sums} FROM ({_select_spots(slice_, ref, by, params)}) AS h GROUP BY 1)
                 SELECT p.value, sum(p.views)::bigint, {", ".join(f"COALESCE(min(f.{name}), 0)" for name in FUNC_SUMS)},
@@ -143,7 +143,7 @@ def _from_cells(slice_: Slice, ref: FuncRef, by: str | None) -> Sequence[CensusR
         rows = cursor.fetchall()
     words = WORDS.get(by or "")
     return [
-        CensusRow(
+        FunctionBreakdownRow(
             value=words[value] if words else value,
             views=views,
             func_views=func_views,

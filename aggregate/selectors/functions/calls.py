@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 from aggregate.selectors.code.refs import FuncRef, find_home, find_ref, list_releases, select_owned
-from aggregate.selectors.code.symbols import Code, Pair, RowId, select_code
+from aggregate.selectors.code.symbols import Pair, RowId, Symbols, load_symbols
 from aggregate.selectors.functions.display_rows import is_made_id
 from aggregate.selectors.functions.grouped_rows import find_grouped_row
 from aggregate.selectors.functions.named_trees import merge_named, select_rows
@@ -79,7 +79,7 @@ def select_func(project_id: int, func_id: RowId, *, releases: Sequence[str] | No
     if is_made_id(func_id):
         grouped = find_grouped_row(Slice(project_id=project_id), str(func_id))
         return grouped.row if grouped else None
-    code = select_code(project_id)
+    code = load_symbols(project_id)
     ref = find_ref(project_id, func_id, code)
     if code.labels is None:
         home = None
@@ -101,7 +101,7 @@ def _pairs_of_newest(ref: FuncRef) -> frozenset[Pair] | None:
 
 def select_versions(project_id: int, func_id: RowId) -> Sequence[str]:
     """Returns the releases that have a script with a mapped function, the newest first; none of an unmapped one."""
-    code = select_code(project_id)
+    code = load_symbols(project_id)
     if code.labels is None or is_made_id(func_id):
         return []
     ref = find_ref(project_id, func_id, code)
@@ -122,7 +122,7 @@ def select_calls(slice_: Slice, func_id: RowId, direction: Direction) -> Calls:
 
 def select_neighbours(slice_: Slice, func_id: RowId) -> Neighbours:
     """Returns callers and callees, from one reading of the slice's call tree."""
-    code = select_code(slice_.project_id, as_stored=slice_.as_stored)
+    code = load_symbols(slice_.project_id, as_stored=slice_.as_stored)
     is_stored = code.labels is None or is_made_id(func_id)
     row_id = func_id if is_stored else find_ref(slice_.project_id, func_id, code).row_id
     whole, tree, rows = merge_named(slice_, code)
@@ -142,7 +142,7 @@ def select_neighbours(slice_: Slice, func_id: RowId) -> Neighbours:
     )
 
 
-def _sum_by(tree: CallTree, other: Sequence[int | None], funcs: Sequence[FunctionRow], code: Code) -> list[CallRow]:
+def _sum_by(tree: CallTree, other: Sequence[int | None], funcs: Sequence[FunctionRow], code: Symbols) -> list[CallRow]:
     """Returns a row for each function in `other`, which names one for each node, or None for no function."""
     ids = sorted({func for func in other if func is not None})
     position = {func: index for index, func in enumerate(ids)}
@@ -168,7 +168,7 @@ def select_call_tree(slice_: Slice, *, min_share: float, max_nodes: int, reading
 
     Callers come before callees, and the caller of a kept node is kept.
     """
-    code = select_code(slice_.project_id, as_stored=slice_.as_stored)
+    code = load_symbols(slice_.project_id, as_stored=slice_.as_stored)
     whole, tree, rows = merge_named(slice_, code, reading)
     totals = total_us(tree)
     least = min_share * whole.time.js_us

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from aggregate.selectors.code.symbols import Code, RowId
+from aggregate.selectors.code.symbols import RowId, Symbols
 from aggregate.selectors.functions.table import FunctionRow
 from profcore.code.display_rules import SHOWN_ID, Shown
 
@@ -12,27 +12,27 @@ def is_made_id(row_id: RowId) -> bool:
     return isinstance(row_id, str) and SHOWN_ID.fullmatch(row_id) is not None
 
 
-def id_of_part(code: Code, part: FunctionRow) -> RowId:
+def id_of_part(code: Symbols, part: FunctionRow) -> RowId:
     """Returns the id of the row that a release's func belongs to: a display rule's row, or its function's."""
     shown = code.show(part.key, part.mapped)
     return shown.row_id if shown is not None and shown.row_id is not None else stored_id_of_part(code, part)
 
 
-def stored_id_of_part(code: Code, part: FunctionRow) -> RowId:
+def stored_id_of_part(code: Symbols, part: FunctionRow) -> RowId:
     """Returns the id of the function that a release's func is."""
     if code.labels is None or part.release is None:
         return part.id
     return code.labels.id_of(part.release, int(part.id))
 
 
-def make_part_row(code: Code, members: Sequence[FunctionRow]) -> FunctionRow | None:
+def make_part_row(code: Symbols, members: Sequence[FunctionRow]) -> FunctionRow | None:
     """Returns the row, without sums, that display rules make of some funcs; None if no rule makes a row of them."""
     shown = [code.show(member.key, member.mapped) for member in members]
     made = [each for each in shown if each is not None and each.row_id is not None]
     return make_shown_row(code, min(made, key=lambda each: each.rule), members) if made else None
 
 
-def make_shown_row(code: Code, shown: Shown, members: Iterable[FunctionRow]) -> FunctionRow:
+def make_shown_row(code: Symbols, shown: Shown, members: Iterable[FunctionRow]) -> FunctionRow:
     """Returns the row that a display rule makes of some functions, without sums.
 
     Its category is the one that all of them have in common, if any.
@@ -54,7 +54,7 @@ def make_shown_row(code: Code, shown: Shown, members: Iterable[FunctionRow]) -> 
     )
 
 
-def show_rows(code: Code, parts: Sequence[FunctionRow]) -> list[FunctionRow]:
+def show_rows(code: Symbols, parts: Sequence[FunctionRow]) -> list[FunctionRow]:
     """Returns the row, without sums, that each func is shown in. Funcs that a rule shows as one get the same row."""
     members: dict[str, list[FunctionRow]] = {}
     shown = [code.show(part.key, part.mapped) for part in parts]

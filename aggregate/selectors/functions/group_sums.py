@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from aggregate.selectors.code.symbols import Code, select_code
+from aggregate.selectors.code.symbols import Symbols, load_symbols
 from aggregate.selectors.functions.groups import name_group
 from aggregate.selectors.functions.table import select_parts
 from aggregate.selectors.slice.slices import Slice
@@ -21,12 +21,12 @@ class GroupSums:
     ran: Mapping[str, int]
 
 
-def sum_groups(slice_: Slice, by: str, *, code: Code | None = None) -> GroupSums:
+def sum_groups(slice_: Slice, by: str, *, code: Symbols | None = None) -> GroupSums:
     """Returns a slice's groups by their exact sums, `by` one of `GROUPINGS`: less than a table, for less work.
 
     `code` is the project's as stored, for a caller that has it. One statement, and those that read labels.
     """
-    code = code or select_code(slice_.project_id, as_stored=True)
+    code = code or load_symbols(slice_.project_id, as_stored=True)
     table, name_of = select_parts(slice_, code), name_group(by, code)
     cost_us: dict[str, int] = {}
     ran: dict[str, int] = {}

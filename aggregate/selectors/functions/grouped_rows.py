@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 
 from aggregate.selectors.code.refs import FuncRef
-from aggregate.selectors.code.symbols import select_code
+from aggregate.selectors.code.symbols import load_symbols
 from aggregate.selectors.functions.display_rows import id_of_part, make_part_row
 from aggregate.selectors.functions.groups import select_function_table
 from aggregate.selectors.functions.table import FunctionRow, FunctionTable, select_parts
@@ -20,7 +20,7 @@ class GroupedRow:
 
 def find_grouped_row(slice_: Slice, row_id: str) -> GroupedRow | None:
     """Returns the row that display rules make in a slice under an id, None if they make none. Takes a table's time."""
-    code = select_code(slice_.project_id)
+    code = load_symbols(slice_.project_id)
     if not code.display.sums_up:
         return None
     parts = [part for part in select_parts(slice_, code).functions if id_of_part(code, part) == row_id]
@@ -39,5 +39,5 @@ def select_members(slice_: Slice, row_id: str) -> FunctionTable:
     self and hidden time are those of the row. The table is empty if the rules make no such row. Takes the time of two
     tables.
     """
-    code = select_code(slice_.project_id)
+    code = load_symbols(slice_.project_id)
     return select_function_table(replace(slice_, as_stored=True), keep=lambda part: id_of_part(code, part) == row_id)

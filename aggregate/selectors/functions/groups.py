@@ -8,7 +8,7 @@ from django.conf import settings
 from django.db import connection
 
 from aggregate.fold.hotspots import spots_of_funcs
-from aggregate.selectors.code.symbols import Code, Pair, RowId, RowOf, select_code
+from aggregate.selectors.code.symbols import Pair, RowId, RowOf, Symbols, load_symbols
 from aggregate.selectors.functions.display_rows import id_of_part, is_made_id, make_part_row, stored_id_of_part
 from aggregate.selectors.functions.merged_slice import merge_slice
 from aggregate.selectors.functions.table import (
@@ -33,7 +33,7 @@ Namer = Callable[[FunctionRow], str]
 GROUPINGS: Final = ("file", "package", "origin", "category", "party")
 
 
-def name_group(by: str, code: Code) -> Namer:
+def name_group(by: str, code: Symbols) -> Namer:
     """Returns the function that names the group of a func, `(none)` if it has none. `by` is one of `GROUPINGS`."""
     namers: Mapping[str, Callable[[FunctionRow], str | None]] = {
         "file": lambda row: row.mapped.original.source if row.mapped else row.uri,
@@ -62,7 +62,7 @@ def select_function_table(
     search: str = "",
     keep: Callable[[FunctionRow], bool] | None = None,
     reading: Reading | None = None,
-    code: Code | None = None,
+    code: Symbols | None = None,
 ) -> FunctionTable:
     """Returns a slice's sums and its functions, by their identity across releases.
 
@@ -70,7 +70,7 @@ def select_function_table(
     `categories`, `search` and `keep` choose funcs before they are summed up: a row has only those. About totals and
     views of a row see `_count_once`.
     """
-    code = code or select_code(slice_.project_id, as_stored=slice_.as_stored)
+    code = code or load_symbols(slice_.project_id, as_stored=slice_.as_stored)
     if code.labels is None and not code.display.sums_up and keep is None:
         return select_functions(
             slice_, sort=sort, limit=limit, categories=categories, search=search, reading=reading, code=code
@@ -113,7 +113,7 @@ def select_group_table(
     `categories` and `search` choose funcs before they are summed up: a group has only those, or all if its name has the
     text. `_count_once` (most of the time) makes totals and views; without `counts_once` they are sums over the funcs.
     """
-    code = select_code(slice_.project_id, as_stored=True)
+    code = load_symbols(slice_.project_id, as_stored=True)
     reading = reading or Reading.at_once()
     table = select_parts(slice_, code, reading=reading)
     name_of = name_group(by, code)
@@ -127,7 +127,7 @@ def select_group_table(
 
 
 def _choose_parts(
-    code: Code, parts: Sequence[FunctionRow], categories: Sequence[str], search: str, name_of: Namer | None = None
+    code: Symbols, parts: Sequence[FunctionRow], categories: Sequence[str], search: str, name_of: Namer | None = None
 ) -> Sequence[FunctionRow]:
     if not categories and not search:
         return parts

@@ -4,7 +4,7 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
-from aggregate.selectors.code.symbols import RowId, select_code
+from aggregate.selectors.code.symbols import RowId, load_symbols
 from aggregate.selectors.functions.groups import select_function_table
 from aggregate.selectors.functions.table import FunctionRow
 from aggregate.selectors.slice.slices import Slice
@@ -28,7 +28,7 @@ def select_matches(base: Slice, head: Slice) -> Sequence[FuncMatch]:
     Both have the same body except for names (`body`), or the same name in the same source (`name`). If several
     functions of a side would match, none is offered. Without source maps there are no matches.
     """
-    if select_code(base.project_id).labels is None:
+    if load_symbols(base.project_id).labels is None:
         return []
     sides = [
         {row.id: row for row in select_function_table(replace(each, as_stored=True)).functions if row.mapped}

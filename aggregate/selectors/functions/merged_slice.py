@@ -24,12 +24,12 @@ from profcore.times import DAY, HOUR
 from profcore.trace.weights import TIME_PART_NAMES, TimeParts
 
 BUCKETS: Final = {Cell.Grain.HOUR: HOUR, Cell.Grain.DAY: DAY}
-END_OF_CELL: Final = f"c.bucket_at + CASE c.grain WHEN {int(Cell.Grain.DAY)} THEN interval '24 hours' ELSE '1 hour' END"
+END_OF_CELL: Final = f"c.starts_at + CASE c.grain WHEN {int(Cell.Grain.DAY)} THEN interval '24 hours' ELSE '1 hour' END"
 ROWS_AT_ONCE: Final = 1_024  # fetched by a reading in pages
 # What is summed up of the cells of each group. Codes of dimensions become bits: there are ten browsers, fewer others.
 GROUP_SUMS: Final = f"""sum(p.traces)::bigint AS traces, array_agg(p.id) AS ids, p.release, p.page,
     bit_or(1::bigint << p.browser) AS browsers, bit_or(1::bigint << p.device_class) AS devices,
-    bit_or(1::bigint << p.navigation) AS navigations, min(p.bucket_at) AS starts, max(p.ends) AS ends,
+    bit_or(1::bigint << p.navigation) AS navigations, min(p.starts_at) AS starts, max(p.ends) AS ends,
     sum(p.views)::bigint AS views, {", ".join(f"sum(p.{name})::bigint AS {name}" for name in TIME_PART_NAMES)}"""
 
 
@@ -91,8 +91,8 @@ def _add_place(whole: MergedSlice, view: SliceView) -> None:
     whole.browsers.add(view.browser)
     whole.devices.add(view.device)
     whole.navigations.add(view.navigation)
-    whole.starts.append(view.bucket_at)
-    whole.ends.append(view.bucket_at + BUCKETS[Cell.Grain(view.grain)])
+    whole.starts.append(view.starts_at)
+    whole.ends.append(view.starts_at + BUCKETS[Cell.Grain(view.grain)])
 
 
 def _merge_cells(slice_: Slice, reading: Reading) -> MergedSlice:

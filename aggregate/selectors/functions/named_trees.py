@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from django.db import connection
 
-from aggregate.selectors.code.symbols import Code, RowId
+from aggregate.selectors.code.symbols import RowId, Symbols
 from aggregate.selectors.functions.display_rows import id_of_part, is_made_id, make_part_row
 from aggregate.selectors.functions.merged_slice import MergedSlice, merge_slice
 from aggregate.selectors.functions.table import FunctionRow, label_rows
@@ -36,7 +36,7 @@ def select_rows(project_id: int, func_ids: Sequence[int]) -> list[FunctionRow]:
 
 
 def merge_named(
-    slice_: Slice, code: Code, reading: Reading | None = None
+    slice_: Slice, code: Symbols, reading: Reading | None = None
 ) -> tuple[MergedSlice, CallTree, list[FunctionRow]]:
     """Returns a slice's sums, its merged call tree, and the functions that its `func` indexes, without categories.
 
@@ -66,7 +66,7 @@ def merge_named(
     return whole, *_join(trees, code)
 
 
-def _join(trees: Sequence[tuple[CallTree, Sequence[FunctionRow]]], code: Code) -> tuple[CallTree, list[FunctionRow]]:
+def _join(trees: Sequence[tuple[CallTree, Sequence[FunctionRow]]], code: Symbols) -> tuple[CallTree, list[FunctionRow]]:
     """Returns one tree over functions, and these, from trees over funcs with the rows of the funcs."""
     index: dict[RowId, int] = {}
     shown: list[FunctionRow] = []

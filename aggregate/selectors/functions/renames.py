@@ -12,7 +12,7 @@ from django.db import connection
 
 from aggregate.selectors.code.labels import label_original
 from aggregate.selectors.code.refs import FuncRef, find_ref, list_releases
-from aggregate.selectors.code.symbols import Code, FuncLabel, RowId
+from aggregate.selectors.code.symbols import FuncLabel, RowId, Symbols
 from aggregate.selectors.functions.originals import select_texts
 from aggregate.selectors.functions.table import FunctionRow
 from profcore.code.identity import Original
@@ -50,7 +50,7 @@ def list_candidates(rows: Iterable[FunctionRow]) -> list[Candidate]:
     ]
 
 
-def find_renames(code: Code, gone: Iterable[Candidate], came: Iterable[Candidate]) -> dict[RowId, RowId]:
+def find_renames(code: Symbols, gone: Iterable[Candidate], came: Iterable[Candidate]) -> dict[RowId, RowId]:
     """Returns the renames between functions that are gone and new ones: the new id by the old one.
 
     Their texts are equal, except for white space, comments and their own names. Only one gone and one new function may
@@ -82,7 +82,7 @@ class _Bodies(NamedTuple):
     releases: dict[RowId, set[str]]
 
 
-def _find_bodies(code: Code, hashes: Collection[bytes]) -> _Bodies:
+def _find_bodies(code: Symbols, hashes: Collection[bytes]) -> _Bodies:
     """Returns all functions with some bodies. Two statements."""
     assert code.labels is not None
     found = _Bodies({}, defaultdict(set))
@@ -96,7 +96,7 @@ def _find_bodies(code: Code, hashes: Collection[bytes]) -> _Bodies:
     return found
 
 
-def select_other_names(code: Code, func: FunctionRow) -> list[OtherName]:
+def select_other_names(code: Symbols, func: FunctionRow) -> list[OtherName]:
     """Returns what a function was renamed from and to, over all releases. Seven statements for each, if there are any.
 
     That is every function with its text, if no release has two of them.

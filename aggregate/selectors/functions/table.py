@@ -7,7 +7,7 @@ from typing import Any, Final
 from django.db import connection
 
 from aggregate.selectors.code.labels import label_func, label_original, place_of
-from aggregate.selectors.code.symbols import Code, FuncLabel, RowOf, select_code
+from aggregate.selectors.code.symbols import FuncLabel, RowOf, Symbols, load_symbols
 from aggregate.selectors.functions.hotspots import from_hotspots
 from aggregate.selectors.page_views.contributions import SliceFuncSums
 from aggregate.selectors.page_views.fine_sums import sum_fine
@@ -170,7 +170,7 @@ def select_functions(
     categories: Sequence[str] = (),
     search: str = "",
     reading: Reading | None = None,
-    code: Code | None = None,
+    code: Symbols | None = None,
 ) -> FunctionTable:
     """Returns a slice's sums and its funcs with JS or hidden time, each as the wire has it.
 
@@ -181,7 +181,7 @@ def select_functions(
     """
     # Category and label are known only after the func is read, so with these filters the database cannot cut the list.
     cut = None if categories or search else limit
-    code = code or select_code(slice_.project_id, as_stored=slice_.as_stored)
+    code = code or load_symbols(slice_.project_id, as_stored=slice_.as_stored)
     if slice_.is_fine:
         table = _select_fine(slice_, sort, cut, reading or Reading.at_once())
         table = replace(table, functions=describe_rows(code, table.functions))
@@ -195,7 +195,9 @@ def select_functions(
     return replace(table, function_count=len(kept), stored_count=len(kept), functions=kept[:limit])
 
 
-def keep_rows(code: Code, rows: Sequence[FunctionRow], categories: Sequence[str], search: str) -> Sequence[FunctionRow]:
+def keep_rows(
+    code: Symbols, rows: Sequence[FunctionRow], categories: Sequence[str], search: str
+) -> Sequence[FunctionRow]:
     """Returns the rows of some categories that contain a text, ignoring case. Empty filters keep all rows.
 
     The text is searched in label, name, `file:line:column` and package. A text with a slash is also searched in full
@@ -210,7 +212,7 @@ def keep_rows(code: Code, rows: Sequence[FunctionRow], categories: Sequence[str]
     return [row for row in rows if (not categories or row.category in categories) and (not text or has_text(row))]
 
 
-def select_parts(slice_: Slice, code: Code, *, reading: Reading | None = None) -> FunctionTable:
+def select_parts(slice_: Slice, code: Symbols, *, reading: Reading | None = None) -> FunctionTable:
     """Returns a slice's sums and its funcs, separately for each release, to be summed up by identity or group.
 
     Without source maps a func is the same in all releases, and releases are not separate. Categories are left out:
@@ -225,19 +227,19 @@ def select_parts(slice_: Slice, code: Code, *, reading: Reading | None = None) -
     return replace(table, functions=label_rows(code, table.functions))
 
 
-def describe_rows(code: Code, rows: Sequence[FunctionRow]) -> list[FunctionRow]:
+def describe_rows(code: Symbols, rows: Sequence[FunctionRow]) -> list[FunctionRow]:
     """Returns rows with their labels, if they are of one release, their categories and how they are shown."""
     return [describe_row(code, row) for row in label_rows(code, rows)]
 
 
-def describe_row(code: Code, row: FunctionRow) -> FunctionRow:
+def describe_row(code: Symbols, row: FunctionRow) -> FunctionRow:
     """Returns a row with its category, and with how the display rules show it."""
     if row.is_made:
         return row
     return replace(row, category=code.categorize(row.key, row.mapped), shown=code.show(row.key, row.mapped))
 
 
-def label_rows(code: Code, rows: Sequence[FunctionRow]) -> Sequence[FunctionRow]:
+def label_rows(code: Symbols, rows: Sequence[FunctionRow]) -> Sequence[FunctionRow]:
     """Returns rows with their labels, if they are of one release."""
     if code.labels is None:
         return rows
@@ -305,7 +307,7 @@ def _name_funcs(project_id: int, sums: Mapping[int, SliceFuncSums], release: str
 
 
 def _select_cells(
-    slice_: Slice, sort: str, limit: int | None, *, by_release: bool = False, code: Code | None = None
+    slice_: Slice, sort: str, limit: int | None, *, by_release: bool = False, code: Symbols | None = None
 ) -> FunctionTable:
     """Returns the sums of cells. With `code`, for funcs of all releases together, rows are described as by it."""
     where, params = where_slice(slice_)
@@ -338,7 +340,9 @@ def _select_cells(
     return _read_table(rows, code)
 
 
-def _read_table(rows: Sequence[tuple[Any, ...]], code: Code | None) -> FunctionTable:  # Any: as the driver types them
+def _read_table(
+    rows: Sequence[tuple[Any, ...]], code: Symbols | None
+) -> FunctionTable:  # Any: as the driver types them
     functions = []
     for row in rows:
         (

@@ -3,7 +3,7 @@
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from aggregate.selectors.code.symbols import select_code
+from aggregate.selectors.code.symbols import load_symbols
 from aggregate.selectors.functions.merged_slice import MergedSlice
 from aggregate.selectors.functions.named_trees import merge_named
 from aggregate.selectors.functions.table import FunctionRow, describe_row
@@ -56,7 +56,7 @@ def select_tree_columns(
     greatest share. A function that several slices have is one func, with the facts of the last slice that has it.
     Raises `SliceError` as `merge_slice` does.
     """
-    code = select_code(slices[0].project_id, as_stored=slices[0].as_stored)
+    code = load_symbols(slices[0].project_id, as_stored=slices[0].as_stored)
     named = [merge_named(slice_, code, reading) for slice_ in slices]
     wholes = [whole for whole, _, _ in named]
     rows, numbers = _number_funcs([own for _, _, own in named])

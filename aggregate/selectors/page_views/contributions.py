@@ -86,7 +86,7 @@ class SliceView:
     browser: int
     navigation: int
     device: int
-    bucket_at: datetime
+    starts_at: datetime
     grain: int
     traces: int
     is_truncated: bool
@@ -204,7 +204,7 @@ def select_views_of(project_id: int, keys: Collection[ViewKey]) -> dict[ViewKey,
         cursor.execute(
             f"""SELECT NULL, {VIEW_COLUMNS}
                 FROM unnest(%(views)s::uuid[], %(groups)s::int[]) AS w (view_id, group_id)
-                JOIN aggregate_view v ON v.project_id = %(project_id)s
+                JOIN aggregate_pageview v ON v.project_id = %(project_id)s
                      AND v.view_id = w.view_id AND v.group_id = w.group_id
                 JOIN aggregate_cell c ON c.project_id = v.project_id AND c.id = v.cell_id
                 JOIN ingest_group g ON g.project_id = c.project_id AND g.id = c.group_id""",
@@ -277,7 +277,7 @@ def _read_view(row: tuple[Any, ...], contribution: Contribution) -> SliceView:  
         browser,
         navigation,
         device,
-        bucket_at,
+        starts_at,
         grain,
         traces,
         is_truncated,
@@ -293,7 +293,7 @@ def _read_view(row: tuple[Any, ...], contribution: Contribution) -> SliceView:  
         browser=browser,
         navigation=navigation,
         device=device,
-        bucket_at=bucket_at,
+        starts_at=starts_at,
         grain=grain,
         traces=traces,
         is_truncated=is_truncated,

@@ -47,7 +47,7 @@ class _Decoded:
                 blob, table = self._kept.popitem(last=False)
                 self._bytes -= len(blob) + table.nbytes
 
-    def forget(self) -> None:
+    def clear(self) -> None:
         with self._lock:
             self._kept.clear()
             self._bytes = 0
@@ -79,6 +79,6 @@ def decode_sample(blobs: Sequence[bytes]) -> tuple[IntColumn, Sequence[IntColumn
     return sizes, list(joined)
 
 
-def forget_decoded() -> None:
+def clear_decoded() -> None:
     """Empties the process's memory, between tests."""
-    _decoded.forget()
+    _decoded.clear()

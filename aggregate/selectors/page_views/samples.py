@@ -34,12 +34,12 @@ FACTS: Final = "v.js_us, v.hidden_us, c.device_class, coalesce(v.sample_rate, 1.
 # the oldest cell has views left, all cells have theirs.
 SAMPLED: Final = f"""
 WITH c AS MATERIALIZED (
-    SELECT c.project_id, c.id, c.device_class, c.navigation, c.bucket_at, c.views, g.release, g.page
+    SELECT c.project_id, c.id, c.device_class, c.navigation, c.starts_at, c.views, g.release, g.page
     {FROM_CELLS} WHERE {{where}}),
-oldest AS (SELECT c.id FROM c WHERE c.views > 0 ORDER BY c.bucket_at, c.id LIMIT 1)
-SELECT {{columns}}, EXISTS (SELECT FROM aggregate_view o WHERE o.project_id = %(project_id)s
+oldest AS (SELECT c.id FROM c WHERE c.views > 0 ORDER BY c.starts_at, c.id LIMIT 1)
+SELECT {{columns}}, EXISTS (SELECT FROM aggregate_pageview o WHERE o.project_id = %(project_id)s
                             AND o.cell_id = (SELECT id FROM oldest)) AS is_complete
-FROM c JOIN aggregate_view v ON v.project_id = %(project_id)s AND v.cell_id = c.id
+FROM c JOIN aggregate_pageview v ON v.project_id = %(project_id)s AND v.cell_id = c.id
      AND fieldflame_sample_key(v.view_id) <= %(below)s {{more}}
 ORDER BY fieldflame_sample_key(v.view_id), v.view_id, v.group_id LIMIT %(most)s
 """
@@ -49,17 +49,17 @@ ORDER BY fieldflame_sample_key(v.view_id), v.view_id, v.group_id LIMIT %(most)s
 # at a million views).
 SAMPLED_BY: Final = f"""
 WITH c AS MATERIALIZED (
-    SELECT c.project_id, c.id, c.device_class, c.navigation, c.bucket_at, c.views, g.release, g.page,
+    SELECT c.project_id, c.id, c.device_class, c.navigation, c.starts_at, c.views, g.release, g.page,
            ({{value}})::text AS value
     {FROM_CELLS} WHERE {{where}}),
-oldest AS (SELECT DISTINCT ON (c.value) c.value, c.id FROM c WHERE c.views > 0 ORDER BY c.value, c.bucket_at, c.id),
+oldest AS (SELECT DISTINCT ON (c.value) c.value, c.id FROM c WHERE c.views > 0 ORDER BY c.value, c.starts_at, c.id),
 w AS MATERIALIZED (
-    SELECT w.value, w.below, EXISTS (SELECT FROM aggregate_view o
+    SELECT w.value, w.below, EXISTS (SELECT FROM aggregate_pageview o
            WHERE o.project_id = %(project_id)s AND o.cell_id = oldest.id) AS is_complete
     FROM unnest(%(values)s::text[], %(below)s::bigint[]) AS w (value, below) JOIN oldest USING (value))
 SELECT c.value, w.is_complete, v.contribution, {FACTS}
 FROM w JOIN c USING (value) CROSS JOIN LATERAL (
-    SELECT v.* FROM aggregate_view v WHERE v.project_id = %(project_id)s AND v.cell_id = c.id
+    SELECT v.* FROM aggregate_pageview v WHERE v.project_id = %(project_id)s AND v.cell_id = c.id
         AND fieldflame_sample_key(v.view_id) <= w.below OFFSET 0) AS v
 ORDER BY fieldflame_sample_key(v.view_id), v.view_id, v.group_id
 """

@@ -31,7 +31,7 @@ class ListedView:
     @property
     def started_at(self) -> datetime:
         """The start of the view, or of its bucket if its receipts are gone."""
-        return min((trace.view_started_at for trace in self.traces), default=self.view.bucket_at)
+        return min((trace.view_started_at for trace in self.traces), default=self.view.starts_at)
 
     @property
     def lcp_us(self) -> int | None:

@@ -33,10 +33,10 @@ KEY: Final = "fieldflame_sample_key(v.view_id)"
 NEWEST_REACH: Final = 20_000
 
 # The start of the last bucket that, with all later ones, has as many views as are wanted.
-SINCE: Final = f"""COALESCE((SELECT b.bucket_at FROM (
-    SELECT c.bucket_at, sum(sum(c.views)) OVER (ORDER BY c.bucket_at DESC) AS views_since
-    {FROM_CELLS} WHERE {{where}} GROUP BY c.bucket_at) b
-    WHERE b.views_since >= %(reach)s ORDER BY b.bucket_at DESC LIMIT 1), '-infinity')"""
+SINCE: Final = f"""COALESCE((SELECT b.starts_at FROM (
+    SELECT c.starts_at, sum(sum(c.views)) OVER (ORDER BY c.starts_at DESC) AS views_since
+    {FROM_CELLS} WHERE {{where}} GROUP BY c.starts_at) b
+    WHERE b.views_since >= %(reach)s ORDER BY b.starts_at DESC LIMIT 1), '-infinity')"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,7 +118,7 @@ def _page_of_rows(slice_: Slice, query: ListQuery) -> ViewPage:
     population, rows = select_sampled(slice_, f"{column}, {RATE}", most=settings.STATISTICS_MAX_VIEWS)
     spread = _spread_of([row[0] for row in rows], rows, population)
     if population > settings.VIEW_LIST_MAX_VIEWS and (query.is_bounded or query.order in ("typical", "worst")):
-        columns = f"v.view_id, v.group_id, {column}, c.bucket_at"
+        columns = f"v.view_id, v.group_id, {column}, c.starts_at"
         _, rows = select_sampled(slice_, columns, most=settings.VIEW_LIST_SAMPLE, population=population)
         return _page_of(slice_.project_id, query, [_Ranked((row[0], row[1]), *row[2:4]) for row in rows], spread)
     where, params = where_slice(slice_)
@@ -156,11 +156,11 @@ def _select_in_order(
     params |= {"middle": spread.percentile_us(0.5) or 0, "limit": query.limit, "offset": query.offset, "reach": reach}
     if query.order == "newest":
         if not query.is_bounded:
-            where += f" AND c.bucket_at >= {SINCE.format(where=where_slice(slice_)[0])}"
+            where += f" AND c.starts_at >= {SINCE.format(where=where_slice(slice_)[0])}"
         rows = select_rows(
             f"""SELECT n.view_id, n.group_id, n.took FROM (
-                    SELECT v.view_id, v.group_id, {column} AS took, c.bucket_at {FROM_VIEWS} WHERE {where}
-                    ORDER BY c.bucket_at DESC FETCH FIRST %(reach)s ROWS WITH TIES) n LIMIT {NEWEST_REACH}""",
+                    SELECT v.view_id, v.group_id, {column} AS took, c.starts_at {FROM_VIEWS} WHERE {where}
+                    ORDER BY c.starts_at DESC FETCH FIRST %(reach)s ROWS WITH TIES) n LIMIT {NEWEST_REACH}""",
             params,
         )
         took = {(row[0], row[1]): row[2] for row in rows}
@@ -181,7 +181,7 @@ def _select_in_order(
 def _page_of_sample(slice_: Slice, query: ListQuery, ref: FuncRef) -> ViewPage:
     """Returns a page by a function's time: of all views of the slice, or of the uniform sample."""
     most = settings.STATISTICS_MAX_VIEWS
-    columns = f"v.view_id, v.group_id, v.contribution, c.release, c.bucket_at, {RATE}"
+    columns = f"v.view_id, v.group_id, v.contribution, c.release, c.starts_at, {RATE}"
     population, rows = select_sampled(slice_, columns, most=most)
     lengths, (func, self_us, total_us) = decode_contributions([bytes(row[2]) for row in rows], column_count=3)
     view_of = np.repeat(np.arange(len(rows)), lengths)
@@ -204,7 +204,7 @@ def _page_of_seen(slice_: Slice, query: ListQuery, ref: FuncRef | None) -> ViewP
     for key, view in views.items():
         us = _took(view, query.by, ref)
         if us is not None:
-            ranked.append(_Ranked(key, us, view.bucket_at))
+            ranked.append(_Ranked(key, us, view.starts_at))
     rates = {view.sample_rate for view in views.values()}
     spread = Distribution(
         values_us=sorted(each.us for each in ranked),
@@ -231,7 +231,7 @@ class _Ranked:
 
     key: ViewKey
     us: int
-    bucket_at: datetime
+    starts_at: datetime
 
 
 def _page_of(project_id: int, query: ListQuery, ranked: list[_Ranked], spread: Distribution) -> ViewPage:
@@ -239,9 +239,9 @@ def _page_of(project_id: int, query: ListQuery, ranked: list[_Ranked], spread: D
     kept = [each for each in ranked if query.has(each.us)]
     reach = query.offset + query.limit
     if query.order == "newest":
-        kept.sort(key=lambda each: each.bucket_at, reverse=True)
+        kept.sort(key=lambda each: each.starts_at, reverse=True)
         last = kept[:reach][-1:]
-        near = [each.key for each in kept if each.bucket_at >= last[0].bucket_at]
+        near = [each.key for each in kept if each.starts_at >= last[0].starts_at]
         place = {key: at for at, key in enumerate(sort_newest(project_id, near[:NEWEST_REACH]))}
         kept = sorted((each for each in kept if each.key in place), key=lambda each: place[each.key])
     elif query.order == "random":

@@ -7,17 +7,17 @@ from uuid import UUID
 from django.db import connection
 
 from aggregate.selectors.code.refs import FuncRef, find_ref
-from aggregate.selectors.code.symbols import select_code
+from aggregate.selectors.code.symbols import load_symbols
 from aggregate.selectors.slice.reading import NARROW, SliceTooLarge
 from aggregate.selectors.slice.slices import FROM_CELLS, Slice, where_slice
 from profcore.sums.blobs import count_funcs
 from profcore.trace.weights import TIME_PART_NAMES
 
 PART_COLUMNS: Final = ", ".join(f"v.{name}" for name in TIME_PART_NAMES)
-FROM_VIEWS: Final = f"{FROM_CELLS} JOIN aggregate_view v ON v.project_id = c.project_id AND v.cell_id = c.id"
+FROM_VIEWS: Final = f"{FROM_CELLS} JOIN aggregate_pageview v ON v.project_id = c.project_id AND v.cell_id = c.id"
 # What a view is read from, behind a contribution.
 VIEW_COLUMNS: Final = f"""v.view_id, v.group_id, v.cell_id, g.release, g.page, c.browser, c.navigation, c.device_class,
-c.bucket_at, c.grain, v.traces, v.is_truncated, coalesce(v.sample_rate, 1.0), {PART_COLUMNS}"""
+c.starts_at, c.grain, v.traces, v.is_truncated, coalesce(v.sample_rate, 1.0), {PART_COLUMNS}"""
 NAMED: Final = [f"c{number}" for number in range(14 + len(TIME_PART_NAMES))]  # a contribution and `VIEW_COLUMNS`
 # Views whose contributions are decoded at a time: 27 MB of recorded views, where 20,000 at once took 540 MB.
 DECODED_AT_ONCE: Final = 1_000
@@ -88,7 +88,7 @@ def _from_views(where: str, *, is_sample: bool) -> str:
         return f"{FROM_VIEWS} WHERE {where}"
     return f"""FROM (SELECT c.* {FROM_CELLS} WHERE {where} OFFSET 0) AS c
         JOIN ingest_group g ON g.project_id = c.project_id AND g.id = c.group_id
-        CROSS JOIN LATERAL (SELECT * FROM aggregate_view v WHERE v.project_id = %(project_id)s AND v.cell_id = c.id
+        CROSS JOIN LATERAL (SELECT * FROM aggregate_pageview v WHERE v.project_id = %(project_id)s AND v.cell_id = c.id
                             AND fieldflame_sample_key(v.view_id) <= %(below)s OFFSET 0) AS v"""
 
 
@@ -96,7 +96,7 @@ def find_func_over(slice_: Slice) -> list[tuple[FuncRef, int]]:
     """Returns the functions of `func_over`, each with its µs."""
     if not slice_.func_over:
         return []
-    code = select_code(slice_.project_id)
+    code = load_symbols(slice_.project_id)
     return [(find_ref(slice_.project_id, func, code), over_us) for func, over_us in slice_.func_over]
 
 

@@ -31,7 +31,7 @@ asked AS MATERIALIZED (
     FROM c WHERE c.chance >= 1 OR (hashint4extended(c.id, 0) & {LAST_KEY}) < c.chance * {LAST_KEY})
 SELECT c.number, v.js_us, v.hidden_us, c.device_class, c.navigation, v.sample_rate, c.page
 FROM asked c CROSS JOIN LATERAL (
-    SELECT v.js_us, v.hidden_us, coalesce(v.sample_rate, 1.0) AS sample_rate FROM aggregate_view v
+    SELECT v.js_us, v.hidden_us, coalesce(v.sample_rate, 1.0) AS sample_rate FROM aggregate_pageview v
     WHERE v.project_id = %(project_id)s AND v.cell_id = c.id AND fieldflame_sample_key(v.view_id) <= c.below
     OFFSET 0) AS v
 """
@@ -85,7 +85,7 @@ def select_view_times(slice_: Slice, strata: Sequence[Stratum], *, most: int, bu
     in its sample, so the size varies. A stratum of at most `most` views is complete.
     """
     where, params = where_slice(slice_)
-    starts = "date_trunc(%(bucket)s, c.bucket_at, 'UTC')"
+    starts = "date_trunc(%(bucket)s, c.starts_at, 'UTC')"
     keys = {
         "release": "g.release",
         "page": "g.page",

@@ -7,7 +7,7 @@ from typing import Final
 
 from django.db import connection
 
-from aggregate.selectors.code.symbols import Code, select_code
+from aggregate.selectors.code.symbols import Symbols, load_symbols
 from aggregate.selectors.functions.table import FunctionRow, label_rows, select_parts
 from aggregate.selectors.slice.slices import Slice
 from profcore.code.code_rules import CodeRules
@@ -39,9 +39,9 @@ class CodePreview:
 
 def preview_code(project_id: int, rules: CodeRules) -> CodePreview:
     """Returns what rules would change for a project's newest funcs. Nothing is stored. Five statements at most."""
-    now = select_code(project_id)
+    now = load_symbols(project_id)
     rows = label_rows(now, _select_newest(project_id))
-    then = Code(project_id=project_id, origins=now.origins, rules=rules, version=now.version, labels=now.labels)
+    then = Symbols(project_id=project_id, origins=now.origins, rules=rules, version=now.version, labels=now.labels)
     before: dict[str, Counter[str | None]] = {kind: Counter() for kind in KINDS}
     after: dict[str, Counter[str | None]] = {kind: Counter() for kind in KINDS}
     moved = []
@@ -86,8 +86,10 @@ def preview_moves(slice_: Slice, rules: CodeRules) -> CategoryMoves:
 
     It looks at all funcs of the slice, separately for each release: about 50 µs each. Six statements at most.
     """
-    now = select_code(slice_.project_id)
-    then = Code(project_id=slice_.project_id, origins=now.origins, rules=rules, version=now.version, labels=now.labels)
+    now = load_symbols(slice_.project_id)
+    then = Symbols(
+        project_id=slice_.project_id, origins=now.origins, rules=rules, version=now.version, labels=now.labels
+    )
     counts: Counter[tuple[str | None, str | None]] = Counter()
     times: Counter[tuple[str | None, str | None]] = Counter()
     rows = select_parts(slice_, now).functions
@@ -102,7 +104,7 @@ def preview_moves(slice_: Slice, rules: CodeRules) -> CategoryMoves:
     return CategoryMoves(len(rows), sum(row.self_us for row in rows), moves)
 
 
-def _classify(code: Code, row: FunctionRow) -> dict[str, str | None]:
+def _classify(code: Symbols, row: FunctionRow) -> dict[str, str | None]:
     return {
         "category": code.categorize(row.key, row.mapped),
         "package": code.package_of(row.key, row.mapped),

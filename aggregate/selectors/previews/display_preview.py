@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from aggregate.selectors.code.symbols import Code, RowId, select_code
+from aggregate.selectors.code.symbols import RowId, Symbols, load_symbols
 from aggregate.selectors.functions.display_rows import id_of_part, make_part_row, stored_id_of_part
 from aggregate.selectors.functions.table import FunctionRow, describe_row, select_parts, sort_rows
 from aggregate.selectors.slice.slices import Slice
@@ -56,7 +56,7 @@ class DisplayPreview:
 
 def preview_display(project_id: int, rules: DisplayRules) -> DisplayPreview:
     """Returns how rules would show a project's functions. Nothing is stored. Takes the time of a table of functions."""
-    now = select_code(project_id)
+    now = load_symbols(project_id)
     then = now.with_display(rules)
     table = select_parts(Slice(project_id=project_id), now)
     parts = table.functions
@@ -72,14 +72,14 @@ def preview_display(project_id: int, rules: DisplayRules) -> DisplayPreview:
     )
 
 
-def _group(code: Code, parts: Iterable[FunctionRow]) -> Members:
+def _group(code: Symbols, parts: Iterable[FunctionRow]) -> Members:
     members: Members = {}
     for part in parts:
         members.setdefault(id_of_part(code, part), []).append(part)
     return members
 
 
-def _top(code: Code, members: Members, other_code: Code, others: Members) -> list[PreviewRow]:
+def _top(code: Symbols, members: Members, other_code: Symbols, others: Members) -> list[PreviewRow]:
     """Returns the top rows by some rules. A row that the other rules show differently, or not at all, is changed."""
     rows = []
     for row in sort_rows([_sum_row(row_id, some) for row_id, some in members.items()], "self_ms")[:PREVIEW_ROWS]:
@@ -105,7 +105,7 @@ def _appearance(preview: PreviewRow) -> tuple[object, ...]:
     return preview.row.label, shown and shown.colour, preview.func_count
 
 
-def _show_row(code: Code, row: FunctionRow, members: Sequence[FunctionRow]) -> PreviewRow:
+def _show_row(code: Symbols, row: FunctionRow, members: Sequence[FunctionRow]) -> PreviewRow:
     """Returns a row of some funcs as the rules show it."""
     made = make_part_row(code, members)
     func_count = len({stored_id_of_part(code, part) for part in members})
@@ -114,7 +114,7 @@ def _show_row(code: Code, row: FunctionRow, members: Sequence[FunctionRow]) -> P
     return PreviewRow(replace(made, self_us=row.self_us, hidden_us=row.hidden_us), func_count)
 
 
-def _tell_effects(code: Code, parts: Iterable[FunctionRow]) -> list[RuleEffect]:
+def _tell_effects(code: Symbols, parts: Iterable[FunctionRow]) -> list[RuleEffect]:
     count = len(code.display)
     decided: list[set[RowId]] = [set() for _ in range(count)]
     fitting: list[set[RowId]] = [set() for _ in range(count)]

@@ -1,7 +1,7 @@
 """Page views that recorded nothing: how many there are, why, in which browsers and on which pages.
 
-The door counts them by UTC day, page and browser family. A slice's release and device class are not known of them, and
-its time is widened to whole days.
+The endpoint counts them by UTC day, page and browser family. A slice's release and device class are not known of them,
+and its time is widened to whole days.
 """
 
 from collections.abc import Sequence

@@ -1,6 +1,6 @@
 """Traces received and refused in a slice's time, so that shares stay honest.
 
-The door knows only project, hour and reason of a refused trace, so the counts are those of the whole project.
+The endpoint knows only project, hour and reason of a refused trace, so the counts are those of the whole project.
 """
 
 from collections.abc import Mapping

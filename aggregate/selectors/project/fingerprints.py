@@ -13,7 +13,7 @@ from projects.models import Project
 # Sums change with every trace that is folded, rejected, refused or erased, and with every cell that expires. A refold
 # may give the same sums to other functions, so its run counts too. The lowest cell with kept views changes when views
 # expire, and the list of partitions when raw bodies do. Labels change with their scripts. Counts of absences change on
-# their own day only, and expire by days. What is announced about a release again has a new time. States of watches have
+# their own day only, and expire by days. What is announced about a release again has a new time. States of alerts have
 # a history, and what was found of the open ones changes with each look.
 STATE: Final = f"""
 SELECT to_jsonb(p)::text,
@@ -32,7 +32,7 @@ SELECT to_jsonb(p)::text,
         FROM aggregate_pageday d WHERE d.project_id = %(project_id)s),
        (SELECT concat_ws(',', count(*), sum(f.cells + f.kept_cells), max(f.paused_at), max(f.finished_at))
         FROM aggregate_refoldrun f WHERE f.project_id = %(project_id)s),
-       (SELECT min(v.cell_id) FROM aggregate_view v WHERE v.project_id = %(project_id)s),
+       (SELECT min(v.cell_id) FROM aggregate_pageview v WHERE v.project_id = %(project_id)s),
        (SELECT count(*) FROM ingest_group g WHERE g.project_id = %(project_id)s),
        (SELECT concat_ws(',', count(*), max(n.announced_at)) FROM projects_announcedrelease n
         WHERE n.project_id = %(project_id)s),
@@ -40,7 +40,7 @@ SELECT to_jsonb(p)::text,
                          s.labelled_func_id, s.pending_at, s.uploaded_at, s.failure), 0)))
         FROM aggregate_releasescript s WHERE s.project_id = %(project_id)s),
        (SELECT concat_ws(',', max(h.id), min(h.id)) FROM alerts_statechange h WHERE h.project_id = %(project_id)s),
-       (SELECT concat_ws(',', count(*), max(w.seen_at)) FROM alerts_watchstate w
+       (SELECT concat_ws(',', count(*), max(w.seen_at)) FROM alerts_alertstate w
         WHERE w.project_id = %(project_id)s AND w.state IN (2, 3)),
        (SELECT jsonb_agg(k ORDER BY k.id)::text FROM projects_ingestkey k WHERE k.project_id = %(project_id)s)
 FROM projects_project p WHERE p.id = %(project_id)s

@@ -52,7 +52,7 @@ def select_overview(slice_: Slice, by: Sequence[str], *, limit: int) -> Overview
     """
     rolled = where_days(slice_)
     where, params = rolled or where_slice(slice_)
-    day = "c.day_at" if rolled else "date_trunc('day', c.bucket_at, 'UTC')"
+    day = "c.day_at" if rolled else "date_trunc('day', c.starts_at, 'UTC')"
     keys = {"release": "g.release", "page": "g.page", "day": f"({day} AT TIME ZONE 'UTC')::date"}
     columns = [f"{keys[name] if name in by else 'NULL'} AS {name}" for name in OVERVIEW_DIMENSIONS]
     order = ", ".join(ORDERS[name] for name in by) or "1"

@@ -53,7 +53,7 @@ class ReleaseRow:
 
     @property
     def is_comparable(self) -> bool:
-        """Tells whether the release counts where nobody names one: for watches, and as the last release or its base.
+        """Tells whether the release counts where nobody names one: for alerts, and as the last release or its base.
 
         It has enough page views for a comparison. If no holder of a token announced it, it also has a part of those of
         all releases (`is_used`): less is a preview, or somebody made it up. "(other)" is no release.

@@ -1,7 +1,8 @@
 """The quality of a slice's data: arrivals and their states, and how views were measured in which browsers.
 
-The counts of the door are those of the whole project, by hour of arrival. Cells say exactly how views were measured.
-Only receipts know intervals, isolation, sample rates and why recording ended: these come from a uniform sample.
+The counts of the endpoint are those of the whole project, by hour of arrival. Cells say exactly how views were
+measured. Only receipts know intervals, isolation, sample rates and why recording ended: these come from a uniform
+sample.
 """
 
 from collections import Counter
@@ -32,7 +33,7 @@ WRONG_FROM: Final = 1.25
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IntakeDay:
-    """The traces that arrived on one UTC day, by state; `set_aside` are the rejected ones, as the read API calls them.
+    """The traces that arrived on one UTC day, by state; `rejected` are the rejected ones, as the read API calls them.
 
     A post that was refused before it was read counts once in `refused`.
     """
@@ -40,7 +41,7 @@ class IntakeDay:
     day: date
     folded: int
     pending: int
-    set_aside: int
+    rejected: int
     refused: int
 
 
@@ -163,7 +164,7 @@ def select_intake_days(slice_: Slice, *, limit: int) -> list[IntakeDay]:
     days = select_records(
         IntakeDay,
         f"""SELECT (day AT TIME ZONE 'UTC')::date AS day, sum(folded)::bigint AS folded,
-                       sum(pending)::bigint AS pending, sum(rejected)::bigint AS set_aside,
+                       sum(pending)::bigint AS pending, sum(rejected)::bigint AS rejected,
                        sum(refused)::bigint AS refused
                 FROM (SELECT date_trunc('day', k.hour_at, 'UTC') AS day, k.folded, 0 AS pending, k.rejected,
                              0 AS refused

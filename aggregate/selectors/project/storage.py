@@ -32,7 +32,7 @@ JOIN pg_class c ON c.relkind = 'r' AND (c.oid = t.name::regclass OR c.oid IN (
 RAW_TABLES: Final = ("ingest_rawtrace",)
 # Of bodies in an object store the tables have only the places.
 RAW_BYTES: Final = "SELECT COALESCE(sum(bytes), 0)::bigint FROM ingest_daybytes WHERE project_id = %s AND day_on >= %s"
-VIEW_TABLES: Final = ("aggregate_view",)
+VIEW_TABLES: Final = ("aggregate_pageview",)
 CELL_TABLES: Final = (
     "aggregate_cell",
     "aggregate_hotspotpiece",

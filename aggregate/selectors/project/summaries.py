@@ -57,8 +57,8 @@ SELECT p.id, COALESCE(d.views, 0), COALESCE(d.pages, 0), COALESCE(r.pending, 0),
 FROM unnest(%(projects)s::bigint[]) AS p (id)
 LEFT JOIN (
     SELECT d.project_id, d.views, d.pages,
-           (SELECT c.bucket_at FROM aggregate_cell c WHERE c.project_id = d.project_id AND c.merged_into IS NULL
-            AND c.traces > 0 ORDER BY c.bucket_at DESC LIMIT 1) AS last_bucket_at
+           (SELECT c.starts_at FROM aggregate_cell c WHERE c.project_id = d.project_id AND c.merged_into IS NULL
+            AND c.traces > 0 ORDER BY c.starts_at DESC LIMIT 1) AS last_bucket_at
     FROM (SELECT d.project_id, sum(d.views)::bigint AS views, count(DISTINCT g.page) AS pages
           FROM aggregate_pageday d JOIN ingest_group g ON g.project_id = d.project_id AND g.id = d.group_id
           WHERE d.project_id = ANY(%(projects)s::bigint[]) AND d.traces > 0 GROUP BY 1) d) d ON d.project_id = p.id
@@ -108,7 +108,7 @@ def select_status(project_id: int) -> Status:
 
 
 def count_refused(project_id: int, reason: str, since: datetime) -> int:
-    """Returns how many envelopes of a project the door refused for a reason, in hours that began since a moment."""
+    """Returns how many envelopes of a project the endpoint refused for a reason, in hours that began since a moment."""
     with connection.cursor() as cursor:
         cursor.execute(
             """SELECT COALESCE(sum(count), 0)::bigint FROM ingest_refusal

@@ -78,7 +78,7 @@ def sum_trend(slice_: Slice, *, by: str = "release", limit: int) -> TrendSums:
     where, params = where_slice(slice_)
     with connection.cursor() as cursor:
         cursor.execute(
-            f"""SELECT g.release, c.bucket_at, c.grain, min(g.first_seen_at), sum(c.views)::bigint,
+            f"""SELECT g.release, c.starts_at, c.grain, min(g.first_seen_at), sum(c.views)::bigint,
                        sum(c.js_us)::bigint, sum(c.hidden_us)::bigint
                 {FROM_CELLS} WHERE {where} AND c.views > 0 GROUP BY 1, 2, 3""",
             params,

@@ -266,7 +266,7 @@ def _find_merged_days(project_id: int, instants: Sequence[datetime]) -> frozense
         cursor.execute(
             f"""SELECT d.day FROM unnest(%s::timestamptz[]) AS d (day)
                WHERE EXISTS (SELECT FROM aggregate_cell c WHERE c.project_id = %s AND c.grain = {DAY_GRAIN}
-                             AND c.merged_into IS NULL AND c.bucket_at = d.day)""",
+                             AND c.merged_into IS NULL AND c.starts_at = d.day)""",
             [wanted, project_id],
         )
         return frozenset(row[0] for row in cursor)
@@ -290,7 +290,7 @@ def where_slice(slice_: Slice) -> tuple[str, dict[str, Any]]:  # Any: parameters
 
     Cells merged into a day are left out: the day's cell has their sums.
     """
-    where, params = _conditions(slice_, "c", "c.bucket_at")
+    where, params = _conditions(slice_, "c", "c.starts_at")
     return f"{where} AND c.merged_into IS NULL", params
 
 
@@ -320,7 +320,7 @@ def where_rolled(slice_: Slice) -> tuple[str, str] | None:
     return where, f"p.is_rolled AND {_is_whole(DAY_OF_CELL)}"
 
 
-DAY_OF_CELL: Final = "date_trunc('day', p.bucket_at, 'UTC')"
+DAY_OF_CELL: Final = "date_trunc('day', p.starts_at, 'UTC')"
 
 
 def _is_whole(day: str) -> str:

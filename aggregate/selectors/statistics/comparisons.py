@@ -8,7 +8,7 @@ from typing import Final
 from django.conf import settings
 from django.db import connection
 
-from aggregate.selectors.code.symbols import Code, RowId, select_code
+from aggregate.selectors.code.symbols import RowId, Symbols, load_symbols
 from aggregate.selectors.functions.display_rows import id_of_part, make_part_row
 from aggregate.selectors.functions.groups import empty_group, name_group
 from aggregate.selectors.functions.hotspots import load_keys
@@ -89,7 +89,7 @@ def compare_slices(
     tag, whose values are strata too. Raises `NoTotalsError` for totals of groups, and `SliceError` if tags have
     expired.
     """
-    code = select_code(base.project_id, as_stored=base.as_stored or group_by != "function")
+    code = load_symbols(base.project_id, as_stored=base.as_stored or group_by != "function")
     tag = stratify.removeprefix(STRATIFY_BY_TAG)
     samples = [select_view_sample(slice_, tag=tag) for slice_ in (base, head)]
     sides = _number_funcs(base.project_id, samples, code, group_by)
@@ -124,7 +124,7 @@ class _NumberedSides:
     head_numbers: Mapping[int, Collection[int]]
 
 
-def _number_funcs(project_id: int, samples: Sequence[ViewSample], code: Code, group_by: str) -> _NumberedSides:
+def _number_funcs(project_id: int, samples: Sequence[ViewSample], code: Symbols, group_by: str) -> _NumberedSides:
     split = [_split(sample, code) for sample in samples]
     keys = load_keys(project_id, sorted({func_id for _, pairs in split for _, func_id in pairs}))
     identify, show = _identify_func(keys, code) if group_by == "function" else _identify_group(group_by, code)
@@ -168,7 +168,7 @@ def _number_funcs(project_id: int, samples: Sequence[ViewSample], code: Code, gr
     )
 
 
-def _join_renamed(code: Code, numbers: Sequence[Sequence[int]], shown: list[FunctionRow]) -> list[int]:
+def _join_renamed(code: Symbols, numbers: Sequence[Sequence[int]], shown: list[FunctionRow]) -> list[int]:
     """Returns the base's numbers, with those of the new functions in place of renamed ones, whose rows it completes."""
     base, head = map(set, numbers)
     number_of = {shown[number].id: number for number in base ^ head}
@@ -193,7 +193,7 @@ def _find_callers(
     return find_callers(tree.prefix, tree.func, tree.self_us, sides.head_numbers, hidden=hidden, seen=seen)
 
 
-def _split(sample: ViewSample, code: Code) -> tuple[ViewSample, list[tuple[str, int]]]:
+def _split(sample: ViewSample, code: Symbols) -> tuple[ViewSample, list[tuple[str, int]]]:
     """Returns a sample, and the (release, func) of each of its funcs.
 
     With labels, a func may be two functions in two releases, so releases are separate. Without labels it cannot be.
@@ -207,7 +207,7 @@ Identify = Callable[[FunctionRow, RowId], Hashable]  # the identity of a func th
 Show = Callable[[FunctionRow, RowId, Hashable], FunctionRow]  # how to show the first func with an identity
 
 
-def _identify_func(keys: Mapping[int, FuncKey], code: Code) -> tuple[Identify, Show]:
+def _identify_func(keys: Mapping[int, FuncKey], code: Symbols) -> tuple[Identify, Show]:
     def identify(_part: FunctionRow, row_id: RowId) -> Hashable:
         """Returns the identity of a func. An unmapped one has the identity of its row's func."""
         key = keys.get(row_id) if isinstance(row_id, int) else None
@@ -220,7 +220,7 @@ def _identify_func(keys: Mapping[int, FuncKey], code: Code) -> tuple[Identify, S
     return identify, show
 
 
-def _identify_group(by: str, code: Code) -> tuple[Identify, Show]:
+def _identify_group(by: str, code: Symbols) -> tuple[Identify, Show]:
     name_of = name_group(by, code)
 
     def identify(part: FunctionRow, _row_id: RowId) -> Hashable:

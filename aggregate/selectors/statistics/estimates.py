@@ -6,7 +6,7 @@ from typing import Final
 
 from django.conf import settings
 
-from aggregate.selectors.code.symbols import Code
+from aggregate.selectors.code.symbols import Symbols
 from aggregate.selectors.functions.groups import ALL, select_function_table, select_group_table
 from aggregate.selectors.functions.table import (
     FunctionRow,
@@ -53,7 +53,7 @@ class TableQuery:
 
 
 def select_estimated(
-    slice_: Slice, query: TableQuery, reading: Reading | None = None, *, code: Code | None = None
+    slice_: Slice, query: TableQuery, reading: Reading | None = None, *, code: Symbols | None = None
 ) -> FunctionTable:
     """Returns a slice's funcs or groups with their exact sums, and with estimates by self and by `query.measure`.
 
@@ -90,7 +90,7 @@ def select_estimated(
     return _sort_by_percentile(table, query.limit) if by_percentile else table
 
 
-def _select_by_view(slice_: Slice, query: TableQuery, reading: Reading | None, code: Code | None) -> FunctionTable:
+def _select_by_view(slice_: Slice, query: TableQuery, reading: Reading | None, code: Symbols | None) -> FunctionTable:
     """Returns the table by time per view: the order of the sum, except if sample rates differ."""
     is_cost = query.sort == COST_SORT
     query = replace(query, sort=BY_VIEW[query.sort])

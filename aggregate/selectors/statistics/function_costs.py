@@ -14,8 +14,8 @@ from aggregate.selectors.functions.breakdown import (
     DIMENSIONS,
     WHOLE,
     WORDS,
-    CensusRow,
-    count_census,
+    FunctionBreakdownRow,
+    count_breakdown,
     sum_views,
     value_of,
 )
@@ -30,7 +30,7 @@ from profcore.stats.views import Measure, ViewSample, pick_funcs
 # (docs/statistics.md).
 PART_VIEWS: Final = 400
 US_PER_MS: Final = 1_000
-SUM_OF: Final[Mapping[Measure, Callable[[CensusRow], int]]] = {
+SUM_OF: Final[Mapping[Measure, Callable[[FunctionBreakdownRow], int]]] = {
     "self": lambda row: row.self_us,
     "total": lambda row: row.total_us,
     "hidden": lambda row: row.hidden_us,
@@ -46,7 +46,7 @@ class FuncCost:
     release. Single traces have no summaries, since they are parts of views.
     """
 
-    sums: CensusRow
+    sums: FunctionBreakdownRow
     summaries: Mapping[Measure, Summary]
 
     @property
@@ -103,7 +103,7 @@ def select_costs(
 ) -> FuncCosts:
     """Returns a function's costs by a key of `DIMENSIONS`, or in one row over the whole slice.
 
-    `values` chooses rows, in its order. Without it, rows come as in a census: the first `limit`, or the last ones if
+    `values` chooses rows, in its order. Without it, rows come as in a breakdown: the first `limit`, or the last ones if
     they are days. Two statements; a fine slice takes those of its views, which are read at once. Raises `SliceError`.
     """
     views: Sequence[SliceView] | None = None
@@ -111,8 +111,8 @@ def select_costs(
         seen = select_seen_views(slice_, keep_funcs=ref.funcs)
         views, source, rows = seen.views, seen.source, sum_views(seen.views, ref, by)
     else:
-        census = count_census(slice_, ref, by)
-        source, rows = census.source, census.rows
+        breakdown = count_breakdown(slice_, ref, by)
+        source, rows = breakdown.source, breakdown.rows
     found = {row.value: row for row in rows}
     cut = rows[-limit:] if by == "day" and limit else rows[:limit]
     shown = cut if values is None else [found[value] for value in values if value in found]
@@ -126,7 +126,7 @@ def select_costs(
     return FuncCosts(source, costs, len(rows))
 
 
-def _select_samples(slice_: Slice, by: str | None, rows: Sequence[CensusRow]) -> Mapping[str, ViewSample]:
+def _select_samples(slice_: Slice, by: str | None, rows: Sequence[FunctionBreakdownRow]) -> Mapping[str, ViewSample]:
     if not rows:
         return {}
     if by is None:
@@ -149,7 +149,7 @@ def _sample_views(views: Sequence[SliceView], by: str | None, wanted: set[str]) 
 
 
 def _summarise(
-    sample: ViewSample | None, row: CensusRow, ref: FuncRef, measures: Sequence[Measure]
+    sample: ViewSample | None, row: FunctionBreakdownRow, ref: FuncRef, measures: Sequence[Measure]
 ) -> dict[Measure, Summary]:
     if sample is None:
         return {}
@@ -161,7 +161,7 @@ def _summarise(
     }
 
 
-def _whole_us(row: CensusRow, measure: Measure) -> int:
+def _whole_us(row: FunctionBreakdownRow, measure: Measure) -> int:
     """Returns the time that a share by a measure refers to."""
     return {"hidden": row.slice_hidden_us, "self+hidden": row.slice_js_us + row.slice_hidden_us}.get(
         measure, row.slice_js_us

@@ -7,7 +7,7 @@ from django.db import connection
 
 from aggregate.fold.hotspots import spots_of_funcs
 from aggregate.selectors.code.refs import FuncRef, list_releases
-from aggregate.selectors.code.symbols import select_code
+from aggregate.selectors.code.symbols import load_symbols
 from aggregate.selectors.functions.matches import FuncMatch, select_matches
 from aggregate.selectors.functions.renames import OtherName
 from aggregate.selectors.functions.table import FunctionRow
@@ -87,7 +87,7 @@ def select_kin(project_id: int, func: FunctionRow, ref: FuncRef, other_names: Se
             if identity_of(FuncKey(uri, line, column, name)) == identity
         ]
     funcs = tuple(sorted({*ref.funcs, *kin}))
-    labels = select_code(project_id).labels
+    labels = load_symbols(project_id).labels
     if ref.pairs is None or labels is None:
         return FuncRef(ref.row_id, funcs)
     others = [(release, each) for release in list_releases(project_id) for each in kin if each not in ref.funcs]

@@ -19,7 +19,7 @@ from profcore.stats.views import Measure, ViewFacts, ViewSample, sample_of_times
 
 # The pages with the most time. Each takes a part of the reading time, and the question has to be answered at once.
 MAX_COMPARED_PAGES: Final = 40
-# Pages that a watch has an open state of are compared as well, so many at most.
+# Pages that an alert has an open state of are compared as well, so many at most.
 MAX_FOLLOWED_PAGES: Final = 40
 # Up to four pages are read to `CHANGE_MAX_VIEWS` (2,000) views of each side; more share as many. Each has at least
 # 200: around exact means of skewed times, intervals from fewer are too narrow (docs/statistics.md).

@@ -11,7 +11,7 @@ from typing import Final
 
 from django.conf import settings
 
-from aggregate.selectors.code.symbols import Code, Pair, RowId, RowOf, select_code
+from aggregate.selectors.code.symbols import Pair, RowId, RowOf, Symbols, load_symbols
 from aggregate.selectors.exports.slice_export import select_ids
 from aggregate.selectors.functions.display_rows import id_of_part, make_part_row
 from aggregate.selectors.functions.groups import empty_group, name_group
@@ -186,7 +186,7 @@ def _sum_views(views: Iterable[WindowedView], funcs: FuncTable) -> Mapping[str, 
 
 def _make_tables(slice_: Slice, sums: Mapping[str, _Window], funcs: FuncTable, query: VitalsQuery) -> list[WindowTable]:
     is_function = query.group_by == "function"
-    code = select_code(slice_.project_id, as_stored=slice_.as_stored or not is_function)
+    code = load_symbols(slice_.project_id, as_stored=slice_.as_stored or not is_function)
     id_of = [func_id or NO_FUNC for func_id in select_ids(slice_.project_id, funcs.keys)]
     rows = _Rows(code, sums.values(), funcs, id_of, query.group_by)
     return [_make_table(window, own, rows, id_of, query) for window, own in sums.items()]
@@ -196,7 +196,7 @@ class _Rows:
     """The row of each func of some windows, by release and index."""
 
     def __init__(
-        self, code: Code, windows: Iterable[_Window], funcs: FuncTable, id_of: Sequence[int], group_by: str
+        self, code: Symbols, windows: Iterable[_Window], funcs: FuncTable, id_of: Sequence[int], group_by: str
     ) -> None:
         self.code = code
         self.group_by = group_by
@@ -226,7 +226,7 @@ class _Rows:
         return describe_row(self.code, replace(row, id=row_id, release=None))
 
 
-def _make_part(code: Code, funcs: FuncTable, id_of: Sequence[int], pair: Pair) -> FunctionRow:
+def _make_part(code: Symbols, funcs: FuncTable, id_of: Sequence[int], pair: Pair) -> FunctionRow:
     release, index = pair
     if id_of[index] == NO_FUNC:
         return FunctionRow(id=NO_FUNC, name=OTHER)

@@ -1,4 +1,4 @@
-"""Who may read and change watches and channels by the API."""
+"""Who may read and change alerts and channels by the API."""
 
 from typing import Any, ClassVar, Final
 
@@ -11,17 +11,17 @@ from dashboard.api.core.views import ProjectView
 from dashboard.web.access import may_administer
 from projects.models import ApiToken
 
-FORBIDDEN: Final = OpenApiResponse(ErrorShape, "Only administrators and tokens with the scope watches can do this.")
+FORBIDDEN: Final = OpenApiResponse(ErrorShape, "Only administrators and tokens with the scope alerts can do this.")
 SAFE: Final = ("GET", "HEAD", "OPTIONS")
 
 
-class GuardView(ProjectView):
-    """The base of these endpoints. Administrators and tokens with the scope `watches` change; others read.
+class AlertsEndpoint(ProjectView):
+    """The base of these endpoints. Administrators and tokens with the scope `alerts` change; others read.
 
     With `is_private`, others do not read either; with `only_reads`, nothing is changed by any method.
     """
 
-    reading_scopes: ClassVar[tuple[str, ...]] = (ApiToken.Scope.READ, ApiToken.Scope.WATCHES)
+    reading_scopes: ClassVar[tuple[str, ...]] = (ApiToken.Scope.READ, ApiToken.Scope.ALERTS)
     is_private: ClassVar = False
     only_reads: ClassVar = False
     has_secret = False  # set by a handler whose answer no cache may keep
@@ -29,15 +29,15 @@ class GuardView(ProjectView):
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:  # Any: as in DRF's stubs
         """Refuses changes by those who can only read."""
         is_read = request.method in SAFE or self.only_reads
-        self.token_scopes = self.reading_scopes if is_read and not self.is_private else (ApiToken.Scope.WATCHES,)
+        self.token_scopes = self.reading_scopes if is_read and not self.is_private else (ApiToken.Scope.ALERTS,)
         super().initial(request, *args, **kwargs)
         if (self.is_private or not is_read) and not self.may_change():
-            raise PermissionDenied("Only administrators of the project and tokens with the scope watches can do this.")
+            raise PermissionDenied("Only administrators of the project and tokens with the scope alerts can do this.")
 
     def may_change(self) -> bool:
-        """Tells whether the reader is an administrator, or a token that may change watches."""
+        """Tells whether the reader is an administrator, or a token that may change alerts."""
         if isinstance(self.request.auth, ApiToken):
-            return ApiToken.Scope.WATCHES in self.request.auth.scopes
+            return ApiToken.Scope.ALERTS in self.request.auth.scopes
         return may_administer(self.request.user, self.project)
 
     def finalize_response(self, request: Request, response: Any, *args: Any, **kwargs: Any) -> Any:  # Any: as above

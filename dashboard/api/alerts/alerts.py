@@ -1,4 +1,4 @@
-"""`watches`: what is watched, the open states, and the history of states. How to read a watch, too."""
+"""`alerts`: what is watched, the open states, and the history of states. How to read an alert, too."""
 
 from typing import Final
 
@@ -9,10 +9,10 @@ from rest_framework.response import Response
 
 from alerts.conditions import MEASURES, Question, read_question
 from alerts.delivery.bodies import Told, encode_change
-from alerts.models import StateChange, Watch
+from alerts.models import AlertRule, StateChange
 from alerts.reading import Standings, Unjudged, select_history, select_open, select_standings
-from alerts.rules import RELEASE_SLUG, RELEASE_WATCH_ID
-from dashboard.api.alerts.access import GuardView
+from alerts.rules import RELEASE_ALERT_ID, RELEASE_SLUG
+from dashboard.api.alerts.access import AlertsEndpoint
 from dashboard.api.core.parameters import ERRORS
 from dashboard.web.params import read_count
 from dashboard.web.schemas import Json, Shape, interval_field
@@ -25,20 +25,20 @@ DEFAULT_CHANGES: Final = 50
 MAX_ID: Final = 999_999_999
 
 
-class WatchNameShape(Shape):
+class AlertNameShape(Shape):
     id = serializers.IntegerField()
-    kind = serializers.CharField(help_text="release, budget or new_cost")
+    kind = serializers.CharField(help_text="release, budget or new_third_parties")
     name = serializers.CharField()
 
 
-class WatchStateShape(Shape):
+class AlertStateShape(Shape):
     """A state and what was found, or a change of one."""
 
     id = serializers.IntegerField(
         allow_null=True, help_text="Of an open state that of its last change; null if the history has none any more."
     )
-    watch = WatchNameShape(allow_null=True, help_text="As it was then; null if nobody knows that.")
-    key = serializers.CharField(help_text="Of what it is about, within the watch: to accept its state.")
+    alert = AlertNameShape(allow_null=True, help_text="As it was then; null if nobody knows that.")
+    key = serializers.CharField(help_text="Of what it is about, within the alert: to accept its state.")
     state = serializers.ChoiceField(STATE_NAMES)
     was = serializers.ChoiceField(STATE_NAMES, help_text="Of an open state the same as `state`.")
     cause = serializers.ChoiceField(StateChange.Cause.values, help_text="Of an open state `look` or `day`.")
@@ -51,7 +51,7 @@ class WatchStateShape(Shape):
     )
     page = serializers.CharField(allow_null=True, help_text="Null for all pages together.")
     subject = serializers.CharField(allow_null=True)
-    value = serializers.FloatField(allow_null=True, help_text="Of a release watch the change in ms per view.")
+    value = serializers.FloatField(allow_null=True, help_text="Of a release alert the change in ms per view.")
     ci95 = interval_field()
     relative = serializers.FloatField(allow_null=True)
     threshold = serializers.FloatField(allow_null=True)
@@ -71,13 +71,15 @@ class WatchStateShape(Shape):
 
 
 class QuestionShape(Shape):
-    """What a budget or a watch on new cost asks. What it does not name is null."""
+    """What a budget or an alert on new third parties asks. What it does not name is null."""
 
     measure = serializers.CharField(help_text=f"One of {', '.join(MEASURES)}.")
     limit = serializers.FloatField(help_text="ms per view; of a share, a number up to 1.")
     page = serializers.CharField(allow_null=True, help_text="Null for all pages.")
     device = serializers.CharField(allow_null=True, help_text="A device class; null for all.")
-    by = serializers.CharField(allow_null=True, help_text="Whose share, or whose new cost: function, package or party.")
+    by = serializers.CharField(
+        allow_null=True, help_text="Whose share, or whose new third parties: function, package or party."
+    )
     name = serializers.CharField(allow_null=True, help_text="Of the function, package or party whose share it is.")
 
 
@@ -87,43 +89,45 @@ class UnjudgedShape(Shape):
     since = serializers.DateField()
     until = serializers.DateField(help_text="The last one.")
     days = serializers.IntegerField()
-    views = serializers.IntegerField(help_text="On the last day; of new cost, in the days before if these have fewer.")
+    views = serializers.IntegerField(
+        help_text="On the last day; of new third parties, in the days before if these have fewer."
+    )
     least_views = serializers.IntegerField(help_text="At least so many are needed.")
 
 
-class WatchShape(WatchNameShape):
+class AlertShape(AlertNameShape):
     slug = serializers.CharField(allow_null=True, help_text="The name that a client chose; null if none did.")
-    question = QuestionShape(allow_null=True, help_text="Null for the watch on releases.")
+    question = QuestionShape(allow_null=True, help_text="Null for the alert on releases.")
     is_on = serializers.BooleanField()
     state = serializers.ChoiceField(STATE_NAMES, help_text="The most urgent one of its subjects.")
     counts = serializers.DictField(child=serializers.IntegerField(), help_text="Subjects by their state.")
     evaluated_at = serializers.DateTimeField(allow_null=True, help_text="When an evaluation last went well.")
     problem = serializers.CharField(allow_null=True, help_text="Why it could not be evaluated the last time.")
     unjudged = UnjudgedShape(
-        allow_null=True, help_text="Null unless a budget was never judged, or new cost not on the last day."
+        allow_null=True, help_text="Null unless a budget was never judged, or new third parties not on the last day."
     )
 
 
-class WatchesShape(Shape):
-    watches = WatchShape(many=True)
-    open = WatchStateShape(many=True, help_text="What is suspected or confirmed, confirmed first.")
+class AlertsShape(Shape):
+    alerts = AlertShape(many=True)
+    open = AlertStateShape(many=True, help_text="What is suspected or confirmed, confirmed first.")
 
 
 class StateChangesShape(Shape):
-    changes = WatchStateShape(many=True, help_text="The newest first.")
+    changes = AlertStateShape(many=True, help_text="The newest first.")
     next_before = serializers.IntegerField(allow_null=True, help_text="`before` of the next page; null at the end.")
 
 
-class WatchesView(GuardView):
-    @extend_schema(operation_id="watches", responses={200: WatchesShape, **ERRORS})
+class AlertsView(AlertsEndpoint):
+    @extend_schema(operation_id="alerts", responses={200: AlertsShape, **ERRORS})
     def get(self, request: Request, slug: str) -> Response:
         """What is watched, and what is suspected or confirmed now."""
         found = select_open(self.project, most=MAX_OPEN)
         standings = select_standings(self.project.pk)
-        return Response({"watches": list(map(encode_standings, standings)), "open": list(map(encode_told, found))})
+        return Response({"alerts": list(map(encode_standings, standings)), "open": list(map(encode_told, found))})
 
 
-class StateChangesView(GuardView):
+class StateChangesView(AlertsEndpoint):
     known_params = ("limit", "before")
 
     @extend_schema(
@@ -150,19 +154,19 @@ def encode_told(told: Told) -> Json:
 
 
 def encode_standings(standings: Standings) -> Json:
-    """Returns a watch with its states."""
-    watch = standings.watch
+    """Returns an alert with its states."""
+    alert = standings.alert
     return {
-        "id": watch.id,
-        "kind": watch.kind,
-        "name": watch.name,
-        "slug": RELEASE_SLUG if watch.id == RELEASE_WATCH_ID else watch.slug,
-        "question": encode_question(watch),
-        "is_on": watch.is_on,
+        "id": alert.id,
+        "kind": alert.kind,
+        "name": alert.name,
+        "slug": RELEASE_SLUG if alert.id == RELEASE_ALERT_ID else alert.slug,
+        "question": encode_question(alert),
+        "is_on": alert.is_on,
         "state": standings.worst.name.lower(),
         "counts": {state.name.lower(): count for state, count in standings.counts.items()},
-        "evaluated_at": watch.evaluated_at,
-        "problem": watch.problem,
+        "evaluated_at": alert.evaluated_at,
+        "problem": alert.problem,
         "unjudged": encode_unjudged(standings.unjudged),
     }
 
@@ -175,9 +179,9 @@ def encode_unjudged(unjudged: Unjudged | None) -> Json | None:
     return {**found, "least_views": MIN_VIEWS}
 
 
-def encode_question(watch: Watch) -> Json | None:
-    """Returns what a watch asks, with each field; None for the watch on releases."""
-    if watch.kind == Watch.Kind.RELEASE:
+def encode_question(alert: AlertRule) -> Json | None:
+    """Returns what an alert asks, with each field; None for the alert on releases."""
+    if alert.kind == AlertRule.Kind.RELEASE:
         return None
-    question = read_question(watch)
+    question = read_question(alert)
     return {name: getattr(question, name) for name in Question.__slots__}

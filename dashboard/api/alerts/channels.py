@@ -13,8 +13,8 @@ from rest_framework.response import Response
 from alerts.channels import (
     change_channel,
     delete_channel,
+    find_alert_ids,
     find_channel,
-    find_watch_ids,
     mask_addresses,
     put_channel,
     terms_of,
@@ -22,7 +22,7 @@ from alerts.channels import (
 from alerts.models import Channel
 from alerts.reading import select_channels
 from alerts.sealing import SealBroken
-from dashboard.api.alerts.access import FORBIDDEN, GuardView
+from dashboard.api.alerts.access import FORBIDDEN, AlertsEndpoint
 from dashboard.api.alerts.schemas import CHANNEL, naming_fields, read_channel, write_terms
 from dashboard.api.core.encoding import ErrorShape
 from dashboard.api.core.parameters import ERRORS
@@ -47,10 +47,10 @@ class ChannelShape(Shape):
     quiet_from = serializers.CharField(allow_null=True, help_text="A time of the day such as 22:00.")
     quiet_to = serializers.CharField(allow_null=True)
     time_zone = serializers.CharField(help_text="Of the quiet hours.")
-    watches = serializers.ListField(
+    alerts = serializers.ListField(
         child=serializers.IntegerField(),
         allow_null=True,
-        help_text="Ids of the watches whose messages it gets; null: all.",
+        help_text="Ids of the alerts whose messages it gets; null: all.",
     )
     pages = serializers.ListField(
         child=serializers.CharField(), allow_null=True, help_text="Pages that it gets messages about; null: all."
@@ -70,8 +70,8 @@ class SecretShape(Shape):
     secret = serializers.CharField(help_text="It signs all messages from now on, and is not shown again.")
 
 
-class ChannelsView(GuardView):
-    reading_scopes = (ApiToken.Scope.WATCHES,)
+class ChannelsView(AlertsEndpoint):
+    reading_scopes = (ApiToken.Scope.ALERTS,)
 
     @extend_schema(operation_id="channels", responses={200: ChannelsShape, **ERRORS})
     def get(self, request: Request, slug: str) -> Response:
@@ -79,8 +79,8 @@ class ChannelsView(GuardView):
         return Response({"channels": [encode_channel(each) for each in select_channels(self.project.pk)]})
 
 
-class ChannelView(GuardView):
-    reading_scopes = (ApiToken.Scope.WATCHES,)
+class ChannelView(AlertsEndpoint):
+    reading_scopes = (ApiToken.Scope.ALERTS,)
 
     @extend_schema(operation_id="channel", parameters=[CALLED], responses={200: ChannelShape, **FAILURES})
     def get(self, request: Request, slug: str, channel: str) -> Response:
@@ -123,14 +123,14 @@ class ChannelView(GuardView):
         body = read_channel(request.data, kept)
         try:
             with naming_fields():
-                named = None if body.watches is None else find_watch_ids(self.project.pk, body.watches)
+                named = None if body.alerts is None else find_alert_ids(self.project.pk, body.alerts)
                 channel, secret, is_new = put_channel(
                     project=self.project,
                     called=called,
                     kind=body.kind,
                     name=body.name,
                     addresses=body.addresses,
-                    terms=body.terms if named is None else replace(body.terms, watch_ids=named),
+                    terms=body.terms if named is None else replace(body.terms, alert_ids=named),
                     now=datetime.now(UTC),
                 )
         except Channel.DoesNotExist:
@@ -139,7 +139,7 @@ class ChannelView(GuardView):
         return Response({**encode_channel(channel), "secret": secret or None}, status=201 if is_new else 200)
 
 
-class ChannelSecretView(GuardView):
+class ChannelSecretView(AlertsEndpoint):
     @extend_schema(
         operation_id="renew_channel_secret", parameters=[CALLED], request=None, responses={200: SecretShape, **FAILURES}
     )

@@ -15,7 +15,7 @@ from alerts.channels import mask_addresses
 from alerts.delivery.gathering import TooManyTests, make_test, replay
 from alerts.models import Message
 from alerts.reading import find_message, select_messages
-from dashboard.api.alerts.access import GuardView
+from dashboard.api.alerts.access import AlertsEndpoint
 from dashboard.api.alerts.channels import CALLED, FAILURES, find_or_404
 from dashboard.api.core.encoding import ErrorShape
 from dashboard.web.params import read_count
@@ -25,7 +25,7 @@ MAX_DELIVERIES: Final = 500
 DEFAULT_DELIVERIES: Final = 50
 STATES: Final = tuple(state.name.lower() for state in Message.State)
 TOO_MANY: Final = OpenApiResponse(
-    ErrorShape, "The channel had its tests of the hour (FIELDFLAME_GUARD_TESTS_PER_HOUR)."
+    ErrorShape, "The channel had its tests of the hour (FIELDFLAME_ALERTS_TESTS_PER_HOUR)."
 )
 
 
@@ -50,7 +50,7 @@ class DeliveriesShape(Shape):
     deliveries = DeliveryShape(many=True, help_text="The newest first.")
 
 
-class DeliveriesView(GuardView):
+class DeliveriesView(AlertsEndpoint):
     is_private = True
     known_params = ("limit",)
 
@@ -70,7 +70,7 @@ class DeliveriesView(GuardView):
         return Response({"deliveries": [encode_delivery(each) for each in messages]})
 
 
-class ChannelTestView(GuardView):
+class ChannelTestView(AlertsEndpoint):
     @extend_schema(
         operation_id="test_channel",
         parameters=[CALLED],
@@ -87,7 +87,7 @@ class ChannelTestView(GuardView):
         return Response(encode_delivery(message), status=202)
 
 
-class ReplayView(GuardView):
+class ReplayView(AlertsEndpoint):
     @extend_schema(
         operation_id="replay_delivery", parameters=[CALLED], request=None, responses={202: DeliveryShape, **FAILURES}
     )

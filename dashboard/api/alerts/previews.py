@@ -1,4 +1,4 @@
-"""`watches/preview`: what a watch would have told in the last 30 days, before it is created."""
+"""`alerts/preview`: what an alert would have told in the last 30 days, before it is created."""
 
 from datetime import UTC, datetime
 from typing import Final
@@ -11,10 +11,10 @@ from rest_framework.response import Response
 from aggregate.jobs.requests import TooManyJobs, has_result
 from alerts.budgets import Preview, preview_budget
 from alerts.conditions import Question
-from alerts.models import Watch
-from alerts.new_third_parties.new_third_party_previews import DayUse, NewCostPreview, preview_new_costs
+from alerts.models import AlertRule
+from alerts.new_third_parties.new_third_party_previews import DayUse, NewThirdPartiesPreview, preview_new_third_parties
 from alerts.previews import read_preview, start_preview
-from dashboard.api.alerts.access import GuardView
+from dashboard.api.alerts.access import AlertsEndpoint
 from dashboard.api.alerts.schemas import ASKED, ASKING_FIELDS, read_asked
 from dashboard.api.core.encoding import ErrorShape
 from dashboard.api.core.parameters import ERRORS
@@ -27,26 +27,28 @@ MAX_FOUND: Final = 200  # of new ones: a page that makes up names has 50 each da
 
 
 class PreviewDayShape(Shape):
-    """A UTC day. Of a budget it has a value and a state; of new cost, what was new and what was told."""
+    """A UTC day. Of a budget it has a value and a state; of new third parties, what was new and what was told."""
 
     day = serializers.DateField()
     views = serializers.IntegerField()
     use = serializers.ChoiceField(
         [use.value for use in DayUse],
-        help_text="too_few: too few views on it. no_history: too few in the four weeks before (new cost).",
+        help_text="too_few: too few views on it. no_history: too few in the four weeks before (new third parties).",
     )
     value = serializers.FloatField(allow_null=True)
     ci95 = interval_field()
-    state = serializers.ChoiceField(STATE_NAMES, allow_null=True, help_text="After this day; null for new cost.")
+    state = serializers.ChoiceField(
+        STATE_NAMES, allow_null=True, help_text="After this day; null for new third parties."
+    )
     days_before = serializers.IntegerField(
         allow_null=True,
-        help_text="New cost: how many of the 28 days before are known, since the first views. Else null.",
+        help_text="New third parties: how many of the 28 days before are known, since the first views. Else null.",
     )
-    new = serializers.IntegerField(allow_null=True, help_text="New cost: how many were new on it. Else null.")
+    new = serializers.IntegerField(allow_null=True, help_text="New third parties: how many were new on it. Else null.")
     alerts = serializers.IntegerField(help_text="How often it would have alerted.")
 
 
-class NewCostShape(Shape):
+class NewThirdPartiesShape(Shape):
     name = serializers.CharField()
     first_day = serializers.DateField()
     told_days = serializers.ListField(child=serializers.DateField(), help_text="On which it would have been told.")
@@ -55,11 +57,11 @@ class NewCostShape(Shape):
     state = serializers.ChoiceField(STATE_NAMES, help_text="At the end.")
 
 
-class WatchPreviewShape(Shape):
+class AlertPreviewShape(Shape):
     alerts = serializers.IntegerField(help_text="How often it would have alerted.")
     days = PreviewDayShape(many=True, help_text="The oldest first.")
     found_count = serializers.IntegerField(help_text="How many were new, told or not; 0 for budgets.")
-    found = NewCostShape(many=True, help_text=f"Of them up to {MAX_FOUND}, told ones and the costliest first.")
+    found = NewThirdPartiesShape(many=True, help_text=f"Of them up to {MAX_FOUND}, told ones and the costliest first.")
 
 
 class PreparedShape(Shape):
@@ -68,32 +70,32 @@ class PreparedShape(Shape):
     total_days = serializers.IntegerField(allow_null=True, help_text="Null before it has begun.")
 
 
-class WatchPreviewView(GuardView):
+class AlertPreviewView(AlertsEndpoint):
     only_reads = True
 
     @extend_schema(
-        operation_id="preview_watch",
+        operation_id="preview_alert",
         request={"application/json": ASKED},
         responses={
-            200: WatchPreviewShape,
+            200: AlertPreviewShape,
             202: OpenApiResponse(PreparedShape, "Of `inp_script`: it is being prepared. Send the same again."),
             **ERRORS,
             429: OpenApiResponse(ErrorShape, "The project has reached its limit of jobs."),
         },
     )
     def post(self, request: Request, slug: str) -> Response:
-        """What a budget or a watch on new cost would have told in the last 30 days. Nothing is stored."""
+        """What a budget or an alert on new third parties would have told in the last 30 days. Nothing is stored."""
         given = read_changes(request.data, ASKING_FIELDS)
         kind, now = given.get("kind"), datetime.now(UTC)
-        if kind not in (Watch.Kind.BUDGET, Watch.Kind.NEW_COST):
-            raise ParamError("kind", "kind must be budget or new_cost: other watches have no preview.")
+        if kind not in (AlertRule.Kind.BUDGET, AlertRule.Kind.NEW_THIRD_PARTIES):
+            raise ParamError("kind", "kind must be budget or new_third_parties: other alerts have no preview.")
         asked = read_asked(kind, given.get("question"))
         question = Question(**asked)
         if question.measure == "inp_script":
             return self.answer_prepared(asked, now)
-        if kind == Watch.Kind.BUDGET:
+        if kind == AlertRule.Kind.BUDGET:
             return Response(encode_budget(preview_budget(self.project.pk, question, now)))
-        return Response(encode_new_costs(preview_new_costs(self.project.pk, question, now)))
+        return Response(encode_new_third_parties(preview_new_third_parties(self.project.pk, question, now)))
 
     def answer_prepared(self, asked: Json, now: datetime) -> Response:
         """Answers with the preview of today if its job is done; else says how far it is, and starts it if need be."""
@@ -130,8 +132,8 @@ def encode_budget(preview: Preview) -> Json:
     return {"alerts": preview.alerts, "days": days, "found_count": 0, "found": []}
 
 
-def encode_new_costs(preview: NewCostPreview) -> Json:
-    """Returns the preview of a watch on new cost for JSON."""
+def encode_new_third_parties(preview: NewThirdPartiesPreview) -> Json:
+    """Returns the preview of an alert on new third parties for JSON."""
     days: list[Json] = [
         {
             "day": day.on,

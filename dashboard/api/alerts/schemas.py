@@ -1,4 +1,4 @@
-"""The bodies of requests about watches and channels, as typed values. A wrong field is named."""
+"""The bodies of requests about alerts and channels, as typed values. A wrong field is named."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -10,16 +10,16 @@ from django.core.exceptions import ValidationError
 
 from alerts.channels import MAX_PATTERN_CHARS, MAX_PATTERNS, MAX_RECIPIENTS, Terms, write_minutes
 from alerts.conditions import MEASURES, SUBJECTS, Question, clean_question
-from alerts.models import Channel, Watch
+from alerts.models import AlertRule, Channel
 from alerts.rules import MAX_NAME_CHARS
 from dashboard.web.params import ParamError, read_changes
 from profcore.trace.dimensions import DEVICE_CLASSES
 
-WATCH_FIELDS: Final = ("kind", "name", "question", "is_on")
+ALERT_FIELDS: Final = ("kind", "name", "question", "is_on")
 ASKING_FIELDS: Final = ("kind", "question")
 SWITCHES: Final = ("is_on", "tells_suspected", "is_digest")
 TIMES: Final = ("quiet_from", "quiet_to")
-CHANNEL_FIELDS: Final = ("kind", "name", "addresses", *SWITCHES, *TIMES, "time_zone", "watches", "pages")
+CHANNEL_FIELDS: Final = ("kind", "name", "addresses", *SWITCHES, *TIMES, "time_zone", "alerts", "pages")
 TIME: Final = re.compile(r"([01][0-9]|2[0-3]):([0-5][0-9])")
 MAX_SENT_ADDRESSES: Final = 4 * MAX_RECIPIENTS  # before repeated ones are left out
 
@@ -31,7 +31,7 @@ SWITCH: Final = {"type": "boolean"}
 # JSON Schemas, for the OpenAPI document.
 QUESTION: Final[dict[str, Any]] = {  # Any: as above
     "type": "object",
-    "description": "Not for the watch on releases.",
+    "description": "Not for the alert on releases.",
     "properties": {
         "measure": {"type": "string", "enum": list(MEASURES)},
         "limit": {"type": "number", "description": "ms; of a share, a number up to 1."},
@@ -43,14 +43,14 @@ QUESTION: Final[dict[str, Any]] = {  # Any: as above
     "required": ["limit"],
     "additionalProperties": False,
 }
-KIND: Final[dict[str, Any]] = {"type": "string", "enum": list(Watch.Kind.values)}  # Any: as above
+KIND: Final[dict[str, Any]] = {"type": "string", "enum": list(AlertRule.Kind.values)}  # Any: as above
 ASKED: Final[dict[str, Any]] = {  # Any: as above
     "type": "object",
     "properties": {"kind": KIND, "question": QUESTION},
     "required": list(ASKING_FIELDS),
     "additionalProperties": False,
 }
-WATCH: Final[dict[str, Any]] = {  # Any: as above
+ALERT: Final[dict[str, Any]] = {  # Any: as above
     "type": "object",
     "properties": {
         "kind": KIND,
@@ -74,11 +74,11 @@ CHANNEL: Final[dict[str, Any]] = {  # Any: as above
         **dict.fromkeys(SWITCHES, SWITCH),
         **{name: {**MAYBE, "description": "A time of the day such as 22:00."} for name in TIMES},
         "time_zone": TEXT,
-        "watches": {
+        "alerts": {
             "type": "array",
             "items": {"oneOf": [TEXT, {"type": "integer"}]},
             "nullable": True,
-            "description": "Slugs or ids of the watches that it gets messages of; null means all.",
+            "description": "Slugs or ids of the alerts that it gets messages of; null means all.",
         },
         "pages": {
             "type": "array",
@@ -93,8 +93,8 @@ CHANNEL: Final[dict[str, Any]] = {  # Any: as above
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class WatchBody:
-    """A watch as a client wants it, with its checked question."""
+class AlertBody:
+    """An alert as a client wants it, with its checked question."""
 
     kind: str
     name: str
@@ -106,32 +106,32 @@ class WatchBody:
 class ChannelBody:
     """A channel as a client wants it. Without addresses it keeps those that it has.
 
-    `watches` are those that the body names, None if it names none; the terms have what is kept.
+    `alerts` are those that the body names, None if it names none; the terms have what is kept.
     """
 
     kind: str
     name: str
     addresses: list[str] | None
     terms: Terms
-    watches: list[str | int] | None
+    alerts: list[str | int] | None
 
 
-def read_watch(body: object, kept: Given) -> WatchBody:
-    """Returns the watch of a body. What is absent comes from `kept`. Raises `ParamError`."""
-    given = {"is_on": True, **kept, **read_changes(body, WATCH_FIELDS)}
+def read_alert(body: object, kept: Given) -> AlertBody:
+    """Returns the alert of a body. What is absent comes from `kept`. Raises `ParamError`."""
+    given = {"is_on": True, **kept, **read_changes(body, ALERT_FIELDS)}
     kind = _read_text(given, "kind")
     name, is_on = _read_text(given, "name"), _read_switch(given, "is_on")
-    return WatchBody(kind=kind, name=name, question=read_asked(kind, given.get("question")), is_on=is_on)
+    return AlertBody(kind=kind, name=name, question=read_asked(kind, given.get("question")), is_on=is_on)
 
 
 def read_asked(kind: str, asked: object) -> dict[str, Any]:  # Any: JSON, as rows have it
-    """Returns the checked question of a kind of watch. Raises `ParamError`."""
-    if kind == Watch.Kind.RELEASE:
+    """Returns the checked question of a kind of alert. Raises `ParamError`."""
+    if kind == AlertRule.Kind.RELEASE:
         if asked not in (None, {}):
-            raise ParamError("question", "The watch on new releases asks nothing else.")
+            raise ParamError("question", "The alert on new releases asks nothing else.")
         return {}
-    if kind not in Watch.Kind.values:
-        raise ParamError("kind", f"kind must be one of {', '.join(Watch.Kind.values)}.")
+    if kind not in AlertRule.Kind.values:
+        raise ParamError("kind", f"kind must be one of {', '.join(AlertRule.Kind.values)}.")
     if not isinstance(asked, dict):
         raise ParamError("question", "question must be a JSON object.")
     for name, value in asked.items():
@@ -148,7 +148,7 @@ def read_channel(body: object, kept: Given) -> ChannelBody:
     """Returns the channel of a body. What is absent comes from `kept`. Raises `ParamError`."""
     changes = read_changes(body, CHANNEL_FIELDS)
     given = {**write_terms(Terms()), **kept, **changes}
-    kept_ids = given["watches"] if "watches" not in changes else None
+    kept_ids = given["alerts"] if "alerts" not in changes else None
     keeps_addresses = bool(kept) and "addresses" not in given
     addresses = None if keeps_addresses else _read_addresses(given.get("addresses"))
     terms = Terms(
@@ -158,18 +158,18 @@ def read_channel(body: object, kept: Given) -> ChannelBody:
         quiet_from=_read_time(given, "quiet_from"),
         quiet_to=_read_time(given, "quiet_to"),
         time_zone=_read_text(given, "time_zone"),
-        watch_ids=None if kept_ids is None else tuple(kept_ids),
+        alert_ids=None if kept_ids is None else tuple(kept_ids),
         pages=None if given.get("pages") is None else tuple(_read_texts(given, "pages", MAX_PATTERNS)),
     )
     kind, name = _read_text(given, "kind"), _read_text(given, "name")
-    return ChannelBody(kind=kind, name=name, addresses=addresses, terms=terms, watches=_read_watches(changes))
+    return ChannelBody(kind=kind, name=name, addresses=addresses, terms=terms, alerts=_read_alerts(changes))
 
 
 def write_terms(terms: Terms | Channel) -> dict[str, Any]:  # Any: JSON
     """Returns terms as bodies and answers have them."""
     found = {name: getattr(terms, name) for name in (*SWITCHES, "time_zone")}
     found |= {name: write_minutes(getattr(terms, name)) or None for name in TIMES}
-    return found | {"watches": _write_list(terms.watch_ids), "pages": _write_list(terms.pages)}
+    return found | {"alerts": _write_list(terms.alert_ids), "pages": _write_list(terms.pages)}
 
 
 def _write_list(values: Sequence[Any] | None) -> list[Any] | None:  # Any: JSON
@@ -210,12 +210,12 @@ def _read_time(given: Given, field: str) -> int | None:
     return int(match[1]) * 60 + int(match[2])
 
 
-def _read_watches(given: Given) -> list[str | int] | None:
-    names = given.get("watches")
+def _read_alerts(given: Given) -> list[str | int] | None:
+    names = given.get("alerts")
     if names is None:
         return None
     if not isinstance(names, list) or not all(type(each) in (int, str) for each in names):
-        raise ParamError("watches", "watches must be a list of slugs or ids, or null for all.")
+        raise ParamError("alerts", "alerts must be a list of slugs or ids, or null for all.")
     return names
 
 

@@ -159,7 +159,7 @@ class ArrivalsShape(Shape):
     """What arrived in the slice's time, for the whole project: refused traces are not stored, only counted."""
 
     received = serializers.IntegerField()
-    refused = serializers.IntegerField(help_text="Not accepted at the door; in no sum.")
+    refused = serializers.IntegerField(help_text="Not accepted at the endpoint; in no sum.")
     refused_by_reason = serializers.DictField(child=serializers.IntegerField())
     dropped = serializers.IntegerField(
         help_text="The part of `refused` that exceeded a quota, a rate or another bound."

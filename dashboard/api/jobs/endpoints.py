@@ -22,7 +22,7 @@ from dashboard.api.core.parameters import ERRORS
 from dashboard.api.core.views import ProjectView
 from dashboard.api.jobs.preparation import read_job
 from dashboard.api.jobs.schemas import PARAMS_HELP, read_body_params
-from dashboard.api.slices.queries import GZIP_TYPE, KINDS, ProfileQuestion
+from dashboard.api.slices.queries import GZIP_TYPE, KINDS, ProfileQuery
 from dashboard.web.exports import SOURCE_HEADER, accepts_gzip, link_of
 from dashboard.web.params import ParamError
 from dashboard.web.schemas import Json, Shape, define_shape
@@ -101,7 +101,7 @@ class JobsView(ProjectView):
         """Starts a job that prepares a large answer in the background."""
         kind, params = read_request(request)
         slice_, question = read_job(self.project.pk, kind, params)
-        shown = question.ask(slice_).shown_slice if isinstance(question, ProfileQuestion) else None
+        shown = question.ask(slice_).shown_slice if isinstance(question, ProfileQuery) else None
         link = request.build_absolute_uri(link_of(self.project, shown)) if shown else ""
         own = [(name, value) for name in KINDS[kind].params for value in params.getlist(name)]
         try:

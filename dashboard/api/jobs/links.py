@@ -25,7 +25,7 @@ from dashboard.api.jobs.signing import (
     viewer_url,
 )
 from dashboard.api.slices.profile import ProfileView
-from dashboard.api.slices.queries import ProfileQuestion
+from dashboard.api.slices.queries import ProfileQuery
 from dashboard.web.access import reader_of
 from dashboard.web.exports import name_export
 from dashboard.web.params import ParamError, check_known
@@ -60,7 +60,7 @@ class LinksView(ProjectView):
         now = datetime.now(UTC)
         expires_at = _read_expiry(asked, now)
         slice_, question = read_job(self.project.pk, "profile", params)
-        assert isinstance(question, ProfileQuestion)
+        assert isinstance(question, ProfileQuery)
         export = question.ask(slice_)
         exporter = question.exporter
         name = name_export(self.project, export) + exporter.suffix + (".gz" if question.as_gzip_file else "")

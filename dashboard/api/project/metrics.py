@@ -1,4 +1,4 @@
-"""`metrics`: a project's pages and watches as OpenMetrics, for a Prometheus that scrapes them by token."""
+"""`metrics`: a project's pages and alerts as OpenMetrics, for a Prometheus that scrapes them by token."""
 
 import gzip
 from collections.abc import Callable
@@ -20,7 +20,7 @@ from aggregate.selectors.slice.slices import Slice
 from alerts.reading import select_standings
 from dashboard.api.core.parameters import ERRORS
 from dashboard.api.core.views import ProjectView
-from dashboard.api.project.openmetrics import END, page_families, watch_families, write_families
+from dashboard.api.project.openmetrics import END, alert_families, page_families, write_families
 from dashboard.web.exports import accepts_gzip
 from dashboard.web.params import read_count
 from projects.models import Project
@@ -45,20 +45,20 @@ def _write_pages(slice_: Slice, project: str, _facts: str) -> bytes:
     return write_families(page_families(project, select_page_metrics(slice_)))
 
 
-def forget_metrics() -> None:
+def clear_metrics() -> None:
     """Empties the process's memory of texts, between tests."""
     _write_pages.cache_clear()
 
 
-def write_watches(project: Project, _hours: int) -> bytes:
-    """Returns the states of a project's watches, as they are now: a replica may be behind. Two statements."""
+def write_alerts(project: Project, _hours: int) -> bytes:
+    """Returns the states of a project's alerts, as they are now: a replica may be behind. Two statements."""
     with at_database():
         standings = select_standings(project.pk)
-    return write_families(watch_families(project.slug, standings))
+    return write_families(alert_families(project.slug, standings))
 
 
 # Each writes families of a project, over a window of so many hours, without the last line.
-WRITERS: Final[tuple[Callable[[Project, int], bytes], ...]] = (write_pages, write_watches)
+WRITERS: Final[tuple[Callable[[Project, int], bytes], ...]] = (write_pages, write_alerts)
 
 
 class MetricsView(ProjectView):
@@ -80,7 +80,7 @@ class MetricsView(ProjectView):
         },
     )
     def get(self, request: Request, slug: str) -> HttpResponseBase:
-        """Views and their time by page and release, and the states of watches, as OpenMetrics for Prometheus."""
+        """Views and their time by page and release, and the states of alerts, as OpenMetrics for Prometheus."""
         hours = read_count(request.query_params, "hours", default=DEFAULT_HOURS, high=MAX_HOURS)
         text = b"".join(write(self.project, hours) for write in WRITERS) + END
         return _answer_text(request._request, text)

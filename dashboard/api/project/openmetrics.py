@@ -1,4 +1,4 @@
-"""The page metrics and the watches of a project as families of OpenMetrics, and the text of families."""
+"""The page metrics and the alerts of a project as families of OpenMetrics, and the text of families."""
 
 import re
 from collections.abc import Iterable
@@ -84,29 +84,29 @@ def page_families(project: str, found: PageMetrics) -> list[Metric]:
     return [window, views, sampled, means, spread]
 
 
-def watch_families(project: str, standings: Iterable[Standings]) -> list[Metric]:
-    """Returns the families of a project's watches: how many of their subjects have each state."""
-    names = ["project", "watch_id", "watch", "kind"]
+def alert_families(project: str, standings: Iterable[Standings]) -> list[Metric]:
+    """Returns the families of a project's alerts: how many of their subjects have each state."""
+    names = ["project", "alert_id", "alert", "kind"]
     subjects = GaugeMetricFamily(
-        "fieldflame_watch_subjects",
-        "Subjects of a watch by their state, as a page in a release.",
+        "fieldflame_alert_subjects",
+        "Subjects of an alert by their state, as a page in a release.",
         labels=[*names, "state"],
     )
     evaluated = GaugeMetricFamily(
-        "fieldflame_watch_evaluated_timestamp_seconds",
-        "When a watch was evaluated last.",
+        "fieldflame_alert_evaluated_timestamp_seconds",
+        "When an alert was evaluated last.",
         labels=names,
         unit="seconds",
     )
     for each in standings:
-        watch = each.watch
-        if not watch.is_on:
+        alert = each.alert
+        if not alert.is_on:
             continue
-        labels = [project, str(watch.id), clean_label(watch.name), watch.kind]
+        labels = [project, str(alert.id), clean_label(alert.name), alert.kind]
         for state in State:
             subjects.add_metric([*labels, state.name.lower()], each.counts.get(state, 0))
-        if watch.evaluated_at is not None:
-            evaluated.add_metric(labels, watch.evaluated_at.timestamp())
+        if alert.evaluated_at is not None:
+            evaluated.add_metric(labels, alert.evaluated_at.timestamp())
     return [subjects, evaluated]
 
 

@@ -46,7 +46,7 @@ class IntakeDayShape(Shape):
     day = serializers.DateField()
     folded = serializers.IntegerField()
     pending = serializers.IntegerField()
-    set_aside = serializers.IntegerField()
+    rejected = serializers.IntegerField()
     refused = serializers.IntegerField(help_text="A post that was refused before it was read counts once.")
 
 
@@ -176,7 +176,7 @@ QualityShape = define_shape(
     {
         "slice": SliceShape(),
         "arrivals": ArrivalsShape(),
-        "set_aside_by_reason": serializers.DictField(
+        "rejected_by_reason": serializers.DictField(
             child=serializers.IntegerField(), help_text="Of the last 10,000 rejected traces in the slice's time."
         ),
         "days": IntakeDayShape(many=True),
@@ -206,7 +206,7 @@ class QualityView(ProjectView):
             {
                 "slice": encode_slice(slice_),
                 "arrivals": encode_arrivals(select_arrivals(slice_)),
-                "set_aside_by_reason": dict(select_rejections(slice_).by_reason),
+                "rejected_by_reason": dict(select_rejections(slice_).by_reason),
                 "days": [encode_day(day) for day in select_intake_days(slice_, limit=MAX_DAYS)],
                 "whole": encode_measured(measured.whole),
                 "by_browser": [encode_measured(row) for row in measured.by_browser],
@@ -224,7 +224,7 @@ def encode_day(day: IntakeDay) -> Json:
         "day": day.day.isoformat(),
         "folded": day.folded,
         "pending": day.pending,
-        "set_aside": day.set_aside,
+        "rejected": day.rejected,
         "refused": day.refused,
     }
 

@@ -1,4 +1,4 @@
-"""Drill-down: from a number to a function's census, callers and callees, and to views, traces and raw bytes."""
+"""Drill-down: from a number to a function's breakdown, callers and callees, and to views, traces and raw bytes."""
 
 import re
 from collections.abc import Sequence
@@ -11,8 +11,8 @@ from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_sche
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from aggregate.selectors.code.symbols import select_code
-from aggregate.selectors.functions.breakdown import DIMENSIONS, select_census
+from aggregate.selectors.code.symbols import load_symbols
+from aggregate.selectors.functions.breakdown import DIMENSIONS, select_function_breakdown
 from aggregate.selectors.functions.calls import select_calls, select_func
 from aggregate.selectors.functions.display_rows import is_made_id
 from aggregate.selectors.functions.table import FunctionRow
@@ -22,21 +22,21 @@ from aggregate.selectors.slice.slices import FINE_FIELDS, SLICE_FIELDS, read_fun
 from dashboard.api.core.parameters import ERRORS, FINE_PARAMS, SIDE_PARAMS, SLICE_PARAMS
 from dashboard.api.core.views import ProjectView
 from dashboard.api.slices.drilldown_schemas import (
+    BreakdownShape,
     CalleesShape,
     CallersShape,
     CallTreeShape,
-    CensusShape,
     TraceShape,
     TracesShape,
     ViewsShape,
+    encode_breakdown,
     encode_calls,
-    encode_census,
     encode_trace,
     encode_traces,
     encode_views,
 )
 from dashboard.api.slices.flamegraph import FlameGraphShape
-from dashboard.api.slices.queries import FLAME_NODES, KINDS, MAX_NODES, CallTreeQuestion, FlameGraphQuestion
+from dashboard.api.slices.queries import FLAME_NODES, KINDS, MAX_NODES, CallTreeQuery, FlameGraphQuery
 from dashboard.web.answers import answer_json
 from dashboard.web.params import ParamError, read_choice, read_count, read_one
 from dashboard.web.raw_bodies import answer_raw
@@ -61,20 +61,20 @@ class FuncView(ProjectView):
         return func
 
 
-class CensusView(FuncView):
+class BreakdownView(FuncView):
     known_params = (*SLICE_FIELDS, *FINE_FIELDS, "by")
 
     @extend_schema(
-        operation_id="census",
+        operation_id="breakdown",
         parameters=[*SLICE_PARAMS, *FINE_PARAMS, OpenApiParameter("by", enum=list(DIMENSIONS), default="page")],
-        responses={200: CensusShape, **ERRORS},
+        responses={200: BreakdownShape, **ERRORS},
     )
     def get(self, request: Request, slug: str, func_id: str) -> Response:
         """Sums of one function by a dimension, zeros included."""
         func = self.get_func(func_id)
         by = read_choice(request.query_params, "by", list(DIMENSIONS), "page")
         slice_ = self.resolve_slice()
-        return Response(encode_census(slice_, func, by, select_census(slice_, func.id, by)))
+        return Response(encode_breakdown(slice_, func, by, select_function_breakdown(slice_, func.id, by)))
 
 
 class CallersView(FuncView):
@@ -121,7 +121,7 @@ class CallTreeView(ProjectView):
     )
     def get(self, request: Request, slug: str) -> Response:
         """Returns the slice's merged call tree without its lightest nodes, and the sums of those."""
-        question = CallTreeQuestion.read(request.query_params)
+        question = CallTreeQuery.read(request.query_params)
         return Response(question.answer(self.resolve_slice()))
 
 
@@ -146,9 +146,9 @@ class FlameGraphView(ProjectView):
     )
     def get(self, request: Request, slug: str) -> HttpResponseBase:
         """Returns the call tree as columns; with `base_…` and `head_…`, one tree with the sums of both sides."""
-        question = FlameGraphQuestion.read(request.query_params)
+        question = FlameGraphQuery.read(request.query_params)
         slice_ = self.resolve_slice()
-        code = select_code(self.project.pk, as_stored=slice_.as_stored)
+        code = load_symbols(self.project.pk, as_stored=slice_.as_stored)
         facts = (self.project.pk, slice_.query(), question.facts(slice_), sorted(code.sites), code.version)
         return answer_json(request._request, facts=facts, make=lambda: question.answer(slice_))
 

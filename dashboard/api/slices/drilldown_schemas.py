@@ -1,10 +1,10 @@
-"""Encoders and shapes of drill-down: census, callers, callees, call trees, views and traces."""
+"""Encoders and shapes of drill-down: breakdown, callers, callees, call trees, views and traces."""
 
 from datetime import datetime
 
 from rest_framework import serializers
 
-from aggregate.selectors.functions.breakdown import Census
+from aggregate.selectors.functions.breakdown import FunctionBreakdown
 from aggregate.selectors.functions.calls import CallRow, Calls, PrunedTree
 from aggregate.selectors.functions.table import FunctionRow
 from aggregate.selectors.page_views.picked_views import ViewTable
@@ -37,7 +37,7 @@ FuncShape = define_shape(
 )
 
 
-class CensusRowShape(Shape):
+class BreakdownRowShape(Shape):
     value = serializers.CharField(help_text="A release, page, device class, browser, navigation or day.")
     views = serializers.IntegerField(help_text="All page views of it.")
     function_views = serializers.IntegerField(
@@ -54,12 +54,12 @@ class CensusRowShape(Shape):
     total_ms_per_view = serializers.FloatField(allow_null=True)
 
 
-class CensusShape(Shape):
+class BreakdownShape(Shape):
     slice = SliceShape()
     source = serializers.CharField(help_text="Where the sums come from: cells, contributions or raw.")  # type: ignore[assignment]  # a word of DRF's own
     function = FuncShape()
     by = serializers.CharField()
-    census = CensusRowShape(many=True)
+    breakdown = BreakdownRowShape(many=True)
 
 
 class CallShape(Shape):
@@ -186,29 +186,29 @@ def encode_func(row: FunctionRow) -> Json:
     }
 
 
-def encode_census(slice_: Slice, func: FunctionRow, by: str, census: Census) -> Json:
+def encode_breakdown(slice_: Slice, func: FunctionRow, by: str, breakdown: FunctionBreakdown) -> Json:
     rows = [
         {
             "value": row.value,
             "views": row.views,
-            "function_views": None if census.is_made else row.func_views,
+            "function_views": None if breakdown.is_made else row.func_views,
             "self_samples": row.self_samples,
-            "total_samples": None if census.is_made else row.total_samples,
+            "total_samples": None if breakdown.is_made else row.total_samples,
             "self_ms": row.self_us / 1000,
-            "total_ms": None if census.is_made else row.total_us / 1000,
+            "total_ms": None if breakdown.is_made else row.total_us / 1000,
             "hidden_ms": row.hidden_us / 1000,
             "uncertain_ms": row.uncertain_us / 1000,
             "self_ms_per_view": row.self_us / 1000 / row.views,
-            "total_ms_per_view": None if census.is_made else row.total_us / 1000 / row.views,
+            "total_ms_per_view": None if breakdown.is_made else row.total_us / 1000 / row.views,
         }
-        for row in census.rows
+        for row in breakdown.rows
     ]
     return {
         "slice": encode_slice(slice_),
-        "source": census.source,
+        "source": breakdown.source,
         "function": encode_func(func),
         "by": by,
-        "census": rows,
+        "breakdown": rows,
     }
 
 

@@ -12,7 +12,7 @@ from dashboard.api.core.encoding import (
 )
 from dashboard.api.core.parameters import ERRORS, FINE_PARAMS, SLICE_PARAMS, _many
 from dashboard.api.core.views import ProjectView
-from dashboard.api.slices.queries import KINDS, MAX_FUNCTIONS, FunctionsQuestion
+from dashboard.api.slices.queries import KINDS, MAX_FUNCTIONS, FunctionsQuery
 from dashboard.web.params import MEASURES
 from profcore.code.categories import FUNC_CATEGORIES
 
@@ -39,5 +39,5 @@ class FunctionsView(ProjectView):
     )
     def get(self, request: Request, slug: str) -> Response:
         """Lists the functions of a slice that have JS, hidden or uncertain time, with exact sums."""
-        question = FunctionsQuestion.read(request.query_params)
+        question = FunctionsQuery.read(request.query_params)
         return Response(question.answer(self.resolve_slice()))

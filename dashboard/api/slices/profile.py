@@ -7,7 +7,7 @@ from rest_framework.request import Request
 
 from dashboard.api.core.parameters import ERRORS, EXPORT_PARAMS, FINE_PARAMS, SLICE_PARAMS
 from dashboard.api.core.views import ProjectView
-from dashboard.api.slices.queries import KINDS, ProfileQuestion
+from dashboard.api.slices.queries import KINDS, ProfileQuery
 from dashboard.web.exports import answer_export, link_of
 from dashboard.web.params import read_choice, read_one, read_raw_ref
 from dashboard.web.raw_bodies import answer_raw
@@ -46,7 +46,7 @@ class ProfileView(ProjectView):
         if read_one(params, "format", "") == RAW:
             as_gzip_file = read_choice(params, "compress", ("none", "gzip"), "none") == "gzip"
             return answer_raw(request, self.project, read_raw_ref(params), as_gzip_file=as_gzip_file)
-        question = ProfileQuestion.read(params)
+        question = ProfileQuery.read(params)
         asked = question.ask(self.resolve_slice())
         link = request.build_absolute_uri(link_of(self.project, asked.shown_slice))
         return answer_export(

@@ -77,13 +77,13 @@ class Question(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class FunctionsQuestion:
+class FunctionsQuery:
     """`functions`: the slice's functions, or groups of them."""
 
     asked: TableQuery
 
     @classmethod
-    def read(cls, params: QueryDict) -> "FunctionsQuestion":
+    def read(cls, params: QueryDict) -> "FunctionsQuery":
         grouping = read_choice(params, "group_by", ("function", *GROUPINGS), "function")
         narrowing = read_narrowing(params)
         sort = read_choice(params, "sort", TABLE_SORTS, "self_ms")
@@ -120,14 +120,14 @@ class FunctionsQuestion:
 
 
 @dataclass(frozen=True, slots=True)
-class CallTreeQuestion:
+class CallTreeQuery:
     """`calltree`: the slice's merged call tree, pruned."""
 
     min_share: float
     max_nodes: int
 
     @classmethod
-    def read(cls, params: QueryDict) -> "CallTreeQuestion":
+    def read(cls, params: QueryDict) -> "CallTreeQuery":
         max_nodes = read_count(params, "max_nodes", default=10_000, high=MAX_NODES)
         return cls(read_share(params, "min_share"), max_nodes)
 
@@ -150,7 +150,7 @@ class CallTreeQuestion:
 
 
 @dataclass(frozen=True, slots=True)
-class FlameGraphQuestion:
+class FlameGraphQuery:
     """`flamegraph`: the slice's call tree by columns, or that of two releases side by side."""
 
     min_share: float
@@ -158,7 +158,7 @@ class FlameGraphQuestion:
     how: ExportQuery
 
     @classmethod
-    def read(cls, params: QueryDict) -> "FlameGraphQuestion":
+    def read(cls, params: QueryDict) -> "FlameGraphQuery":
         max_nodes = read_count(params, "max_nodes", default=FLAME_NODES, high=MAX_NODES)
         return cls(read_share(params, "min_share"), max_nodes, read_export_query(params))
 
@@ -190,7 +190,7 @@ class FlameGraphQuestion:
 
 
 @dataclass(frozen=True, slots=True)
-class ProfileQuestion:
+class ProfileQuery:
     """`profile`: the slice in a viewer's format, or its views, segments or difference."""
 
     exporter: Exporter
@@ -198,7 +198,7 @@ class ProfileQuestion:
     how: ExportQuery
 
     @classmethod
-    def read(cls, params: QueryDict) -> "ProfileQuestion":
+    def read(cls, params: QueryDict) -> "ProfileQuery":
         exporter = EXPORTERS[read_choice(params, "format", list(EXPORTERS), "")]
         as_gzip_file = read_choice(params, "compress", ("none", "gzip"), "none") == "gzip"
         return cls(exporter, as_gzip_file and not exporter.is_packed, read_export_query(params))
@@ -228,13 +228,13 @@ class ProfileQuestion:
 
 
 @dataclass(frozen=True, slots=True)
-class VitalsQuestion:
+class VitalsTableQuery:
     """`vitals`: what ran in the windows of the slice's views."""
 
     asked: VitalsQuery
 
     @classmethod
-    def read(cls, params: QueryDict) -> "VitalsQuestion":
+    def read(cls, params: QueryDict) -> "VitalsTableQuery":
         return cls(
             VitalsQuery(
                 group_by=read_choice(params, "group_by", ("function", *GROUPINGS), "function"),
@@ -283,10 +283,10 @@ class Kind:
 
 KINDS: Final[Mapping[str, Kind]] = MappingProxyType(
     {
-        "functions": Kind(("category", "q", "group_by", "sort", "limit", "measure"), FunctionsQuestion.read),
-        "calltree": Kind(("min_share", "max_nodes"), CallTreeQuestion.read),
-        "flamegraph": Kind(("min_share", "max_nodes", *SIDE_FIELDS), FlameGraphQuestion.read),
-        "vitals": Kind(("group_by", "limit", "waits"), VitalsQuestion.read),
-        "profile": Kind((*EXPORT_FIELDS, "format", "compress"), ProfileQuestion.read),
+        "functions": Kind(("category", "q", "group_by", "sort", "limit", "measure"), FunctionsQuery.read),
+        "calltree": Kind(("min_share", "max_nodes"), CallTreeQuery.read),
+        "flamegraph": Kind(("min_share", "max_nodes", *SIDE_FIELDS), FlameGraphQuery.read),
+        "vitals": Kind(("group_by", "limit", "waits"), VitalsTableQuery.read),
+        "profile": Kind((*EXPORT_FIELDS, "format", "compress"), ProfileQuery.read),
     }
 )

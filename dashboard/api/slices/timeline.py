@@ -8,7 +8,7 @@ from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_sche
 from rest_framework import serializers
 from rest_framework.request import Request
 
-from aggregate.selectors.code.symbols import select_code
+from aggregate.selectors.code.symbols import load_symbols
 from aggregate.selectors.exports.timelines import fingerprint_timeline
 from aggregate.selectors.exports.view_timelines import NamedTimeline, select_named_timeline
 from aggregate.selectors.page_views.traces import select_traces_of
@@ -148,7 +148,7 @@ class TimelineView(ProjectView):
         slice_ = Slice(
             project_id=self.project.pk, releases=(release,), pages=(page,), views=(view,), as_stored=as_stored
         )
-        code = select_code(self.project.pk, as_stored=as_stored)
+        code = load_symbols(self.project.pk, as_stored=as_stored)
         facts = (self.project.pk, slice_.query(), fingerprint_timeline(slice_), sorted(code.sites), code.version)
         return answer_json(
             request._request,

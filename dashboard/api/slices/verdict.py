@@ -43,7 +43,7 @@ class VerdictChangeShape(Shape):
     )
     p = serializers.FloatField(allow_null=True)
     q = serializers.FloatField(allow_null=True, help_text="Over all compared pages and all pages together.")
-    is_confirmed = serializers.BooleanField(help_text="Slower, and as certain as a watch must be to alarm.")
+    is_confirmed = serializers.BooleanField(help_text="Slower, and as certain as an alert must be to alarm.")
     views = serializers.ListField(child=serializers.IntegerField(), min_length=2, max_length=2)
 
 

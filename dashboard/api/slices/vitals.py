@@ -12,7 +12,7 @@ from dashboard.api.core.encoding import SliceShape
 from dashboard.api.core.parameters import ERRORS, SLICE_PARAMS, _many
 from dashboard.api.core.statistics import EstimatesShape, StatisticsShape
 from dashboard.api.core.views import ProjectView
-from dashboard.api.slices.queries import KINDS, VitalsQuestion
+from dashboard.api.slices.queries import KINDS, VitalsTableQuery
 from dashboard.api.slices.vitals_encoding import DEFAULT_ROWS, MAX_ROWS, WAITS
 from dashboard.web.schemas import Shape, define_shape
 from profcore.vitals.window_sums import WINDOW_PARTS
@@ -97,5 +97,5 @@ class VitalsView(ProjectView):
     )
     def get(self, request: Request, slug: str) -> Response:
         """Returns which functions ran until the largest paint, during the longest interaction, and in long frames."""
-        question = VitalsQuestion.read(request.query_params)
+        question = VitalsTableQuery.read(request.query_params)
         return Response(question.answer(self.resolve_slice()))

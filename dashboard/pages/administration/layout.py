@@ -12,12 +12,12 @@ from django.urls import reverse
 from django.views.decorators.cache import cache_control
 from django.views.decorators.http import require_http_methods
 
-View = Callable[..., HttpResponse]
+PageView = Callable[..., HttpResponse]
 # (name of its address, word), in the order of the list beside the pages
 SECTIONS: Final = (("users", "Users"), ("audit", "Audit log"))
 
 
-def administration_page(view: View) -> View:
+def administration_page(view: PageView) -> PageView:
     """Makes a view a page for superusers; others get status 403."""
 
     @require_http_methods(["GET", "HEAD", "POST"])

@@ -1,4 +1,6 @@
-"""The settings page of one watch: a budget or new cost, with a preview of the last 30 days, and deleting it."""
+"""The settings page of one alert: a budget or new third parties, with a preview of the last 30 days, and deleting
+it.
+"""
 
 from datetime import UTC, datetime
 from typing import Any, Final
@@ -12,9 +14,9 @@ from alerts.budgets import Preview, preview_budget
 from alerts.conditions import MAX_MS, MEASURES, Question, clean_question
 from alerts.conditions import MAX_NAME_CHARS as MAX_SUBJECT_CHARS
 from alerts.days import Day
-from alerts.models import Watch
-from alerts.new_third_parties.new_third_party_previews import NewCostPreview, preview_new_costs
-from alerts.rules import MAX_NAME_CHARS, RELEASE_WATCH_ID, change_watch, create_watch, delete_watch
+from alerts.models import AlertRule
+from alerts.new_third_parties.new_third_party_previews import NewThirdPartiesPreview, preview_new_third_parties
+from alerts.rules import MAX_NAME_CHARS, RELEASE_ALERT_ID, change_alert, create_alert, delete_alert
 from dashboard.layout.forms import SettingsForm
 from dashboard.pages.alerts.previews import ShownPreview, prepare_preview
 from dashboard.pages.settings.layout import SettingsRequest, settings_page
@@ -22,9 +24,9 @@ from profcore.numbers import write_interval, write_ms, write_share
 from profcore.stats.summaries import MIN_VIEWS
 from profcore.trace.dimensions import DEVICE_CLASSES
 
-NO_WATCH: Final = "There is no such watch."
-SECTION: Final = "settings-watches"
-TIME, SHARE, INTERACTION, NEW = "time", "share", "inp_script", "new_cost"
+NO_ALERT: Final = "There is no such alert."
+SECTION: Final = "settings-alerts"
+TIME, SHARE, INTERACTION, NEW = "time", "share", "inp_script", "new_third_parties"
 ABOUT: Final = (
     (TIME, "Script time per view, seen and hidden"),
     (SHARE, "The share of a function, package or third party"),
@@ -33,7 +35,7 @@ ABOUT: Final = (
 )
 SUBJECTS: Final = (("function", "A function"), ("package", "A package"), ("party", "A third party"))
 NEW_SUBJECTS: Final = (("party", "Third parties"), ("package", "Packages"))
-# What the limit is, by the kind of watch. The page shows that of the chosen kind only.
+# What the limit is, by the kind of alert. The page shows that of the chosen kind only.
 LIMIT_HINTS: Final = (
     (TIME, "Script time: milliseconds per page view, as the mean of a day."),
     (SHARE, "A share: per cent of the script and hidden time of a day."),
@@ -45,15 +47,15 @@ PERCENT: Final = 100.0
 SHOWN_NEW: Final = 50  # of a preview: those that would be told come first
 
 
-class WatchForm(SettingsForm):
-    """A budget, or a watch on new cost. Shares are in per cent here.
+class AlertForm(SettingsForm):
+    """A budget, or an alert on new third parties. Shares are in per cent here.
 
     Fields of another kind: a choice is ignored, since a browser always sends one. A name is an error, since a limit on
     something else must not look like one on what was named.
     """
 
     name = forms.CharField(label="Name", max_length=MAX_NAME_CHARS, widget=forms.TextInput({"autocomplete": "off"}))
-    about = forms.ChoiceField(label="Watch", choices=ABOUT)
+    about = forms.ChoiceField(label="Alert", choices=ABOUT)
     limit = forms.FloatField(
         label="Limit",
         min_value=0,
@@ -85,8 +87,8 @@ class WatchForm(SettingsForm):
 
     @property
     def kind(self) -> str:
-        """The kind of watch of a valid form."""
-        return Watch.Kind.NEW_COST if self.cleaned_data["about"] == NEW else Watch.Kind.BUDGET
+        """The kind of alert of a valid form."""
+        return AlertRule.Kind.NEW_THIRD_PARTIES if self.cleaned_data["about"] == NEW else AlertRule.Kind.BUDGET
 
     def question(self) -> dict[str, Any]:  # Any: JSON
         """Returns the checked question of a valid form. Raises `ValidationError` for the form's fields."""
@@ -96,7 +98,7 @@ class WatchForm(SettingsForm):
             raise ValidationError({"limit": "Give per cent: a number above 0, at most 100."})
         if not is_share and fields["subject"]:
             raise ValidationError(
-                {"subject": "This name goes with the watch on a share. Empty the field, or choose that watch."}
+                {"subject": "This name goes with the alert on a share. Empty the field, or choose that alert."}
             )
         asked = {
             "measure": fields["about"] if fields["about"] in MEASURES else TIME,
@@ -113,83 +115,85 @@ class WatchForm(SettingsForm):
             raise ValidationError({names.get(n, n): texts for n, texts in error.message_dict.items()}) from None
 
 
-def fill(watch: Watch) -> dict[str, object]:
-    """Returns the fields of a watch for its form."""
-    asked = watch.question
-    about = NEW if watch.kind == Watch.Kind.NEW_COST else asked["measure"]
+def fill(alert: AlertRule) -> dict[str, object]:
+    """Returns the fields of an alert for its form."""
+    asked = alert.question
+    about = NEW if alert.kind == AlertRule.Kind.NEW_THIRD_PARTIES else asked["measure"]
     limit = asked["limit"] * PERCENT if about == SHARE else asked["limit"]
     by = asked.get("by", PARTY)
     rest = {"by": by, "new_by": by if about == NEW else PARTY, "subject": asked.get("name", "")}
     where = {"page": asked.get("page", ""), "device": asked.get("device", "")}
-    return {"name": watch.name, "about": about, "limit": round(limit, 6), "is_on": watch.is_on, **rest, **where}
+    return {"name": alert.name, "about": about, "limit": round(limit, 6), "is_on": alert.is_on, **rest, **where}
 
 
 @settings_page(SECTION, for_admins=True)
-def show_new_watch(page: SettingsRequest) -> HttpResponse:
+def show_new_alert(page: SettingsRequest) -> HttpResponse:
     return _show(page, None)
 
 
 @settings_page(SECTION, for_admins=True)
-def show_watch(page: SettingsRequest, watch_id: int) -> HttpResponse:
-    return _show(page, find_watch(page, watch_id))
+def show_alert(page: SettingsRequest, alert_id: int) -> HttpResponse:
+    return _show(page, find_alert(page, alert_id))
 
 
-def _show(page: SettingsRequest, watch: Watch | None) -> HttpResponse:
-    """Shows, previews, creates or changes a watch."""
-    initial = fill(watch) if watch is not None else {"by": PARTY, "new_by": PARTY}
-    form = WatchForm(page.request.POST if page.has_posted else None, initial=initial)
+def _show(page: SettingsRequest, alert: AlertRule | None) -> HttpResponse:
+    """Shows, previews, creates or changes an alert."""
+    initial = fill(alert) if alert is not None else {"by": PARTY, "new_by": PARTY}
+    form = AlertForm(page.request.POST if page.has_posted else None, initial=initial)
     if form.is_bound and form.is_valid():
         now = datetime.now(UTC)
         try:
             question = form.question()
             if "preview" in page.request.POST:
                 if form.cleaned_data["about"] == INTERACTION:
-                    return _render(page, watch, form, prepared=prepare_preview(page, question, now))
-                make = preview_budget if form.kind == Watch.Kind.BUDGET else preview_new_costs
-                return _render(page, watch, form, preview=make(page.project.pk, Question(**question), now))
-            _save(page, watch, form, question, now)
+                    return _render(page, alert, form, prepared=prepare_preview(page, question, now))
+                make = preview_budget if form.kind == AlertRule.Kind.BUDGET else preview_new_third_parties
+                return _render(page, alert, form, preview=make(page.project.pk, Question(**question), now))
+            _save(page, alert, form, question, now)
         except ValidationError as error:
             form.add_service_errors(error)
-        except Watch.DoesNotExist:  # deleted meanwhile
-            raise Http404(NO_WATCH) from None
+        except AlertRule.DoesNotExist:  # deleted meanwhile
+            raise Http404(NO_ALERT) from None
         else:
-            return page.redirect("The watch is saved. It judges finished days (UTC).")
-    return _render(page, watch, form, status=400 if form.is_bound else 200)
+            return page.redirect("The alert is saved. It judges finished days (UTC).")
+    return _render(page, alert, form, status=400 if form.is_bound else 200)
 
 
-def _save(page: SettingsRequest, watch: Watch | None, form: WatchForm, question: dict[str, Any], now: datetime) -> None:
+def _save(
+    page: SettingsRequest, alert: AlertRule | None, form: AlertForm, question: dict[str, Any], now: datetime
+) -> None:
     name, is_on = form.cleaned_data["name"], form.cleaned_data["is_on"]
-    if watch is None:
-        made = create_watch(project=page.project, kind=form.kind, name=name, question=question, is_on=is_on, now=now)
-        page.log_change("watch created:", made.id)
+    if alert is None:
+        made = create_alert(project=page.project, kind=form.kind, name=name, question=question, is_on=is_on, now=now)
+        page.log_change("alert created:", made.id)
         return
-    if form.kind != watch.kind:
-        raise ValidationError({"about": "Create another watch for this."})
-    change_watch(watch, name=name, question=question, is_on=is_on, now=now)
-    page.log_change("watch changed:", watch.id)
+    if form.kind != alert.kind:
+        raise ValidationError({"about": "Create another alert for this."})
+    change_alert(alert, name=name, question=question, is_on=is_on, now=now)
+    page.log_change("alert changed:", alert.id)
 
 
 def _render(
     page: SettingsRequest,
-    watch: Watch | None,
-    form: WatchForm,
+    alert: AlertRule | None,
+    form: AlertForm,
     *,
-    preview: Preview | NewCostPreview | None = None,
+    preview: Preview | NewThirdPartiesPreview | None = None,
     status: int = 200,
     prepared: ShownPreview | None = None,
 ) -> HttpResponse:
-    if isinstance(preview, NewCostPreview):
+    if isinstance(preview, NewThirdPartiesPreview):
         one, many = (
             ("package", "packages") if form.cleaned_data["new_by"] == "package" else ("third party", "third parties")
         )
         what = one if len(preview.told) == 1 else many
-        shown = {"new_costs": preview, "found": preview.found[:SHOWN_NEW], "what": what}
-        return page.render("watch", status=status, watch=watch, form=form, **shown)
+        shown = {"new_third_parties": preview, "found": preview.found[:SHOWN_NEW], "what": what}
+        return page.render("alert", status=status, alert=alert, form=form, **shown)
     found = {"shown": prepared, **(describe_days(preview, form) if preview else {})}
-    return page.render("watch", status=status, watch=watch, form=form, preview=preview, **found)
+    return page.render("alert", status=status, alert=alert, form=form, preview=preview, **found)
 
 
-def describe_days(preview: Preview, form: WatchForm) -> dict[str, object]:
+def describe_days(preview: Preview, form: AlertForm) -> dict[str, object]:
     """Returns the days of a budget's preview in words, and how many of them could be judged."""
     is_share = form.cleaned_data["about"] == SHARE
     days = [(day, state.name.capitalize(), *_write_figures(day, is_share=is_share)) for day, state in preview.days]
@@ -216,18 +220,18 @@ def _write_figures(day: Day, *, is_share: bool) -> tuple[str, str]:
 
 
 @settings_page(SECTION, for_admins=True)
-def end_watch(page: SettingsRequest, watch_id: int) -> HttpResponse:
-    watch = find_watch(page, watch_id)
+def end_alert(page: SettingsRequest, alert_id: int) -> HttpResponse:
+    alert = find_alert(page, alert_id)
     if page.has_posted:
-        delete_watch(watch, datetime.now(UTC))
-        page.log_change("watch deleted:", watch.id)
-        return page.redirect("The watch is deleted. Its history stays.")
-    return page.render("watch_end", watch=watch)
+        delete_alert(alert, datetime.now(UTC))
+        page.log_change("alert deleted:", alert.id)
+        return page.redirect("The alert is deleted. Its history stays.")
+    return page.render("alert_end", alert=alert)
 
 
-def find_watch(page: SettingsRequest, watch_id: int) -> Watch:
-    """Returns a watch of the project that has a question. Raises `Http404`."""
-    watch = Watch.objects.filter(project_id=page.project.pk, id=watch_id).first()
-    if watch is None or watch.id == RELEASE_WATCH_ID:
-        raise Http404(NO_WATCH)
-    return watch
+def find_alert(page: SettingsRequest, alert_id: int) -> AlertRule:
+    """Returns an alert of the project that has a question. Raises `Http404`."""
+    alert = AlertRule.objects.filter(project_id=page.project.pk, id=alert_id).first()
+    if alert is None or alert.id == RELEASE_ALERT_ID:
+        raise Http404(NO_ALERT)
+    return alert

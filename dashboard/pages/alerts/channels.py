@@ -23,14 +23,14 @@ from alerts.channels import (
     write_minutes,
 )
 from alerts.delivery.gathering import TooManyTests, make_test, replay
-from alerts.models import Channel, Watch
+from alerts.models import AlertRule, Channel
 from alerts.reading import find_message, select_messages
 from alerts.rules import MAX_NAME_CHARS
 from alerts.sealing import SealBroken
 from dashboard.layout.forms import SettingsForm, read_lines
 from dashboard.pages.settings.layout import SettingsRequest, settings_page
 
-SECTION: Final = "settings-watches"
+SECTION: Final = "settings-alerts"
 KINDS: Final = (
     (Channel.Kind.MAIL, "E-mail"),
     (Channel.Kind.WEBHOOK, "Webhook, signed"),
@@ -38,7 +38,7 @@ KINDS: Final = (
     (Channel.Kind.TEAMS, "Microsoft Teams (workflow)"),
 )
 SHOWN_MESSAGES: Final = 50
-DELETED: Final = "A deleted watch"
+DELETED: Final = "A deleted alert"
 MAX_ADDRESS_CHARS: Final = 6_000
 MAX_PAGES_CHARS: Final = MAX_PATTERNS * (MAX_PATTERN_CHARS + 2)
 
@@ -59,8 +59,8 @@ class TermsForm(SettingsForm):
     quiet_from = forms.TimeField(label="Quiet from", required=False, widget=forms.TimeInput({"type": "time"}))
     quiet_to = forms.TimeField(label="Quiet until", required=False, widget=forms.TimeInput({"type": "time"}))
     time_zone = forms.CharField(label="Time zone", max_length=64, initial="UTC")
-    watch_ids = forms.TypedMultipleChoiceField(
-        label="Only messages of these watches (no selection = all)",
+    alert_ids = forms.TypedMultipleChoiceField(
+        label="Only messages of these alerts (no selection = all)",
         coerce=int,
         empty_value=None,
         required=False,
@@ -76,14 +76,14 @@ class TermsForm(SettingsForm):
     is_on = forms.BooleanField(label="Send messages", required=False, initial=True)
 
     def __init__(self, *args: Any, project_id: int, kept: Sequence[int] = (), **kwargs: Any) -> None:  # Any: stubs'
-        """`kept` are the watches that a channel has, deleted ones among them: without a word, it would get all."""
+        """`kept` are the alerts that a channel has, deleted ones among them: without a word, it would get all."""
         super().__init__(*args, **kwargs)
-        names = dict(Watch.objects.filter(project_id=project_id).order_by("id").values_list("id", "name"))
-        gone = [(watch_id, DELETED) for watch_id in kept if watch_id not in names]
-        self.fields["watch_ids"].choices = [*names.items(), *gone]  # type: ignore[attr-defined]  # a choice field
+        names = dict(AlertRule.objects.filter(project_id=project_id).order_by("id").values_list("id", "name"))
+        gone = [(alert_id, DELETED) for alert_id in kept if alert_id not in names]
+        self.fields["alert_ids"].choices = [*names.items(), *gone]  # type: ignore[attr-defined]  # a choice field
 
-    def clean_watch_ids(self) -> tuple[int, ...] | None:
-        chosen = self.cleaned_data["watch_ids"]
+    def clean_alert_ids(self) -> tuple[int, ...] | None:
+        chosen = self.cleaned_data["alert_ids"]
         return tuple(sorted(chosen)) if chosen else None
 
     def clean_pages(self) -> tuple[str, ...] | None:
@@ -153,7 +153,7 @@ def show_channel(page: SettingsRequest, channel_id: int) -> HttpResponse:
         )
     if "replay" in page.request.POST:
         return replay_message(page, channel)
-    form = TermsForm(page.request.POST, project_id=page.project.pk, kept=channel.watch_ids or ())
+    form = TermsForm(page.request.POST, project_id=page.project.pk, kept=channel.alert_ids or ())
     if form.is_valid():
         try:
             addresses = read_lines(form.cleaned_data["addresses"]) or None
@@ -184,7 +184,7 @@ def render_channel(
         "channel",
         status=status,
         channel=channel,
-        form=form or TermsForm(initial=initial, project_id=page.project.pk, kept=channel.watch_ids or ()),
+        form=form or TermsForm(initial=initial, project_id=page.project.pk, kept=channel.alert_ids or ()),
         secret=secret,
         sent=select_messages(page.project.pk, channel.id, most=SHOWN_MESSAGES),
         kind_word=dict(KINDS)[Channel.Kind(channel.kind)],

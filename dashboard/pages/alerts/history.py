@@ -1,4 +1,4 @@
-"""The page "Watches": what is suspected or confirmed now, and each change of a state."""
+"""The page "Alerts": what is suspected or confirmed now, and each change of a state."""
 
 from datetime import datetime
 from typing import Final
@@ -13,7 +13,7 @@ from django.views.decorators.cache import cache_control
 from django.views.decorators.http import require_http_methods
 
 from aggregate.selectors.project.announcements import select_said_rollbacks
-from alerts.models import Watch
+from alerts.models import AlertRule
 from alerts.reading import find_open, select_history, select_open, select_standings
 from alerts.rules import accept
 from dashboard.layout.shell import Shell, build_tabs
@@ -30,13 +30,13 @@ MAX_ID: Final = 999_999_999  # what an address may say
 
 
 @private_page
-def show_guard(request: HttpRequest, slug: str) -> HttpResponse:
+def show_alerts(request: HttpRequest, slug: str) -> HttpResponse:
     project = get_visible_project(request.user, slug)
     before = read_count(request.GET, "before", default=MAX_ID, high=MAX_ID)
     changes = select_history(project, before=before, most=SHOWN_CHANGES + 1)
     context = {
         "project": project,
-        "shell": Shell(build_tabs(project, here="guard"), None),
+        "shell": Shell(build_tabs(project, here="alerts"), None),
         "may_change": may_administer(request.user, project),
         "standings": select_standings(project.pk),
         "open": select_open(project, most=SHOWN_OPEN),
@@ -58,24 +58,24 @@ def list_rolled_back(project_id: int) -> list[tuple[str, datetime]]:
 @require_http_methods(["GET", "HEAD", "POST"])
 @cache_control(private=True, no_cache=True)
 @login_required
-def accept_state(request: HttpRequest, slug: str, watch_id: int, key: str) -> HttpResponse:
+def accept_state(request: HttpRequest, slug: str, alert_id: int, key: str) -> HttpResponse:
     """Asks an admin whether an alarm is meant to be so; posted, it ends it."""
     project = get_visible_project(request.user, slug)
-    watch = Watch.objects.filter(project_id=project.pk, id=watch_id).first()
+    alert = AlertRule.objects.filter(project_id=project.pk, id=alert_id).first()
     try:
         subject_key = bytes.fromhex(key)
     except ValueError:
-        watch = None
-    if watch is None or not may_administer(request.user, project):
+        alert = None
+    if alert is None or not may_administer(request.user, project):
         raise Http404("There is no such state.")
     if request.method != "POST":
-        told = find_open(project, watch.id, subject_key)
+        told = find_open(project, alert.id, subject_key)
         if told is None:
             messages.info(request, NOT_OPEN)
-            return HttpResponseRedirect(reverse("guard", args=[project.slug]))
-        shell = Shell(build_tabs(project, here="guard"), None)
+            return HttpResponseRedirect(reverse("alerts", args=[project.slug]))
+        shell = Shell(build_tabs(project, here="alerts"), None)
         return render(request, "dashboard/alerts/accept.html", {"project": project, "shell": shell, "told": told})
-    change = accept(watch, subject_key, timezone.now())
+    change = accept(alert, subject_key, timezone.now())
     words = "Accepted. It counts as resolved." if change else NOT_OPEN
     messages.add_message(request, messages.SUCCESS if change else messages.INFO, words)
-    return HttpResponseRedirect(reverse("guard", args=[project.slug]))
+    return HttpResponseRedirect(reverse("alerts", args=[project.slug]))

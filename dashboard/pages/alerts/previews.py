@@ -17,7 +17,7 @@ from alerts.previews import PREVIEW_KIND, question_of, read_preview, start_previ
 from alerts.reading import describe_budget
 from dashboard.pages.settings.layout import SettingsRequest, settings_page
 
-SECTION: Final = "settings-watches"
+SECTION: Final = "settings-alerts"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,7 +49,7 @@ def describe_preview(job: Job, now: datetime) -> ShownPreview:
     if not has_result(job, now):
         return ShownPreview(job=job)
     about = describe_budget(question_of(job))
-    return ShownPreview(job=job, past=read_preview(job), about=about, most=settings.GUARD_INTERACTION_VIEWS)
+    return ShownPreview(job=job, past=read_preview(job), about=about, most=settings.ALERTS_INTERACTION_VIEWS)
 
 
 @settings_page(SECTION, for_admins=True)
@@ -58,4 +58,4 @@ def show_preview(page: SettingsRequest, job_id: UUID) -> HttpResponse:
     job = select_job(page.project.pk, job_id)
     if job is None or job.kind != PREVIEW_KIND:
         raise Http404("There is no such preview.")
-    return page.render("watch_preview", shown=describe_preview(job, datetime.now(UTC)))
+    return page.render("alert_preview", shown=describe_preview(job, datetime.now(UTC)))

@@ -1,4 +1,4 @@
-"""Releases that were rolled back: an admin says so on an alarm, and takes it back on the page "Watches"."""
+"""Releases that were rolled back: an admin says so on an alarm, and takes it back on the page "Alerts"."""
 
 from typing import Final
 
@@ -10,15 +10,15 @@ from django.utils import timezone
 from django.views.decorators.http import require_POST
 
 from aggregate.selectors.project.announcements import select_said_rollbacks
-from alerts.models import Watch
-from alerts.rules import RELEASE_WATCH_ID
+from alerts.models import AlertRule
+from alerts.rules import RELEASE_ALERT_ID
 from dashboard.web.access import get_visible_project, may_administer
 from projects.releases import ReleaseError, announce_release
 
 SAID: Final = "It counts as rolled back. Its alarms end within minutes."
-SAID_UNWATCHED: Final = "It counts as rolled back. Its alarms end once the watch on new releases is switched on."
+SAID_UNWATCHED: Final = "It counts as rolled back. Its alarms end once the alert on new releases is switched on."
 TAKEN_BACK: Final = "It counts as in use again. If users have it, its alarms open again within about an hour."
-TAKEN_BACK_UNWATCHED: Final = "It counts as in use again. The watch on new releases is switched off."
+TAKEN_BACK_UNWATCHED: Final = "It counts as in use again. The alert on new releases is switched off."
 
 
 @require_POST
@@ -39,7 +39,7 @@ def mark_release(request: HttpRequest, slug: str) -> HttpResponse:
     except ReleaseError as error:
         messages.error(request, f"{error.field}: {error}")
     else:
-        is_off = Watch.objects.filter(project_id=project.pk, id=RELEASE_WATCH_ID, is_on=False).exists()
+        is_off = AlertRule.objects.filter(project_id=project.pk, id=RELEASE_ALERT_ID, is_on=False).exists()
         said, taken_back = (SAID_UNWATCHED, TAKEN_BACK_UNWATCHED) if is_off else (SAID, TAKEN_BACK)
         messages.success(request, taken_back if is_in_use else said)
-    return HttpResponseRedirect(reverse("guard", args=[project.slug]))
+    return HttpResponseRedirect(reverse("alerts", args=[project.slug]))

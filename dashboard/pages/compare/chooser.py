@@ -9,7 +9,7 @@ from aggregate.selectors.slice.sides import BASE, HEAD
 from aggregate.selectors.slice.slices import format_instant
 from dashboard.layout.shell import Choice, ChoiceField, SliceBar
 from dashboard.layout.sides import DESKTOPS, PHONES, AskedSides, Sides
-from dashboard.pages.compare.query import CompareQuestion
+from dashboard.pages.compare.query import CompareQuery
 from dashboard.web.queries import write_query
 
 WEEK: Final = timedelta(days=7)
@@ -54,7 +54,7 @@ class Chooser:
 
 
 def build_chooser(
-    address: str, bar: SliceBar, question: CompareQuestion, *, kept: Sequence[tuple[str, str]], now: datetime
+    address: str, bar: SliceBar, question: CompareQuery, *, kept: Sequence[tuple[str, str]], now: datetime
 ) -> Chooser:
     """Returns the chooser. `bar` has the values of each field. Without sides, the form shows the question as it was."""
     slice_, asked, sides, default = question.slice_, question.asked, question.sides, question.default

@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 from typing import Self
 
-from aggregate.selectors.code.symbols import Code, select_code
+from aggregate.selectors.code.symbols import Symbols, load_symbols
 from aggregate.selectors.statistics.comparisons import SliceComparison
 from dashboard.layout.sides import Sides
-from dashboard.pages.compare.query import CompareQuestion, TableOptions
+from dashboard.pages.compare.query import CompareQuery, TableOptions
 from dashboard.web.cache import facts_of_sides, remember_comparison
 from dashboard.web.queries import write_query
 from projects.models import Project
@@ -22,7 +22,7 @@ class AskedComparison:
     facts: tuple[object, ...]
 
     @classmethod
-    def of(cls, question: CompareQuestion) -> Self:
+    def of(cls, question: CompareQuery) -> Self:
         """Looks up the facts of a question's sides. Raises `SliceError` and `ParamError` if it has none."""
         sides = question.require_sides()
         facts = facts_of_sides(sides.base, sides.head)
@@ -39,6 +39,6 @@ class AskedComparison:
         """Returns the query string that shows other rows of the same sides."""
         return write_query([*self.sides.params(), *options.params()])
 
-    def code(self) -> Code:
+    def code(self) -> Symbols:
         """Returns the project's rules and labels."""
-        return select_code(self.sides.base.project_id, as_stored=self.sides.base.as_stored)
+        return load_symbols(self.sides.base.project_id, as_stored=self.sides.base.as_stored)

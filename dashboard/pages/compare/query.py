@@ -87,7 +87,7 @@ class TableOptions:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CompareQuestion:
+class CompareQuery:
     """An address of the page, read once.
 
     `whole` is its slice, `slice_` the part of it that two sides can share: whole page views, nothing finer. `asked` are

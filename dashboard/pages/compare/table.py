@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from aggregate.selectors.code.symbols import Code, RowId
+from aggregate.selectors.code.symbols import RowId, Symbols
 from aggregate.selectors.functions.matches import FuncMatch, match_rows
 from aggregate.selectors.functions.table import FunctionRow, describe_row, keep_rows
 from aggregate.selectors.statistics.comparisons import SliceComparison
@@ -100,7 +100,7 @@ def count_moved(moved: Mapping[int, str]) -> Mapping[str, int] | None:
     return Counter(moved.values()) or None
 
 
-def build_table(answer: SliceComparison, options: TableOptions, code: Code) -> ComparedTable:
+def build_table(answer: SliceComparison, options: TableOptions, code: Symbols) -> ComparedTable:
     """Returns the table of a comparison."""
     every = answer.comparison.functions
     certain = sum(found.is_significant for found in every)
@@ -134,7 +134,7 @@ def build_table(answer: SliceComparison, options: TableOptions, code: Code) -> C
     )
 
 
-def list_wanted(answer: SliceComparison, options: TableOptions, code: Code) -> list[Difference]:
+def list_wanted(answer: SliceComparison, options: TableOptions, code: Symbols) -> list[Difference]:
     """Returns all requested differences, in order."""
     is_kept = _keeper(answer, options, code)
     wanted = [
@@ -159,7 +159,7 @@ def find_partners(answer: SliceComparison) -> dict[RowId, FuncMatch]:
     return {func.id: match for match in matches for func in (match.gone, match.came)}
 
 
-def _keeper(answer: SliceComparison, options: TableOptions, code: Code) -> Callable[[Difference], bool]:
+def _keeper(answer: SliceComparison, options: TableOptions, code: Symbols) -> Callable[[Difference], bool]:
     """Returns a function that tells whether a difference passes the filters of the slice bar."""
     if not options.narrowing.params():
         return lambda found: True

@@ -22,7 +22,7 @@ from dashboard.pages.compare.chooser import build_chooser
 from dashboard.pages.compare.comparison import AskedComparison
 from dashboard.pages.compare.content import build_content
 from dashboard.pages.compare.csv_file import write_csv
-from dashboard.pages.compare.query import CompareQuestion
+from dashboard.pages.compare.query import CompareQuery
 from dashboard.web.access import get_visible_project, may_administer
 from dashboard.web.decorators import private_page, private_part
 from dashboard.web.etags import answer_if_changed, answer_unchanged, fingerprint_server, make_etag
@@ -37,7 +37,7 @@ PART: Final = "dashboard/compare/_comparison.html"
 @answer_unchanged
 def show_compare(request: HttpRequest, slug: str) -> HttpResponse:
     project = get_visible_project(request.user, slug)
-    question = CompareQuestion.read(request, project, needs_releases=True)
+    question = CompareQuery.read(request, project, needs_releases=True)
     if not question.releases:
         return redirect("project", slug)  # there are the first steps
     context = _describe_question(request, question)
@@ -53,7 +53,7 @@ def show_compare(request: HttpRequest, slug: str) -> HttpResponse:
 @private_part
 def show_compared(request: HttpRequest, slug: str) -> HttpResponse:
     project = get_visible_project(request.user, slug)
-    asked = AskedComparison.of(CompareQuestion.read(request, project))
+    asked = AskedComparison.of(CompareQuery.read(request, project))
     may_change = may_administer(request.user, project)
     query = asked.query(asked.options)
     told = describe_changed_releases(asked.sides.base, asked.sides.head, request.user)
@@ -69,7 +69,7 @@ def show_compared(request: HttpRequest, slug: str) -> HttpResponse:
 @private_page
 def download_compared(request: HttpRequest, slug: str) -> HttpResponse:
     project = get_visible_project(request.user, slug)
-    asked = AskedComparison.of(CompareQuestion.read(request, project))
+    asked = AskedComparison.of(CompareQuery.read(request, project))
     response = HttpResponse(b"".join(write_csv(asked)), content_type="text/csv; charset=utf-8")
     name = "-".join(name_file(project, side) for side in (asked.sides.base, asked.sides.head))
     response["Content-Disposition"] = f'attachment; filename="compare-{name}.csv"'
@@ -77,7 +77,7 @@ def download_compared(request: HttpRequest, slug: str) -> HttpResponse:
     return response
 
 
-def _describe_question(request: HttpRequest, question: CompareQuestion) -> Json:
+def _describe_question(request: HttpRequest, question: CompareQuery) -> Json:
     """Returns the page around the comparison: the slice bar, the chooser, and how fresh the data is."""
     project, sides, options, now = question.project, question.sides, question.options, timezone.now()
     kept = [*(sides.pairs() if sides else []), *options.own_params()]
@@ -102,7 +102,7 @@ def _describe_question(request: HttpRequest, question: CompareQuestion) -> Json:
     }
 
 
-def _write_links(question: CompareQuestion, sides: Sides) -> Json:
+def _write_links(question: CompareQuery, sides: Sides) -> Json:
     project, options = question.project, question.options
     query = write_query([*sides.params(), *options.params()])
     plain = write_query([*sides.params(), *replace(options, is_plain=True).params()])

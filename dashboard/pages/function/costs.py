@@ -13,7 +13,7 @@ from aggregate.selectors.slice.slices import Slice, SliceError
 from aggregate.selectors.statistics.function_costs import FuncCost, select_costs
 from dashboard.layout.dot_chart import DotChart, Point, draw_dots
 from dashboard.layout.export_menu import build_export_menu
-from dashboard.pages.function.query import FunctionQuestion
+from dashboard.pages.function.query import FunctionQuery
 from dashboard.templatetags.figures import count, interval_as_time, ms_as_time, visible
 from profcore.stats.summaries import MIN_VIEWS, FuncSummary
 from profcore.stats.views import Measure
@@ -37,7 +37,7 @@ class CostRow:
     is_marked: bool = False
 
 
-def build_cost(question: FunctionQuestion, _params: QueryDict) -> Context:
+def build_cost(question: FunctionQuery, _params: QueryDict) -> Context:
     """Returns the cost in the slice, and the exports."""
     costs = select_costs(question.slice_, question.ref, None, measures=COST_MEASURES).rows
     narrowed = question.narrowed()
@@ -73,7 +73,7 @@ def _may_export(narrowed: Slice, func_views: int) -> bool:
     return traces <= most and not gone
 
 
-def build_pages(question: FunctionQuestion, _params: QueryDict) -> Context:
+def build_pages(question: FunctionQuery, _params: QueryDict) -> Context:
     """Returns the pages where the function costs most."""
     costs = select_costs(question.slice_, question.ref, "page", measures=(question.measure,), limit=MOST_PAGES)
     functions = reverse("page", args=[question.project.slug])
@@ -86,28 +86,28 @@ def build_pages(question: FunctionQuestion, _params: QueryDict) -> Context:
     return {"rows": rows, "row_count": costs.row_count, "is_cut": len(rows) == MOST_PAGES < costs.row_count}
 
 
-def build_devices(question: FunctionQuestion, _params: QueryDict) -> Context:
+def build_devices(question: FunctionQuery, _params: QueryDict) -> Context:
     """Returns the cost by device class."""
     costs = select_costs(question.slice_, question.ref, "device", measures=(question.measure,))
     rows = [make_row(question, cost, replace(question.slice_, devices=(cost.sums.value,))) for cost in costs.rows]
     return {"rows": rows, "what": "Device class"}
 
 
-def build_browsers(question: FunctionQuestion, _params: QueryDict) -> Context:
+def build_browsers(question: FunctionQuery, _params: QueryDict) -> Context:
     """Returns the cost by browser."""
     costs = select_costs(question.slice_, question.ref, "browser", measures=(question.measure,))
     rows = [make_row(question, cost, replace(question.slice_, browsers=(cost.sums.value,))) for cost in costs.rows]
     return {"rows": rows, "what": "Browser"}
 
 
-def build_navigations(question: FunctionQuestion, _params: QueryDict) -> Context:
+def build_navigations(question: FunctionQuery, _params: QueryDict) -> Context:
     """Returns the cost by navigation."""
     costs = select_costs(question.slice_, question.ref, "navigation", measures=(question.measure,))
     rows = [make_row(question, cost, replace(question.slice_, navigations=(cost.sums.value,))) for cost in costs.rows]
     return {"rows": rows, "what": "Navigation"}
 
 
-def build_days(question: FunctionQuestion, _params: QueryDict) -> Context:
+def build_days(question: FunctionQuery, _params: QueryDict) -> Context:
     """Returns the cost on each of the last days."""
     costs = select_costs(question.slice_, question.ref, "day", measures=(question.measure,), limit=MOST_DAYS)
     rows = [make_row(question, cost, question.slice_) for cost in costs.rows]
@@ -119,7 +119,7 @@ def build_days(question: FunctionQuestion, _params: QueryDict) -> Context:
     }
 
 
-def make_row(question: FunctionQuestion, cost: FuncCost, slice_: Slice, measure: Measure | None = None) -> CostRow:
+def make_row(question: FunctionQuery, cost: FuncCost, slice_: Slice, measure: Measure | None = None) -> CostRow:
     """Returns the row of a part of the slice, by a measure (default: the question's)."""
     by = measure or question.measure
     return CostRow(
@@ -127,12 +127,12 @@ def make_row(question: FunctionQuestion, cost: FuncCost, slice_: Slice, measure:
     )
 
 
-def draw_rows(question: FunctionQuestion, rows: Sequence[CostRow]) -> DotChart:
+def draw_rows(question: FunctionQuery, rows: Sequence[CostRow]) -> DotChart:
     """Returns the chart of some rows, in their order."""
     return draw_dots([_point(question, row) for row in rows])
 
 
-def _point(question: FunctionQuestion, row: CostRow) -> Point:
+def _point(question: FunctionQuery, row: CostRow) -> Point:
     sums = row.cost.sums
     ci95 = row.found.ms_per_view.ci95 if row.found else None
     sure = f", 95 % interval {interval_as_time(row.found.ms_per_view)}" if row.found and ci95 else ""

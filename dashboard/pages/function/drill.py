@@ -16,7 +16,7 @@ from aggregate.selectors.page_views.picked_views import ViewRow, pick_views
 from aggregate.selectors.slice.slices import Slice
 from dashboard.layout.export_menu import make_profile_url, name_view
 from dashboard.pages.function.costs import Context
-from dashboard.pages.function.query import FunctionQuestion
+from dashboard.pages.function.query import FunctionQuery
 from dashboard.web.queries import write_query
 from profcore.trace.dimensions import BROWSERS, DEVICE_CLASSES, NAVIGATIONS
 from projects.models import Project
@@ -25,7 +25,7 @@ MOST_CALLS: Final = 12  # callers, or callees: the sandwich has all
 MOST_VIEWS: Final = 5  # of each kind
 
 
-def build_calls(question: FunctionQuestion, _params: QueryDict) -> Context:
+def build_calls(question: FunctionQuery, _params: QueryDict) -> Context:
     """Returns the callers and callees of the function."""
     found = select_neighbours(question.slice_, question.func.id)
     shown = [("show", "sandwich"), ("func", str(question.func.id))]
@@ -47,7 +47,7 @@ def _side(key: str, title: str, rows: Sequence[CallRow]) -> Context:
     return {"key": key, "title": title, "rows": rows[:MOST_CALLS], "left_out": len(rows[MOST_CALLS:])}
 
 
-def build_views(question: FunctionQuestion, _params: QueryDict) -> Context:
+def build_views(question: FunctionQuery, _params: QueryDict) -> Context:
     """Returns the typical and the worst page views that ran it, from a uniform sample if there are very many."""
     slice_, ref = question.slice_, question.ref
     if slice_.is_fine:
@@ -78,7 +78,7 @@ def _slice_of(row: ViewRow, project: Project) -> Slice:
     return Slice(project_id=project.pk, releases=(row.view.release,), pages=(row.view.page,), views=(row.view.view_id,))
 
 
-def _link_to_view(question: FunctionQuestion, row: ViewRow) -> str:
+def _link_to_view(question: FunctionQuery, row: ViewRow) -> str:
     """Returns the address of one view, within the slice."""
     pairs = [*question.slice_.params(), ("on_release", row.view.release), ("on_page", row.view.page)]
     address = reverse("view", args=[question.project.slug, row.view.view_id])
@@ -86,7 +86,7 @@ def _link_to_view(question: FunctionQuestion, row: ViewRow) -> str:
 
 
 def _start_of(row: ViewRow) -> datetime:
-    return min((trace.view_started_at for trace in row.traces), default=row.view.bucket_at)
+    return min((trace.view_started_at for trace in row.traces), default=row.view.starts_at)
 
 
 def _name_profile(project: Project, row: ViewRow) -> str:
@@ -94,7 +94,7 @@ def _name_profile(project: Project, row: ViewRow) -> str:
     return f"{project.slug} {view.release} {view.page} {name_view(_start_of(row), view.view_id)}"
 
 
-def _view_rows(question: FunctionQuestion, rows: Sequence[ViewRow]) -> list[Context]:
+def _view_rows(question: FunctionQuery, rows: Sequence[ViewRow]) -> list[Context]:
     """Returns views with the address of their page, and of their profile if its raw bodies are kept."""
     project = question.project
     return [

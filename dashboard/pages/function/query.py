@@ -30,7 +30,7 @@ MEASURES: Final[tuple[tuple[Measure, str, str], ...]] = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FunctionQuestion:
+class FunctionQuery:
     """One function in one slice. Trends and breakdowns are by `measure`.
 
     `func` is as the slice's newest release has it.
@@ -70,7 +70,7 @@ class FunctionQuestion:
         return reverse(name, args=[self.project.slug, self.func.id, *args]) + (f"?{query}" if query else "")
 
 
-def read_function_question(request: HttpRequest, slug: str, func_id: str) -> FunctionQuestion:
+def read_function_query(request: HttpRequest, slug: str, func_id: str) -> FunctionQuery:
     """Reads a page's or part's address. Raises Http404, `ParamError` and `SliceError`.
 
     A group of a display rule is not a function: it has a page of its own.
@@ -83,4 +83,4 @@ def read_function_question(request: HttpRequest, slug: str, func_id: str) -> Fun
         raise Http404("There is no such function.")
     measure = cast("Measure", read_choice(request.GET, "measure", [name for name, _, _ in MEASURES], MEASURES[0][0]))
     ref = find_ref(project.pk, func.id)
-    return FunctionQuestion(project=project, func=func, ref=ref, slice_=slice_, measure=measure)
+    return FunctionQuery(project=project, func=func, ref=ref, slice_=slice_, measure=measure)

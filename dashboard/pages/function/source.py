@@ -13,7 +13,7 @@ from aggregate.selectors.functions.source_changes import ChangedLine, SourceChan
 from aggregate.selectors.functions.table import FunctionRow
 from dashboard.api.slices.source import NOTE, link_of_source
 from dashboard.pages.function.highlighting import highlight_lines
-from dashboard.pages.function.query import FunctionQuestion
+from dashboard.pages.function.query import FunctionQuery
 from dashboard.web.params import read_choice, read_one
 
 CHANGES: Final = "changes"
@@ -38,7 +38,7 @@ class ShownChange:
     html: SafeString
 
 
-def describe_source(question: FunctionQuestion, params: QueryDict) -> dict[str, object]:
+def describe_source(question: FunctionQuery, params: QueryDict) -> dict[str, object]:
     """Returns the source in the release that the address names, or in the slice's newest one, or the changes.
 
     `source_release` names a release, `source_base` the one to compare with (else the one before), and `source_view`
@@ -70,7 +70,7 @@ def describe_source(question: FunctionQuestion, params: QueryDict) -> dict[str, 
     }
 
 
-def _find_pair(question: FunctionQuestion, asked: str) -> tuple[str, str]:
+def _find_pair(question: FunctionQuery, asked: str) -> tuple[str, str]:
     """Returns two releases that have the function, the earlier one first; "" for one that there is not.
 
     The later one is that of the page. The other is the asked one, another of the slice, or the one before.
@@ -85,7 +85,7 @@ def _find_pair(question: FunctionQuestion, asked: str) -> tuple[str, str]:
     return (candidates[0] if candidates else ""), head
 
 
-def _build_tabs(question: FunctionQuestion, base: str, head: str, current: str | None) -> Sequence[SourceTab]:
+def _build_tabs(question: FunctionQuery, base: str, head: str, current: str | None) -> Sequence[SourceTab]:
     def link(**more: str) -> str:
         return f"{question.link(None, source_base=base, **more)}#source"
 

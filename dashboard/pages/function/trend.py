@@ -7,7 +7,7 @@ from urllib.parse import urlencode
 
 from django.http import QueryDict
 
-from aggregate.selectors.code.symbols import select_code
+from aggregate.selectors.code.symbols import load_symbols
 from aggregate.selectors.functions.renames import select_other_names
 from aggregate.selectors.project.pages import select_releases
 from aggregate.selectors.statistics.function_costs import select_costs
@@ -19,7 +19,7 @@ from aggregate.selectors.statistics.function_steps import (
     select_step,
 )
 from dashboard.pages.function.costs import Context, CostRow, draw_rows, make_row
-from dashboard.pages.function.query import FunctionQuestion
+from dashboard.pages.function.query import FunctionQuery
 from dashboard.web.params import ParamError, read_one
 
 MOST_RELEASES: Final = 12  # as many as have room for a label below them
@@ -27,13 +27,13 @@ MOST_RELEASES: Final = 12  # as many as have room for a label below them
 Between = tuple[str, str]  # two releases, the earlier one first
 
 
-def build_trend(question: FunctionQuestion, _params: QueryDict) -> Context:
+def build_trend(question: FunctionQuery, _params: QueryDict) -> Context:
     """Returns the cost in each release, the newest last. The slice's releases are only marked."""
     everywhere = replace(question.slice_, releases=())
     known = [row.release for row in select_releases(question.project.pk)]
     shown = known[:MOST_RELEASES][::-1]
     is_mapped = question.func.mapped is not None
-    others = select_other_names(select_code(question.project.pk), question.func) if is_mapped else []
+    others = select_other_names(load_symbols(question.project.pk), question.func) if is_mapped else []
     kin = select_kin(question.project.pk, question.func, question.ref, others)
     costs = select_costs(everywhere, kin, "release", measures=(question.measure,), values=shown)
     marked = question.slice_.releases
@@ -64,7 +64,7 @@ def _find_step(rows: Sequence[CostRow]) -> list[Between]:
     return [(names[last - 1], names[last])] if last > 0 else []
 
 
-def _find_ends(question: FunctionQuestion, rows: Sequence[CostRow]) -> list[Between]:
+def _find_ends(question: FunctionQuery, rows: Sequence[CostRow]) -> list[Between]:
     """Returns the releases between which the function begins or ends."""
     if question.func.mapped is None:
         return []  # without source maps no functions can be matched
@@ -75,12 +75,12 @@ def _find_ends(question: FunctionQuestion, rows: Sequence[CostRow]) -> list[Betw
     return begins + ends
 
 
-def _link(question: FunctionQuestion, part: str, pairs: Sequence[Between]) -> list[str]:
+def _link(question: FunctionQuery, part: str, pairs: Sequence[Between]) -> list[str]:
     everywhere = replace(question.slice_, releases=())
     return [question.part_link(part, everywhere, base_release=base, head_release=head) for base, head in pairs]
 
 
-def build_step(question: FunctionQuestion, params: QueryDict) -> Context:
+def build_step(question: FunctionQuery, params: QueryDict) -> Context:
     """Returns whether the function changed between two releases."""
     base, head = _read_sides(params)
     step = select_step(question.slice_, question.func, base, head, measure=question.measure)
@@ -95,7 +95,7 @@ def build_step(question: FunctionQuestion, params: QueryDict) -> Context:
     }
 
 
-def build_relatives(question: FunctionQuestion, params: QueryDict) -> Context:
+def build_relatives(question: FunctionQuery, params: QueryDict) -> Context:
     """Returns the functions that it may have been before, or may have become."""
     base, head = _read_sides(params)
     matches = select_relatives(question.slice_, question.func, base, head)

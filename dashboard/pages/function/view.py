@@ -10,7 +10,7 @@ from django.template.loader import render_to_string
 from django.utils import timezone
 from django.utils.safestring import SafeString
 
-from aggregate.selectors.code.symbols import select_code
+from aggregate.selectors.code.symbols import load_symbols
 from aggregate.selectors.functions.display_rows import is_made_id
 from aggregate.selectors.project.arrivals import select_arrivals
 from aggregate.selectors.project.pages import select_releases
@@ -27,7 +27,7 @@ from dashboard.pages.function.costs import (
 )
 from dashboard.pages.function.drill import build_calls, build_views
 from dashboard.pages.function.grouped import show_grouped_row
-from dashboard.pages.function.query import MEASURES, FunctionQuestion, read_function_question
+from dashboard.pages.function.query import MEASURES, FunctionQuery, read_function_query
 from dashboard.pages.function.savings import build_savings
 from dashboard.pages.function.source import describe_source
 from dashboard.pages.function.trend import build_relatives, build_step, build_trend
@@ -38,7 +38,7 @@ from dashboard.web.params import read_choice
 from dashboard.web.queries import read_page_narrowing
 from profcore.stats.summaries import MIN_RAN, MIN_VIEWS
 
-Build = Callable[[FunctionQuestion, QueryDict], Context]
+Build = Callable[[FunctionQuery, QueryDict], Context]
 # name in the address → builder of its context, and its template
 PARTS: Final[Mapping[str, tuple[Build, str]]] = {
     "cost": (build_cost, "cost"),
@@ -48,9 +48,9 @@ PARTS: Final[Mapping[str, tuple[Build, str]]] = {
     "relatives": (build_relatives, "relatives"),
     "pages": (build_pages, "pages"),
     "calls": (build_calls, "calls"),
-    "devices": (build_devices, "census"),
-    "browsers": (build_browsers, "census"),
-    "navigations": (build_navigations, "census"),
+    "devices": (build_devices, "breakdown"),
+    "browsers": (build_browsers, "breakdown"),
+    "navigations": (build_navigations, "breakdown"),
     "days": (build_days, "days"),
     "views": (build_views, "views"),
 }
@@ -66,7 +66,7 @@ def show_function(request: HttpRequest, slug: str, func_id: str) -> HttpResponse
     asked = read_func_id(func_id)
     if asked is not None and is_made_id(asked):
         return show_grouped_row(request, slug, func_id)
-    question = read_function_question(request, slug, func_id)
+    question = read_function_query(request, slug, func_id)
     is_plain = read_choice(request.GET, "plain", ("", "1"), "") == "1"
     # Guests see no single page views, nothing that is read from raw traces, and no text of a source.
     shown = [part for part in ON_PAGE if part not in MEMBERS_ONLY] if isinstance(request.user, Guest) else ON_PAGE
@@ -84,17 +84,17 @@ def show_function(request: HttpRequest, slug: str, func_id: str) -> HttpResponse
     return render(request, "dashboard/function/page.html", context)
 
 
-def _describe_code(question: FunctionQuestion) -> dict[str, object]:
+def _describe_code(question: FunctionQuery) -> dict[str, object]:
     """Returns whose code the function is: its package and party."""
     func = question.func
-    code = select_code(question.project.pk)
+    code = load_symbols(question.project.pk)
     return {
         "package": code.package_of(func.key, func.mapped),
         "party": code.party_of(func.key, func.mapped),
     }
 
 
-def _build_shell(request: HttpRequest, question: FunctionQuestion, *, is_plain: bool) -> Shell:
+def _build_shell(request: HttpRequest, question: FunctionQuery, *, is_plain: bool) -> Shell:
     """Returns the tabs and the bar. The bar has no category or search, but the tab is "Functions"."""
     project, slice_ = question.project, question.slice_
     kept = [*question.kept, *([("plain", "1")] if is_plain else [])]
@@ -108,12 +108,12 @@ def _build_shell(request: HttpRequest, question: FunctionQuestion, *, is_plain: 
 def show_function_part(request: HttpRequest, slug: str, func_id: str, part: str) -> HttpResponse:
     if part not in PARTS:
         raise Http404("There is no such part.")
-    question = read_function_question(request, slug, func_id)
+    question = read_function_query(request, slug, func_id)
     build, template = PARTS[part]
     return render(request, _template(template), {**_common(question), **build(question, request.GET)})
 
 
-def _render(part: str, question: FunctionQuestion, params: QueryDict, request: HttpRequest) -> SafeString:
+def _render(part: str, question: FunctionQuery, params: QueryDict, request: HttpRequest) -> SafeString:
     """Returns a part with the parts that it would fetch; if it refuses the slice, the reason."""
     build, template = PARTS[part]
     try:
@@ -133,7 +133,7 @@ def _template(name: str) -> str:
     return f"dashboard/function/_{name}.html"
 
 
-def _common(question: FunctionQuestion) -> dict[str, object]:
+def _common(question: FunctionQuery) -> dict[str, object]:
     return {
         "project": question.project,
         "slice": question.slice_,
@@ -145,7 +145,7 @@ def _common(question: FunctionQuestion) -> dict[str, object]:
     }
 
 
-def _measure_link(question: FunctionQuestion, measure: str) -> str:
+def _measure_link(question: FunctionQuery, measure: str) -> str:
     """Returns the address of this page by another measure."""
     link = question.link(measure=measure)
     return f"{link}#trend-title"

@@ -88,7 +88,7 @@ def read_progress(project: Project, status: Status, base_url: str) -> Progress:
     """Returns the progress of the project's first trace. `base_url` is this server's, without a slash at its end."""
     newest = None if status.folded else select_newest_trace(project.pk)
     absent = [] if status.received else select_recent_reasons(project.pk, timezone.now())
-    steps = [_step_of_door(status, absent), _step_of_trace(status, absent), _step_of_fold(status)]
+    steps = [_step_of_endpoint(status, absent), _step_of_trace(status, absent), _step_of_fold(status)]
     rows = [explain_absence(reason, base_url) for reason in absent]
     return Progress(
         steps=steps,
@@ -100,7 +100,7 @@ def read_progress(project: Project, status: Status, base_url: str) -> Progress:
     )
 
 
-def _step_of_door(status: Status, absent: Sequence[AbsentReason]) -> Step:
+def _step_of_endpoint(status: Status, absent: Sequence[AbsentReason]) -> Step:
     if status.received:
         return Step("Your site reaches this server", "The key was used.", "done")
     if status.refused:

@@ -24,9 +24,9 @@ from dashboard.api.slices.trend import DEFAULT_LINES
 from dashboard.layout.export_menu import build_export_menu
 from dashboard.layout.shell import build_shell
 from dashboard.layout.verdict_words import describe_changed_releases, describe_verdict
+from dashboard.pages.overview.alerted import Mark, describe_alerts, list_marks
 from dashboard.pages.overview.changes import describe_page_changes, link_comparison, read_measure
 from dashboard.pages.overview.first_visit import answer_first_visit
-from dashboard.pages.overview.watched import Mark, describe_watches, list_marks
 from dashboard.pages.quality.view import explain_reasons
 from dashboard.web.access import get_visible_project, may_administer
 from dashboard.web.decorators import private_page
@@ -77,7 +77,7 @@ def show_project(request: HttpRequest, slug: str) -> HttpResponse:
         **describe_releases(request, project, slice_, releases),
         **describe_chart(request, project, slice_, measure),
         "chart_marks": write_marks(slice_, releases, list_marks(request, project)),
-        **describe_watches(request, project),
+        **describe_alerts(request, project),
         **describe_pages(request, project, slice_, measure),
     }
     return render(request, "dashboard/overview/page.html", context)

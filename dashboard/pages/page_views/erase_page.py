@@ -16,7 +16,7 @@ from django.views.decorators.http import require_http_methods
 
 from aggregate.jobs.requests import has_result, iter_result, select_job
 from aggregate.maintenance.view_erasures import ERASE_KIND, start_erasure
-from aggregate.models import Job, View
+from aggregate.models import Job, PageView
 from dashboard.layout.forms import SettingsForm
 from dashboard.layout.shell import Shell, build_tabs
 from dashboard.web.access import get_visible_project, may_administer
@@ -55,7 +55,7 @@ def show_erase(request: HttpRequest, slug: str, view_id: str) -> HttpResponse:
     if job_id is not None:
         return show_progress(request, project, view, read_uuid(job_id))
     traces = Receipt.objects.filter(project=project, view_id=view).count()
-    if not traces and not View.objects.filter(project=project, view_id=view).exists():
+    if not traces and not PageView.objects.filter(project=project, view_id=view).exists():
         raise Http404("There is no such view.")
     form = EraseForm(request.POST if request.method == "POST" else None)
     if form.is_bound and form.is_valid():

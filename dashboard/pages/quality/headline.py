@@ -91,8 +91,8 @@ def _find_problems(found: Quality) -> list[Problem]:
         meaning, advice = explain_reason(max(by_reason, key=lambda reason: by_reason[reason]))
         words = f"{share(part)} of traces were refused. {meaning}"
         problems.append(Problem(part / MOST_REFUSED, words, advice, "came"))
-    if found.totals["set_aside"] and arrivals.received:
-        part = found.totals["set_aside"] / arrivals.received
+    if found.totals["rejected"] and arrivals.received:
+        part = found.totals["rejected"] / arrivals.received
         meaning, advice = explain_reason(found.rejected_for)
         words = f"{share(part)} of received traces were rejected. {meaning}"
         problems.append(Problem(part / MOST_REJECTED, words, advice, "came"))

@@ -54,7 +54,7 @@ MAX_ABSENT_PAGES: Final = 10  # pages whose views could not be recorded; the API
 BAR_WIDTH: Final = 10
 CHART_HEIGHT: Final = 100
 LEAST_DAYS: Final = 14  # so that the bar of a single day is narrow
-STATES: Final = (("folded", "Folded"), ("pending", "Pending"), ("set_aside", "Rejected"), ("refused", "Refused"))
+STATES: Final = (("folded", "Folded"), ("pending", "Pending"), ("rejected", "Rejected"), ("refused", "Refused"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +114,7 @@ def show_quality(request: HttpRequest, slug: str) -> HttpResponse:
                 Quality(
                     arrivals=intake["arrivals"],
                     totals=intake["totals"],
-                    rejected_for=intake["set_aside"][0].reason if intake["set_aside"] else "",
+                    rejected_for=intake["rejected"][0].reason if intake["rejected"] else "",
                     oldest_pending_s=intake["status"].oldest_pending_s,
                     absences=absences["absences"],
                     whole=whole,
@@ -148,7 +148,7 @@ def show_quality(request: HttpRequest, slug: str) -> HttpResponse:
 
 def read_intake(slice_: Slice) -> dict[str, Any]:  # Any: a template's values
     """Returns the received and refused traces, with their reasons and days."""
-    arrivals, set_aside, status = select_arrivals(slice_), select_rejections(slice_), select_status(slice_.project_id)
+    arrivals, rejected, status = select_arrivals(slice_), select_rejections(slice_), select_status(slice_.project_id)
     days = select_intake_days(slice_, limit=MAX_DAYS)
     shown, waits_s = days[-SHOWN_DAYS:], status.oldest_pending_s
     return {
@@ -156,9 +156,9 @@ def read_intake(slice_: Slice) -> dict[str, Any]:  # Any: a template's values
         "oldest_pending_at": None if waits_s is None else timezone.now() - timedelta(seconds=waits_s),
         "arrivals": arrivals,
         "refused": explain_reasons(arrivals.refused_by_reason),
-        "set_aside": explain_reasons(set_aside.by_reason),
-        "set_aside_read": set_aside.read,
-        "is_set_aside_cut": set_aside.read >= REJECTED_READ,
+        "rejected": explain_reasons(rejected.by_reason),
+        "rejected_read": rejected.read,
+        "is_rejected_cut": rejected.read >= REJECTED_READ,
         "days": shown,
         "totals": {state: sum(getattr(day, state) for day in days) for state, _ in STATES},
         "states": STATES,

@@ -30,7 +30,7 @@ SECTIONS: Final = (
     ("settings-code", "Code"),
     ("settings-display", "Display rules"),
     ("settings-sourcemaps", "Source maps"),
-    ("settings-watches", "Watches"),
+    ("settings-alerts", "Alerts"),
     ("settings-retention", "Retention and quota"),
     ("settings-members", "Members"),
     ("settings-tokens", "API tokens"),
@@ -85,16 +85,18 @@ class SettingsRequest:
         return HttpResponseRedirect(to or reverse(self.section, args=[self.project.slug]))
 
 
-View = Callable[..., HttpResponse]
+PageView = Callable[..., HttpResponse]
 
 
-def settings_page(section: str, *, for_admins: bool = False, members_post: bool = False) -> Callable[[View], View]:
+def settings_page(
+    section: str, *, for_admins: bool = False, members_post: bool = False
+) -> Callable[[PageView], PageView]:
     """Makes a view of a `SettingsRequest` a page of a section: members may read it, only admins may post.
 
     Strangers get status 404. With `for_admins`, members may not read it either; with `members_post`, they may post too.
     """
 
-    def decorate(view: View) -> View:
+    def decorate(view: PageView) -> PageView:
         @require_http_methods(["GET", "HEAD", "POST"])
         @cache_control(private=True, no_cache=True)
         @login_required

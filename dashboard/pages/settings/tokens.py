@@ -22,7 +22,7 @@ SCOPES: Final = (
     (ApiToken.Scope.SOURCEMAPS, "Announce releases and upload source maps"),
     (ApiToken.Scope.ERASE, "Erase page views"),
     (ApiToken.Scope.AUDIT, "Read the audit log"),
-    (ApiToken.Scope.WATCHES, "Change watches and channels"),
+    (ApiToken.Scope.ALERTS, "Change alerts and channels"),
 )
 DAYS: Final = (30, 90, 365)  # what people can choose
 
@@ -96,7 +96,7 @@ def write_command(page: SettingsRequest, token: ApiToken, clear: str) -> str:
     """Returns a shell command that tests the token."""
     tried = {
         ApiToken.Scope.READ: "api-status",
-        ApiToken.Scope.WATCHES: "api-watches",
+        ApiToken.Scope.ALERTS: "api-alerts",
         ApiToken.Scope.AUDIT: "api-audit",
     }
     name = next((name for scope, name in tried.items() if scope in token.scopes), "api-sourcemaps")

@@ -18,7 +18,7 @@ from aggregate.models import Job
 from aggregate.selectors.slice.slices import SliceError
 from aggregate.selectors.vitals.table import check_vitals
 from dashboard.api.jobs.preparation import make_params, read_job
-from dashboard.api.slices.queries import VitalsQuestion
+from dashboard.api.slices.queries import VitalsTableQuery
 from dashboard.pages.vitals.layout import describe_frame
 from dashboard.pages.vitals.stored_answer import read_answer
 from dashboard.pages.vitals.view import ROWS, VitalsPlace, describe_table, kept_params, link_ways, read_query
@@ -67,7 +67,7 @@ def show_job(request: HttpRequest, project: Project, job_id: str) -> HttpRespons
     if job is None or job.kind != KIND:
         raise Http404("There is no such job.")
     slice_, question = read_job(project.pk, KIND, make_params([(name, value) for name, value in job.params]))
-    assert isinstance(question, VitalsQuestion)
+    assert isinstance(question, VitalsTableQuery)
     place = VitalsPlace(reverse("vitals", args=[project.slug]), slice_, question.asked)
     is_there = has_result(job, datetime.now(UTC))
     found = describe_table(place, read_answer(job, rows=ROWS)) if is_there else {}

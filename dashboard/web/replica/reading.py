@@ -15,13 +15,21 @@ from prometheus_client import Counter, Histogram
 
 from aggregate.replica.lag import WATCH
 from aggregate.replica.source import at_replica, drop_replica_connection, has_replica, open_replica
-from ingest.deadline import OutOfPatience
+from ingest.deadline import DeadlineExceeded
 
 # By the names of their addresses: what reads sums of traces, and nothing that a person or a build has just changed.
 READ_THERE: Final = frozenset(
     {
         *("api-releases", "api-pages", "api-overview", "api-trend", "api-functions", "api-matches", "api-quality"),
-        *("api-compare", "api-verdict", "api-census", "api-callers", "api-callees", "api-calltree", "api-flamegraph"),
+        *(
+            "api-compare",
+            "api-verdict",
+            "api-breakdown",
+            "api-callers",
+            "api-callees",
+            "api-calltree",
+            "api-flamegraph",
+        ),
         *("api-views", "api-timeline", "api-traces", "api-trace", "api-profile"),
         *("api-vitals", "api-savings", "api-metrics"),
         *("project", "changes", "change-parts", "last-change", "page", "page-table", "function", "function-part"),
@@ -86,7 +94,7 @@ def answer_from_replica(request: HttpRequest, make: Callable[[], Response]) -> R
             response = make()
     except (OperationalError, InterfaceError, InternalError) as error:
         drop_replica_connection()
-        if is_open and isinstance(error.__cause__, OutOfPatience):  # it would take too long elsewhere too
+        if is_open and isinstance(error.__cause__, DeadlineExceeded):  # it would take too long elsewhere too
             raise
         WATCH.note_fault()
         READS.labels("failed").inc()

@@ -38,7 +38,7 @@ helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version }}
   "FIELDFLAME_HTTPS" (ternary "1" "0" $values.https)
   "FIELDFLAME_HSTS_SECONDS" (toString (int $values.hstsSeconds))
 }}
-{{- if has .part (list "worker" "upkeep") }}
+{{- if has .part (list "worker" "maintenance") }}
 {{- $_ := set $settings "FIELDFLAME_METRICS_HOST" "0.0.0.0" }}
 {{- $_ := set $settings "FIELDFLAME_WORKER_METRICS_PORT" "9108" }}
 {{- else if eq .part "beat" }}

@@ -1,4 +1,4 @@
-"""`send_traces FILE… --key KEY --url URL`: posts envelopes to a door, with a progress bar."""
+"""`send_traces FILE… --key KEY --url URL`: posts envelopes to an endpoint, with a progress bar."""
 
 import zlib
 from pathlib import Path
@@ -12,13 +12,15 @@ from ingest.sending import SendError, group_lines, post_lines, read_lines
 
 
 class Command(BaseCommand):
-    help = "Post envelopes (NDJSON, a JSON array or one object; gzip or not) to a door."
+    help = "Post envelopes (NDJSON, a JSON array or one object; gzip or not) to an endpoint."
     requires_system_checks = []  # they import every page: a second
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("files", nargs="+", type=Path, metavar="FILE")
         parser.add_argument("--key", required=True, help="the project's public key")
-        parser.add_argument("--url", default="http://127.0.0.1:8000", help="the door's address (default: %(default)s)")
+        parser.add_argument(
+            "--url", default="http://127.0.0.1:8000", help="the endpoint's address (default: %(default)s)"
+        )
         parser.add_argument("--batch", type=int, default=50, help="envelopes per post (default: %(default)s)")
 
     def handle(self, *args: Any, **options: Any) -> None:

@@ -4,7 +4,7 @@ import { runWork } from './work.js';
 
 const RECORD_MS = Number(document.querySelector('script[data-key]').dataset.duration);
 /** The snippet retries once, after some seconds; longer silence than this is worth a sentence. */
-const PATIENCE_MS = 30_000;
+const DEADLINE_MS = 30_000;
 
 const steps = {
   work: document.getElementById('step-work'),
@@ -41,7 +41,7 @@ function watchRecording() {
   show('record', 'running', `Recording the first ${RECORD_MS / 1000} seconds of this page.`);
   const silence = setTimeout(() => {
     show('send', 'failed', 'No trace was sent. Was this page served with “Document-Policy: js-profiling”?');
-  }, RECORD_MS + PATIENCE_MS);
+  }, RECORD_MS + DEADLINE_MS);
   // Modules run late: the recording began with the document, not now.
   setTimeout(() => {
     if (steps.send.dataset.state === 'waiting') {

@@ -61,7 +61,7 @@ export const numberOf = (name: 'rate' | 'interval' | 'duration' | 'buffer' | 'ab
 export const isOn = (name: 'interactions' | 'consent' | 'gpc' | 'localhost' | 'debug'): boolean =>
   `${settings[name] ?? false}` !== 'false';
 
-/** Returns the share of the views of a page that are recorded; the door accepts none above 1. */
+/** Returns the share of the views of a page that are recorded; the endpoint accepts none above 1. */
 export const rateOf = (page: string): number => {
   const own = BARE ? undefined : settings.pages?.find(([pattern]) => RegExp(pattern).test(page))?.[1];
   return Math.min(own ?? numberOf('rate', 1), 1);

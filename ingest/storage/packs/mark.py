@@ -78,7 +78,7 @@ def may_delete() -> bool:
     return standing is Standing.OURS
 
 
-def forget_mark() -> None:
+def clear_mark() -> None:
     """Looks at the mark again before the next write, for tests."""
     global _is_known
     _is_known = False

@@ -28,7 +28,7 @@ class Place:
 
 
 def name_of(project_id: int, day: date, pack_id: UUID) -> str:
-    """Returns the name of a pack's object. The day comes first: upkeep looks through few days."""
+    """Returns the name of a pack's object. The day comes first: maintenance looks through few days."""
     return f"{day:%Y%m%d}/{project_id}/{pack_id}"
 
 

@@ -19,7 +19,7 @@ from ops.database.waiting import try_for_locks
 class Command(migrate.Command):
     help = (
         f"{migrate.Command.help} Each statement waits for a lock at most FIELDFLAME_MIGRATE_LOCK_MS, so posts do not "
-        "wait long behind it. Then it is tried again for FIELDFLAME_MIGRATE_PATIENCE_S; exit status 1 if that is not "
+        "wait long behind it. Then it is tried again for FIELDFLAME_MIGRATE_DEADLINE_S; exit status 1 if that is not "
         "enough. What was applied stays, and the same command goes on. While another migrate is under way, it waits. "
         "If the tables are distributed over a Citus cluster, new ones follow them."
     )

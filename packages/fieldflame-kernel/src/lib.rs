@@ -7,7 +7,7 @@
 
 mod batch;
 mod blobs;
-mod door;
+mod endpoint;
 mod gunzip;
 mod hidden;
 mod json;
@@ -28,6 +28,6 @@ fn fieldflame_kernel(module: &Bound<'_, PyModule>) -> PyResult<()> {
     let py = module.py();
     module.add("KernelPanic", py.get_type::<kernel::KernelPanic>())?;
     module.add("KernelBroken", py.get_type::<kernel::KernelBroken>())?;
-    module.add_class::<door::Door>()?;
+    module.add_class::<endpoint::Endpoint>()?;
     module.add_class::<kernel::Kernel>()
 }

@@ -1,4 +1,4 @@
-"""The budgets of a project, as its watches stand now. The server judges them by whole days, not by release."""
+"""The budgets of a project, as its alerts stand now. The server judges them by whole days, not by release."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,10 +9,10 @@ from fieldflame.numbers import write_count
 from fieldflame.question import Question
 from fieldflame.server import Server
 
-KINDS: Final = ("budget", "new_cost")
+KINDS: Final = ("budget", "new_third_parties")
 UNKNOWN: Final = "unknown"
 CONFIRMED: Final = "confirmed"
-NEW_COST: Final = "new_cost"
+NEW_THIRD_PARTIES: Final = "new_third_parties"
 INTERACTIONS: Final = "inp_script"
 # After a whole week without a day that could be judged, weekends and working days alike, the next week is no other.
 HOPELESS_DAYS: Final = 7
@@ -44,7 +44,7 @@ class Unjudged:
 
 @dataclass(frozen=True)
 class Budget:
-    """A watch that is a bound on cost. `counts` are its subjects by their state.
+    """An alert that is a bound on cost. `counts` are its subjects by their state.
 
     `findings` are the server's sentences on those that exceed it or may do so.
     """
@@ -58,7 +58,7 @@ class Budget:
 
     @property
     def is_judged(self) -> bool:
-        """Tells whether there were enough page views on any day, or, of new cost, whether nothing is new."""
+        """Tells whether there were enough page views on any day, or, of new third parties, whether nothing is new."""
         return self.has_nothing_new or any(count for state, count in self.counts.items() if state != UNKNOWN)
 
     @property
@@ -77,14 +77,14 @@ def select_budgets(server: Server, question: Question) -> tuple[Budget, ...]:
     """Returns the project's budgets that are switched on, if they can fail the build. Raises `CommandError`."""
     if "budget" not in question.fail_on:
         return ()
-    return checked(_read_budgets, server.get("watches"))
+    return checked(_read_budgets, server.get("alerts"))
 
 
 def _read_budgets(answer: Json) -> tuple[Budget, ...]:
     findings: dict[int, list[str]] = {}
     for each in answer["open"]:
-        if each["watch"] is not None:
-            findings.setdefault(int(each["watch"]["id"]), []).append(str(each["text"]))
+        if each["alert"] is not None:
+            findings.setdefault(int(each["alert"]["id"]), []).append(str(each["text"]))
     return tuple(
         Budget(
             name=str(each["name"]),
@@ -92,13 +92,13 @@ def _read_budgets(answer: Json) -> tuple[Budget, ...]:
             findings=tuple(findings.get(int(each["id"]), ())),
             problem=None if each["problem"] is None else str(each["problem"]),
             # Only what is new has a state.
-            has_nothing_new=each["kind"] == NEW_COST
+            has_nothing_new=each["kind"] == NEW_THIRD_PARTIES
             and not each["counts"]
             and each["evaluated_at"] is not None
             and each["problem"] is None,
             unjudged=_read_unjudged(each["unjudged"], each["question"]),
         )
-        for each in answer["watches"]
+        for each in answer["alerts"]
         if each["kind"] in KINDS and each["is_on"]
     )
 

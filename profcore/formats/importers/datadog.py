@@ -43,7 +43,7 @@ class LongTask(msgspec.Struct, gc=False):
     entryType: str = "longtask"
 
 
-class View(msgspec.Struct, gc=False):
+class PageView(msgspec.Struct, gc=False):
     """A view during the profile, from its start to the start of the next one."""
 
     startClocks: Clocks
@@ -59,7 +59,7 @@ class WallTime(msgspec.Struct, gc=False, kw_only=True):
     clocksOrigin: Clocks
     sampleInterval: float | None = None
     longTasks: list[LongTask] = []
-    views: list[View] = []
+    views: list[PageView] = []
 
 
 class Event(msgspec.Struct, gc=False):
@@ -133,7 +133,7 @@ def _split(trace: Trace, context: WallTime, release: str | None, path: str) -> I
         yield Found(_draft(part, context, view, release, marks[index]), tuple(notes))
 
 
-def _draft(trace: Trace, context: WallTime, view: View | None, release: str | None, marks: list[Mark]) -> Draft:
+def _draft(trace: Trace, context: WallTime, view: PageView | None, release: str | None, marks: list[Mark]) -> Draft:
     origin = context.clocksOrigin.timeStamp - context.clocksOrigin.relative
     started = view.startClocks.timeStamp if view is not None else None
     return Draft(

@@ -12,7 +12,7 @@ from pytest_django import Settings
 from aggregate.fold.batch import fold_claim
 from aggregate.fold.claims import claim_batch, release_claim
 from aggregate.fold.fold import BatchOutcome, ClaimLost, fold_pending_batch, write_batch
-from aggregate.worker_leases import drop_dead_claimants
+from aggregate.worker_leases import drop_dead_leases
 from projects.creation import create_project
 from tests.aggregate.posting import be_killed, everything, fold_all, post, rows
 from tests.envelopes import make_envelope
@@ -39,10 +39,10 @@ def test_what_is_claimed_is_not_claimed_again_while_its_claimant_lives(key: str)
 def test_a_claim_is_void_as_soon_as_somebody_on_its_machine_sees_its_process_gone(key: str) -> None:
     post(key, make_envelope("a"))
     assert claim_batch() is not None
-    assert drop_dead_claimants() == 0
+    assert drop_dead_leases() == 0
     be_killed()
     assert claim_batch() is None
-    assert drop_dead_claimants() == 1
+    assert drop_dead_leases() == 1
     claim = claim_batch()
     assert claim is not None
     assert claim.traces[0].attempts == 2
@@ -129,7 +129,7 @@ def test_a_worker_whose_claim_was_taken_over_writes_nothing(key: str) -> None:
         cursor.execute("UPDATE ingest_tracereceipt SET claim_token = %s", [uuid4()])
     with pytest.raises(ClaimLost):
         write_batch(batch)
-    assert rows("SELECT count(*) FROM aggregate_view") == [(0,)]
+    assert rows("SELECT count(*) FROM aggregate_pageview") == [(0,)]
 
 
 def test_a_trace_that_was_folded_meanwhile_is_not_counted_twice(key: str) -> None:
@@ -204,6 +204,6 @@ def test_a_session_killed_in_mid_transaction_leaves_no_effect(key: str, monkeypa
         fold_pending_batch()
     monkeypatch.undo()
     connection.close()
-    assert rows("SELECT count(*) FROM aggregate_view") == [(0,)]
+    assert rows("SELECT count(*) FROM aggregate_pageview") == [(0,)]
     assert fold_all() == [BatchOutcome.FOLDED]
     assert rows("SELECT sum(traces) FROM aggregate_cell") == [(1,)]

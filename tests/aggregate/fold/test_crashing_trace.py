@@ -13,7 +13,7 @@ from aggregate.child_process import CrashedAlone
 from aggregate.fold import fold
 from aggregate.fold.batch import FoldedBatch
 from aggregate.fold.claims import Claim, claim_batch
-from aggregate.worker_leases import drop_dead_claimants
+from aggregate.worker_leases import drop_dead_leases
 from projects.creation import create_project
 from tests.aggregate.posting import be_killed, database_url, fold_all, post, rows
 from tests.envelopes import make_envelope
@@ -49,7 +49,7 @@ def end_waits() -> None:
         cursor.execute("UPDATE ingest_tracereceipt SET claimed_until = NULL WHERE state = 0")
 
 
-def test_a_trace_that_crashes_the_worker_is_set_aside_alone(key: str) -> None:
+def test_a_trace_that_crashes_the_worker_is_rejected_alone(key: str) -> None:
     good = [make_envelope(f"v{n}", "A\nA B") for n in range(10)]
     post(key, *good[:5], make_envelope("bad", "A", release="poison"), *good[5:])
     statuses = []
@@ -63,7 +63,7 @@ def test_a_trace_that_crashes_the_worker_is_set_aside_alone(key: str) -> None:
     assert rows("SELECT sum(traces), sum(js_us) FROM aggregate_cell") == [(10, 200_000)]
 
 
-def test_a_trace_that_hangs_alone_is_set_aside(key: str) -> None:
+def test_a_trace_that_hangs_alone_is_rejected(key: str) -> None:
     post(key, make_envelope("bad", "A", release="hang"), make_envelope("good", "A"))
     for _ in range(8):
         run_worker(FIELDFLAME_FOLD_ALONE_TIMEOUT_S="15")  # waited for once; the good trace's process needs some of it
@@ -106,7 +106,7 @@ def test_twenty_innocent_kills_set_nothing_aside(key: str) -> None:
         # A worker that is killed from outside after claiming: what it held stays pending.
         assert claim_batch() is not None
         be_killed()
-        assert drop_dead_claimants() == 1
+        assert drop_dead_leases() == 1
     fold_all()
     assert rows("SELECT DISTINCT state, crashes FROM ingest_tracereceipt") == [(1, 0)]
     assert rows("SELECT sum(traces), sum(js_us) FROM aggregate_cell") == [(5, 100_000)]

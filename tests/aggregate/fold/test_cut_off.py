@@ -15,7 +15,7 @@ from tests.aggregate.posting import database_url
 pytestmark = pytest.mark.django_db(transaction=True)
 
 SHOWN = "SHOW idle_in_transaction_session_timeout"
-PATIENCE = "SET lock_timeout = '5min'"
+DEADLINE = "SET lock_timeout = '5min'"
 LOCKING: dict[str, Callable[[], object]] = {
     "groups": lambda: lock_groups(1, [2, 3]),
     "merges": lambda: lock_merges(1),
@@ -23,7 +23,7 @@ LOCKING: dict[str, Callable[[], object]] = {
     "raw traces": lock_raw_traces,
     "held raw traces": hold_raw_traces,
     "scripts": lambda: lock_scripts(1),
-    "claimant": register,
+    "lease": register,
 }
 
 
@@ -49,7 +49,7 @@ def fall_silent() -> None:
     with transaction.atomic():
         lock_groups(1, [2])
         with psycopg.connect(database_url()) as other:
-            other.execute(PATIENCE)
+            other.execute(DEADLINE)
             other.execute("SELECT pg_advisory_xact_lock(1, 2)")
         lock_groups(1, [3])
 

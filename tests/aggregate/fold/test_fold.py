@@ -25,16 +25,16 @@ def key() -> str:
 
 def clear_folds() -> None:
     """Empties all tables but the project's, so that the same posts can be folded again."""
-    from aggregate.fold.interning import forget_interned
-    from ingest.storage.groups import forget_groups
+    from aggregate.fold.interning import clear_interned
+    from ingest.storage.groups import clear_groups
 
-    forget_groups()
-    forget_interned()
+    clear_groups()
+    clear_interned()
     with connection.cursor() as cursor:
         cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
         cursor.execute(
             """TRUNCATE ingest_tracereceipt, ingest_rawtrace, ingest_group, ingest_counter, aggregate_func,
-                        aggregate_cell, aggregate_hotspotpiece, aggregate_view, aggregate_calltreepiece"""
+                        aggregate_cell, aggregate_hotspotpiece, aggregate_pageview, aggregate_calltreepiece"""
         )
 
 
@@ -121,7 +121,7 @@ def test_a_view_without_javascript_counts_as_a_view(key: str) -> None:
     assert rows("SELECT sum(views), sum(traces), sum(js_us) FROM aggregate_cell") == [(3, 3, 10_000)]
 
 
-def test_a_damaged_raw_body_is_set_aside_and_its_neighbours_are_folded(key: str) -> None:
+def test_a_damaged_raw_body_is_rejected_and_its_neighbours_are_folded(key: str) -> None:
     post(key, make_envelope("good"), make_envelope("bad"))
     with connection.cursor() as cursor:
         cursor.execute(
@@ -134,7 +134,7 @@ def test_a_damaged_raw_body_is_set_aside_and_its_neighbours_are_folded(key: str)
     assert rows("SELECT sum(traces) FROM aggregate_cell") == [(1,)]
 
 
-def test_a_raw_body_that_is_gone_is_set_aside_with_that_reason(key: str) -> None:
+def test_a_raw_body_that_is_gone_is_rejected_with_that_reason(key: str) -> None:
     post(key, make_envelope())
     with connection.cursor() as cursor:
         cursor.execute("DELETE FROM ingest_rawtrace")
@@ -158,7 +158,7 @@ def test_a_view_belongs_to_the_hour_of_its_start_clamped_to_seven_days(key: str)
     fold_all()
     starts = dict(
         rows(
-            """SELECT g.page, c.bucket_at FROM aggregate_cell c
+            """SELECT g.page, c.starts_at FROM aggregate_cell c
                JOIN ingest_group g ON g.project_id = c.project_id AND g.id = c.group_id"""
         )
     )

@@ -168,7 +168,7 @@ def test_a_contribution_replaced_and_taken_back_leaves_the_same_rows(envelopes: 
 
 
 def _keys(project_id: int) -> list[tuple[UUID, int]]:
-    return [(view, group) for view, group in rows("SELECT view_id, group_id FROM aggregate_view ORDER BY 1, 2")]
+    return [(view, group) for view, group in rows("SELECT view_id, group_id FROM aggregate_pageview ORDER BY 1, 2")]
 
 
 def grow_old(age: str) -> None:
@@ -190,7 +190,7 @@ def test_a_refold_gives_identical_rows(envelopes: list[Json], plan: dict[str, An
         cells = list_cells(run)
         for cell in cells:
             assert reset_cell(run, *cell) is CellOutcome.RESET
-        assert rows("SELECT count(*) FROM aggregate_view") == [(0,)]
+        assert rows("SELECT count(*) FROM aggregate_pageview") == [(0,)]
         with override_settings(FOLD_BATCH_TRACES=6 - plan["batch"]):
             fold_all()
         finish_run(run)

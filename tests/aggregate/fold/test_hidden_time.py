@@ -72,7 +72,7 @@ def test_hotspots_contributions_and_call_trees_agree(key: str) -> None:
     uncertain = sum(row[3] for row in rows(BY_NAME))
     names = dict(rows("SELECT id, name FROM aggregate_func"))
     by_func: dict[str, tuple[int, int]] = {}
-    for (blob,) in rows("SELECT contribution FROM aggregate_view"):
+    for (blob,) in rows("SELECT contribution FROM aggregate_pageview"):
         found = decode_contribution(bytes(blob))
         for func, hidden, total in zip(found.func, found.hidden_us, found.hidden_total_us, strict=True):
             known = by_func.get(names[func], (0, 0))

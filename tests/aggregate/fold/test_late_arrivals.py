@@ -30,7 +30,7 @@ def key() -> str:
 
 def drop_views() -> None:
     with connection.cursor() as cursor:
-        cursor.execute("DELETE FROM aggregate_view")
+        cursor.execute("DELETE FROM aggregate_pageview")
 
 
 @pytest.mark.parametrize("order", list(permutations(range(3))))
@@ -41,17 +41,17 @@ def test_a_straggler_is_folded_from_its_views_raw_traces(key: str, order: tuple[
         drop_views()
     post(key, make_envelope("v", "D", seq=3))
     fold_all()
-    stragglers = everything()
+    late = everything()
     create_project(slug="other", key="other-key", origins=["*"])
     with connection.cursor() as cursor:
         for table in ("cell", "hotspotpiece", "view", "calltreepiece", "pageday"):
             cursor.execute(f"DELETE FROM aggregate_{table}")
     post("other-key", *PARTS, make_envelope("v", "D", seq=3))
     fold_all()
-    assert everything() == stragglers
+    assert everything() == late
 
 
-def test_views_that_expire_while_a_batch_is_tried_again_are_set_aside_too(
+def test_views_that_expire_while_a_batch_is_tried_again_are_rejected_too(
     key: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     views = ["v", "w"]
@@ -63,7 +63,9 @@ def test_views_that_expire_while_a_batch_is_tried_again_are_set_aside_too(
 
     def drop_one_more(claim: Claim, *, expired: Collection[ViewKey], cpu_s: float) -> FoldedBatch:
         with connection.cursor() as cursor:
-            cursor.execute("DELETE FROM aggregate_view WHERE view_id = %s", [view_id_of([*views, ""][len(expired)])])
+            cursor.execute(
+                "DELETE FROM aggregate_pageview WHERE view_id = %s", [view_id_of([*views, ""][len(expired)])]
+            )
         return fold_claim(claim, expired=expired, cpu_s=cpu_s)
 
     monkeypatch.setattr(fold, "fold_claim", drop_one_more)
@@ -71,7 +73,7 @@ def test_views_that_expire_while_a_batch_is_tried_again_are_set_aside_too(
     assert rows("SELECT state, count(*) FROM ingest_tracereceipt GROUP BY 1 ORDER BY 1") == [(1, 2), (2, 2)]
 
 
-def test_a_straggler_without_raw_traces_is_set_aside_and_counted(key: str) -> None:
+def test_a_straggler_without_raw_traces_is_rejected_and_counted(key: str) -> None:
     post(key, PARTS[0])
     fold_all()
     drop_views()

@@ -5,7 +5,7 @@ from pytest_django import Settings
 
 from aggregate import tasks
 from aggregate.fold.fold import BatchOutcome, fold_pending_batch
-from aggregate.fold.linger import RESTS, Rests
+from aggregate.fold.linger import LINGER, Linger
 from projects.creation import create_project
 from tests.aggregate.posting import post, rows
 from tests.envelopes import make_envelope
@@ -23,38 +23,38 @@ def long_rests(settings: Settings) -> None:
 
 
 def test_a_project_rests_after_a_small_batch_and_others_do_not() -> None:
-    rests = Rests()
+    linger = Linger()
     post("shop-key", make_envelope("a"))
-    assert fold_pending_batch(rests) is BatchOutcome.FOLDED
+    assert fold_pending_batch(linger) is BatchOutcome.FOLDED
     post("shop-key", make_envelope("b"))
-    assert fold_pending_batch(rests) is BatchOutcome.NOTHING_PENDING
+    assert fold_pending_batch(linger) is BatchOutcome.NOTHING_PENDING
     post("other-key", make_envelope("c"))
-    assert fold_pending_batch(rests) is BatchOutcome.FOLDED
+    assert fold_pending_batch(linger) is BatchOutcome.FOLDED
     assert rows(FOLDED) == [(2,)]
-    rests.forget()
-    assert fold_pending_batch(rests) is BatchOutcome.FOLDED
+    linger.clear()
+    assert fold_pending_batch(linger) is BatchOutcome.FOLDED
     assert rows(FOLDED) == [(3,)]
 
 
 def test_a_full_batch_is_followed_by_the_next_one_at_once(settings: Settings) -> None:
-    rests = Rests()
+    linger = Linger()
     settings.FOLD_BATCH_TRACES = 2
     post("shop-key", *(make_envelope(f"v{n}") for n in range(5)))
-    assert [fold_pending_batch(rests) for _ in range(3)] == [BatchOutcome.FOLDED] * 3
+    assert [fold_pending_batch(linger) for _ in range(3)] == [BatchOutcome.FOLDED] * 3
     assert rows(FOLDED) == [(5,)]
-    assert len(rests.projects()) == 1  # the last batch was small
-    rests.forget()
+    assert len(linger.projects()) == 1  # the last batch was small
+    linger.clear()
     settings.FOLD_BATCH_BYTES = 1
     post("shop-key", make_envelope("w"))
-    fold_pending_batch(rests)
-    assert rests.projects() == []
+    fold_pending_batch(linger)
+    assert linger.projects() == []
 
 
 def test_a_turn_ends_at_once_if_only_folded_traces_rest() -> None:
     post("shop-key", make_envelope("a"))
     tasks.fold_pending()  # would take an hour
     assert rows(FOLDED) == [(1,)]
-    assert len(RESTS.projects()) == 1
+    assert len(LINGER.projects()) == 1
 
 
 def test_a_turn_waits_for_the_end_of_a_rest_and_folds_what_came_meanwhile(
@@ -63,7 +63,7 @@ def test_a_turn_waits_for_the_end_of_a_rest_and_folds_what_came_meanwhile(
     def arrive(seconds: float) -> None:
         assert 3_000 < seconds <= 3_600
         post("shop-key", make_envelope("c"))
-        RESTS.forget()
+        LINGER.clear()
 
     post("shop-key", make_envelope("a"))
     tasks.fold_pending()
@@ -77,4 +77,4 @@ def test_without_the_setting_nothing_rests(settings: Settings) -> None:
     settings.FOLD_GATHER_MS = 0
     for view in "abc":
         post("shop-key", make_envelope(view))
-        assert fold_pending_batch(RESTS) is BatchOutcome.FOLDED
+        assert fold_pending_batch(LINGER) is BatchOutcome.FOLDED

@@ -246,7 +246,7 @@ def test_a_view_without_a_row_is_rebuilt_with_the_group_alone(monkeypatch: pytes
     post("shop-key", *early)
     fold_all()
     with connection.cursor() as cursor:
-        cursor.execute("DELETE FROM aggregate_view")
+        cursor.execute("DELETE FROM aggregate_pageview")
     post("shop-key", *late)
     shared: list[int | None] = []
     lock = fold._lock
@@ -262,7 +262,7 @@ def test_a_view_without_a_row_is_rebuilt_with_the_group_alone(monkeypatch: pytes
     post("other-key", *early)
     fold_all()
     with connection.cursor() as cursor:
-        cursor.execute("DELETE FROM aggregate_view WHERE project_id = %s", [Project.objects.get(slug="other").pk])
+        cursor.execute("DELETE FROM aggregate_pageview WHERE project_id = %s", [Project.objects.get(slug="other").pk])
     assert_like_other(*late)
 
 

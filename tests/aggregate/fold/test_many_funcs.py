@@ -6,7 +6,7 @@ from uuid import UUID
 import pytest
 from pytest_django import Settings
 
-from aggregate.fold.interning import forget_interned
+from aggregate.fold.interning import clear_interned
 from aggregate.maintenance.erasing import erase_view
 from aggregate.maintenance.old_funcs import expire_funcs
 from aggregate.models import Cell, Func
@@ -58,7 +58,7 @@ def test_known_funcs_need_no_room(project: Project, settings: Settings) -> None:
     post("shop-key", make_envelope("a", "A B"))
     fold_all()
     settings.FOLD_MAX_NEW_FUNCS = 0
-    forget_interned()
+    clear_interned()
     post("shop-key", make_envelope("b", "A B"))
     fold_all()
     assert hotspots() == {"A": (0, 2), "B": (2, 2)}
@@ -127,7 +127,7 @@ def test_a_func_that_is_used_again_stays_with_its_id(project: Project) -> None:
     fold_all()
     before = everything()
     Cell.objects.all().delete()
-    for table in ("aggregate_hotspotpiece", "aggregate_view", "aggregate_calltreepiece", "aggregate_dayhotspot"):
+    for table in ("aggregate_hotspotpiece", "aggregate_pageview", "aggregate_calltreepiece", "aggregate_dayhotspot"):
         rows(f"DELETE FROM {table} RETURNING 1")
     expire_funcs(project.pk, NOW)
     assert Func.objects.get().unused_since == NOW
@@ -142,7 +142,7 @@ def test_a_forgotten_func_that_is_used_again_is_in_use_at_once(project: Project)
     post("shop-key", make_envelope("a", "A"))
     fold_all()
     Func.objects.update(unused_since=NOW)
-    forget_interned()
+    clear_interned()
     post("shop-key", make_envelope("b", "A"))
     fold_all()
     assert Func.objects.get().unused_since is None

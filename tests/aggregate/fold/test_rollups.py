@@ -33,7 +33,7 @@ pytestmark = pytest.mark.django_db
 CELL_COLUMN = {
     "release": "g.release",
     "page": "g.page",
-    "day": "(date_trunc('day', c.bucket_at, 'UTC') AT TIME ZONE 'UTC')::date",
+    "day": "(date_trunc('day', c.starts_at, 'UTC') AT TIME ZONE 'UTC')::date",
 }
 COMBINATIONS = [("release",), ("page",), ("day",), ("day", "release"), ("page", "day"), ("release", "page", "day")]
 EVERY_DEVICE = tuple(DEVICE_CLASSES)
@@ -185,7 +185,7 @@ def test_functions_from_the_roll_up_and_from_cells_are_the_same(project_id: int)
     for fields in slices:
         both(**fields)
     late = make_envelope("v1", "E\nE A", seq=1, page="/p1"), make_envelope("v30", "Z", page="/p0")
-    for envelope in late:  # stragglers: of a view of a merged hour, and a new one in its day
+    for envelope in late:  # late traces: of a view of a merged hour, and a new one in its day
         post("shop-key", {**envelope, "viewStart": OLD.timestamp() * 1000})
         fold_all()
         assert_rollup_is_exact()
@@ -283,7 +283,7 @@ def test_a_merge_of_rolled_hours_leaves_their_day_in_the_roll_up(project_id: int
 
 def test_a_damaged_tree_holds_back_no_other_day(project_id: int, caplog: pytest.LogCaptureFixture) -> None:
     days = roll_up_hours(NOW + timedelta(hours=3), limit=0) or len(
-        rows("SELECT DISTINCT group_id, date_trunc('day', bucket_at, 'UTC') FROM aggregate_cell")
+        rows("SELECT DISTINCT group_id, date_trunc('day', starts_at, 'UTC') FROM aggregate_cell")
     )
     with connection.cursor() as cursor:
         cursor.execute(

@@ -19,7 +19,7 @@ def wakes(monkeypatch: pytest.MonkeyPatch, settings: Settings) -> list[None]:
     create_project(slug="shop", key="shop-key", origins=["*"])
     post("shop-key", *(make_envelope(f"v{n}") for n in range(4)))
     sent: list[None] = []
-    monkeypatch.setattr(tasks, "wake_worker", lambda: sent.append(None))
+    monkeypatch.setattr(tasks, "notify_worker", lambda: sent.append(None))
     return sent
 
 

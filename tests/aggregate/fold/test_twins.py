@@ -123,7 +123,7 @@ def test_a_broken_batch_is_given_back_and_written_by_nobody(project: Project, mo
         with pytest.raises(RuntimeError, match="could not add up"):
             fold_pending_batch()
     assert rows("SELECT state, claim_token FROM ingest_tracereceipt") == [(0, None)]
-    assert rows("SELECT count(*) FROM aggregate_view") == [(0,)]
+    assert rows("SELECT count(*) FROM aggregate_pageview") == [(0,)]
     void_claims()
     assert fold_all() == [BatchOutcome.FOLDED]
     assert_stored(project.pk, [enter(envelope)])

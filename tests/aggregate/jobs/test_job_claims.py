@@ -10,7 +10,7 @@ from pytest_django import Settings
 from aggregate.jobs.requests import iter_result
 from aggregate.jobs.runs import JobLost, JobResult, claim_job
 from aggregate.models import Job, JobPiece
-from aggregate.worker_leases import drop_dead_claimants, own_token
+from aggregate.worker_leases import drop_dead_leases, own_token
 from projects.models import Project
 from tests.aggregate.jobs.running_jobs import again, claimed, say_words, start
 from tests.aggregate.posting import be_killed
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture(autouse=True)
 def _no_broker(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("aggregate.jobs.requests.wake_worker", lambda *_: True)
+    monkeypatch.setattr("aggregate.jobs.requests.notify_worker", lambda *_: True)
 
 
 @pytest.fixture
@@ -53,7 +53,7 @@ def test_a_killed_workers_job_is_taken_over_and_begins_anew(shop: Project, setti
     assert JobPiece.objects.exists()
     assert claim_job() is None  # its worker lives
     be_killed()
-    assert drop_dead_claimants() == 1
+    assert drop_dead_leases() == 1
     run = claimed()
     assert (run.job.id, run.job.attempts, again(job).done_traces) == (job.id, 2, 0)
     assert not JobPiece.objects.exists()

@@ -33,7 +33,7 @@ pytestmark = pytest.mark.django_db
 def woken(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Publishes nothing; tells what would have been."""
     told: list[str] = []
-    monkeypatch.setattr(requests, "wake_worker", lambda task, _flag: told.append(task))
+    monkeypatch.setattr(requests, "notify_worker", lambda task, _flag: told.append(task))
     monkeypatch.setattr("aggregate.jobs.runs.clear_flag", lambda _flag: None)
     return told
 
@@ -97,12 +97,12 @@ def test_an_equal_job_that_is_not_finished_is_given_again(shop: Project) -> None
 def test_a_worker_is_told_when_the_job_is_committed_and_an_absent_broker_loses_nothing(
     shop: Project, monkeypatch: pytest.MonkeyPatch, settings: Settings
 ) -> None:
-    from ingest import notify as wake
+    from ingest import notify
 
     settings.REDIS_URL = "redis://127.0.0.1:1/0"
-    monkeypatch.setattr(wake, "_client", None)
-    monkeypatch.setattr(wake, "_paused_until", 0.0)
-    monkeypatch.setattr(requests, "wake_worker", wake.wake_worker)
+    monkeypatch.setattr(notify, "_client", None)
+    monkeypatch.setattr(notify, "_paused_until", 0.0)
+    monkeypatch.setattr(requests, "notify_worker", notify.notify_worker)
     job = start(shop)
     assert again(job).state == Job.State.QUEUED
     assert run_next_job(say_words)

@@ -9,7 +9,7 @@ from pytest_django import Settings
 
 from aggregate.maintenance import refolding
 from aggregate.maintenance.background_refold import refold_in_background
-from aggregate.models import Cell, Claimant, RefoldRun
+from aggregate.models import Cell, RefoldRun, WorkerLease
 from aggregate.selectors.project.refolds import RefoldProgress, select_refold
 from profcore.sums.fold import FOLD_VERSION
 from projects.creation import create_project
@@ -73,7 +73,7 @@ def test_nothing_starts_without_a_reason(settings: Settings) -> None:
 
 
 def test_it_waits_until_workers_of_older_rules_are_gone(folded: object) -> None:
-    Claimant.objects.update(fold_version=FOLD_VERSION - 1, beat_at=NOW - timedelta(minutes=9))
+    WorkerLease.objects.update(fold_version=FOLD_VERSION - 1, heartbeat_at=NOW - timedelta(minutes=9))
     refold_in_background(NOW)
     assert not RefoldRun.objects.exists()
     refold_in_background(NOW + timedelta(minutes=2))

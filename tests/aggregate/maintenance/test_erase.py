@@ -88,7 +88,7 @@ def test_an_expired_view_is_erased_from_the_sums_by_its_raw_traces(key: str) -> 
     post(key, make_envelope("x", "A\nA B"))
     fold_all()
     with connection.cursor() as cursor:
-        cursor.execute("DELETE FROM aggregate_view WHERE view_id = %s", [view_id_of("x")])
+        cursor.execute("DELETE FROM aggregate_pageview WHERE view_id = %s", [view_id_of("x")])
     erase("x")
     assert everything() == before
 

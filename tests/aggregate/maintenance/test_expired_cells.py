@@ -43,7 +43,7 @@ def test_its_erasure_takes_nothing_from_the_cell_that_was_made_again(project_id:
 
 
 @pytest.mark.parametrize("neighbours", [0, 1])
-def test_a_late_trace_of_it_is_set_aside(project_id: int, neighbours: int) -> None:
+def test_a_late_trace_of_it_is_rejected(project_id: int, neighbours: int) -> None:
     for n in range(neighbours):
         post("shop-key", make_envelope(f"late{n}", "A\nC", viewStart=OLD_MS))
         fold_all()

@@ -20,7 +20,7 @@ from hypothesis.stateful import (
 from aggregate.fold.batch import FoldedBatch, fold_claim
 from aggregate.fold.claims import claim_batch, release_claim
 from aggregate.fold.fold import ClaimLost, fold_pending_batch, write_batch
-from aggregate.fold.interning import forget_interned
+from aggregate.fold.interning import clear_interned
 from aggregate.fold.late_arrivals import ViewsExpired
 from aggregate.fold.rollups import roll_up_hours
 from aggregate.maintenance.erasing import erase_view
@@ -83,7 +83,7 @@ class History(RuleBasedStateMachine):
         return envelope["viewId"], (envelope["release"], envelope["page"])
 
     def is_lost(self, grouped: GroupedView) -> bool:
-        """Tells whether a straggler of a view must be rejected: it has no row, and some folded traces have no body."""
+        """Tells whether a late trace of a view must be rejected: it has no row, and some folded traces have no body."""
         folded = [key for key, state in self.states.items() if state == FOLDED and self.grouped(key) == grouped]
         return (
             bool(folded)
@@ -191,7 +191,7 @@ class History(RuleBasedStateMachine):
         # Three days later no worker remembers a func, and no claim is left: expiry may delete unused funcs.
         self.batches.clear()
         void_claims()
-        forget_interned()
+        clear_interned()
         self.expire(keep_raw_days=1, days_later=3)
         self.raw = {key for key in self.raw if self.states[key] == PENDING}
 
@@ -234,7 +234,7 @@ class History(RuleBasedStateMachine):
     def read_cells_of(self, view: str) -> dict[GroupedView, int]:
         """Returns the cell of each of a view's rows."""
         found = rows(
-            """SELECT g.release, g.page, v.cell_id FROM aggregate_view v
+            """SELECT g.release, g.page, v.cell_id FROM aggregate_pageview v
                JOIN ingest_group g ON g.project_id = v.project_id AND g.id = v.group_id
                WHERE v.project_id = %s AND v.view_id = %s::uuid""",
             self.project.pk,
@@ -263,7 +263,7 @@ class History(RuleBasedStateMachine):
         cells = list_cells(self.run)
         for cell_id, group_id in cells[:most]:
             views = rows(
-                """SELECT v.view_id::text, g.release, g.page FROM aggregate_view v
+                """SELECT v.view_id::text, g.release, g.page FROM aggregate_pageview v
                    JOIN ingest_group g ON g.project_id = v.project_id AND g.id = v.group_id
                    JOIN aggregate_cell c ON c.project_id = v.project_id AND v.cell_id = COALESCE(c.merged_into, c.id)
                    WHERE v.project_id = %s AND c.id = %s""",

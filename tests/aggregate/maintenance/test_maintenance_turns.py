@@ -1,4 +1,4 @@
-"""Upkeep goes by turns too: it gets on in each, leaves the rest to the next, and stops when its worker does."""
+"""Maintenance goes by turns too: it gets on in each, leaves the rest to the next, and stops when its worker does."""
 
 from collections.abc import Callable
 from datetime import timedelta
@@ -28,7 +28,7 @@ GROUPS = "SELECT count(DISTINCT group_id) FROM aggregate_cell"
 DUE = {
     "aggregate.merge_hours": f"{GROUPS} WHERE grain = 0 AND merged_into IS NULL",
     "aggregate.roll_up_hours": f"{GROUPS} WHERE NOT is_rolled",
-    "aggregate.expire": "SELECT count(*) FROM aggregate_view",
+    "aggregate.expire": "SELECT count(*) FROM aggregate_pageview",
 }
 
 
@@ -40,7 +40,7 @@ def sent(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     fold_all()
     settings.FOLD_TURN_S = 0
     names: list[str] = []
-    monkeypatch.setattr(tasks, "wake_worker", lambda task, flag: names.append(task))
+    monkeypatch.setattr(tasks, "notify_worker", lambda task, flag: names.append(task))
     return names
 
 
@@ -73,7 +73,7 @@ def test_a_command_has_no_turns(sent: list[str]) -> None:
     assert sent == []
 
 
-def test_upkeep_ends_when_its_worker_is_told_to_stop(sent: list[str], settings: Settings) -> None:
+def test_maintenance_ends_when_its_worker_is_told_to_stop(sent: list[str], settings: Settings) -> None:
     settings.FOLD_TURN_S = 3_600
     tell_to_stop()
     try:

@@ -1,4 +1,4 @@
-"""Hours merged into days: no sum changes, and a straggler finds the day."""
+"""Hours merged into days: no sum changes, and a late trace finds the day."""
 
 from datetime import timedelta
 
@@ -35,7 +35,7 @@ def test_a_merge_changes_no_sum(key: str) -> None:
     assert live[0][1:] == (1, 1)
     assert rows("SELECT DISTINCT navigation FROM aggregate_cell WHERE merged_into IS NULL ORDER BY 1") == [(0,), (4,)]
     assert rows(
-        "SELECT count(*) FROM aggregate_view v JOIN aggregate_cell c ON c.id = v.cell_id WHERE c.grain = 0"
+        "SELECT count(*) FROM aggregate_pageview v JOIN aggregate_cell c ON c.id = v.cell_id WHERE c.grain = 0"
     ) == [(0,)]
     assert merge_old_hours(NOW) == 0
 

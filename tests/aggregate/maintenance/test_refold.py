@@ -169,7 +169,7 @@ def test_a_cell_with_an_expired_view_is_kept(key: str) -> None:
     post(key, make_envelope("kept", "A"), make_envelope("gone", "B"))
     fold_all()
     with connection.cursor() as cursor:
-        cursor.execute("DELETE FROM aggregate_view WHERE view_id = %s", [view_id_of("gone")])
+        cursor.execute("DELETE FROM aggregate_pageview WHERE view_id = %s", [view_id_of("gone")])
     before = everything()
     with pytest.raises(CommandError):
         refold()

@@ -37,7 +37,7 @@ END $$;
 CREATE TRIGGER gate BEFORE {{event}} FOR EACH STATEMENT EXECUTE FUNCTION wait_at_gate();
 """
 # A fold's views are written when its cells, hotspots and call trees are.
-AT_VIEWS = "INSERT ON aggregate_view"
+AT_VIEWS = "INSERT ON aggregate_pageview"
 # A reset ends by noting in its run that a cell is done, everything else being deleted.
 AT_RUN = "UPDATE ON aggregate_refoldrun"
 NO_GATE = "DROP FUNCTION IF EXISTS wait_at_gate() CASCADE; DROP SEQUENCE IF EXISTS passages"

@@ -48,7 +48,7 @@ def age_raw_traces(days: int) -> None:
 
 def counts() -> tuple[int, ...]:
     """Returns how many raw traces, views, cells and receipts there are."""
-    tables = ("ingest_rawtrace", "aggregate_view", "aggregate_cell", "ingest_tracereceipt")
+    tables = ("ingest_rawtrace", "aggregate_pageview", "aggregate_cell", "ingest_tracereceipt")
     return tuple(rows(f"SELECT count(*) FROM {table}")[0][0] for table in tables)
 
 
@@ -122,7 +122,7 @@ def test_a_cell_that_expired_between_interning_and_the_fold_is_made_again(key: s
     from aggregate.fold.interning import CellKey, intern_cells, settle_cells
 
     project_id = Project.objects.get().pk
-    wanted = CellKey(group_id=1, bucket_at=start_of_hour(NOW), device_class=0, browser=0, navigation=0)
+    wanted = CellKey(group_id=1, starts_at=start_of_hour(NOW), device_class=0, browser=0, navigation=0)
     known = intern_cells(project_id, [wanted])
     with connection.cursor() as cursor:
         cursor.execute("DELETE FROM aggregate_cell")
@@ -193,8 +193,8 @@ def test_every_table_that_grows_is_named_by_retention() -> None:
     lasting |= {"aggregate_funcscan", "aggregate_inlineorigin"}
     # One an account, which goes with it.
     lasting |= {"projects_provideridentity"}
-    # A bounded number a project (GUARD_MAX_WATCHES, GUARD_MAX_CHANNELS), kept until somebody deletes them.
-    lasting |= {"alerts_watch", "alerts_channel"}
+    # A bounded number a project (ALERTS_MAX_RULES, ALERTS_MAX_CHANNELS), kept until somebody deletes them.
+    lasting |= {"alerts_alertrule", "alerts_channel"}
     # A bounded number a member (SAVED_VIEWS_MAX), kept until they delete it.
     lasting |= {"projects_savedview"}
     assert {name for name in tables - lasting - by_jobs if name not in source} == set()

@@ -9,7 +9,7 @@ from django.core.management import CommandError, call_command
 from aggregate.jobs.runs import JobRun, claim_job
 from aggregate.maintenance import tag_erasures
 from aggregate.maintenance.tag_erasures import run_tag_erasure, start_tag_erasure
-from aggregate.models import Job, View
+from aggregate.models import Job, PageView
 from aggregate.stopping import Stopping
 from ingest.models import RawTrace, Receipt
 from projects.creation import create_project
@@ -55,7 +55,7 @@ def test_the_sums_are_as_if_the_views_had_never_arrived(key: str, project_id: in
     outcome = run_job(project_id)
     assert (outcome["views"], outcome["traces"]) == (3, 7)
     assert everything() == before
-    assert Receipt.objects.count() == RawTrace.objects.count() == View.objects.count() == 2
+    assert Receipt.objects.count() == RawTrace.objects.count() == PageView.objects.count() == 2
 
 
 def test_it_can_be_run_again_and_finds_nothing(key: str, project_id: int) -> None:

@@ -19,7 +19,7 @@ def make_two_releases(*, first_hidden_us: int = 0) -> Project:
     for release, first_seen_at in (("old", MONDAY), ("new", MONDAY + DAY)):
         make_group(made, release, "/cart", first_seen_at=first_seen_at)
     make_timed_views(made, TIMES, release="old", hidden_us=first_hidden_us)
-    make_timed_views(made, TIMES, release="old", bucket_at=MONDAY + DAY)
-    make_timed_views(made, [2 * us for us in TIMES], release="new", bucket_at=MONDAY + DAY)
-    make_timed_views(made, [2 * us for us in TIMES[:4]], release="new", bucket_at=MONDAY + 3 * DAY)
+    make_timed_views(made, TIMES, release="old", starts_at=MONDAY + DAY)
+    make_timed_views(made, [2 * us for us in TIMES], release="new", starts_at=MONDAY + DAY)
+    make_timed_views(made, [2 * us for us in TIMES[:4]], release="new", starts_at=MONDAY + 3 * DAY)
     return made

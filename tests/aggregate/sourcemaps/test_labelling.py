@@ -6,7 +6,7 @@ from pytest_django import Settings
 
 from aggregate.fold import interning
 from aggregate.label_models import Artifact, Label, ReleaseScript, Source
-from aggregate.models import Claimant
+from aggregate.models import WorkerLease
 from aggregate.sourcemaps import labelling
 from aggregate.sourcemaps.deleting import delete_release
 from aggregate.sourcemaps.labelling import label_all, label_in_turn, label_script
@@ -67,9 +67,9 @@ def test_funcs_that_come_one_by_one_are_looked_at_once(project: Project) -> None
 
 def test_new_funcs_wake_a_worker_and_known_ones_do_not(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     woken: list[str] = []
-    monkeypatch.setattr(interning, "wake_worker", lambda task, _: woken.append(task))
+    monkeypatch.setattr(interning, "notify_worker", lambda task, _: woken.append(task))
     intern(project.pk, DOUBLE)
-    interning.forget_interned()
+    interning.clear_interned()
     intern(project.pk, DOUBLE)
     assert woken == [SYMBOLICATE_TASK]
 
@@ -155,7 +155,7 @@ def test_many_funcs_are_labelled_in_batches(project: Project, settings: Settings
     assert count_pending(project.pk) == (0, 0)
 
 
-def test_a_map_that_crashes_its_process_is_set_aside_and_others_go_on(
+def test_a_map_that_crashes_its_process_is_rejected_and_others_go_on(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     intern(project.pk)
@@ -171,7 +171,7 @@ def test_a_map_that_crashes_its_process_is_set_aside_and_others_go_on(
     assert Label.objects.count() == 1
 
 
-def test_a_map_that_never_ends_is_set_aside(
+def test_a_map_that_never_ends_is_rejected(
     project: Project, monkeypatch: pytest.MonkeyPatch, settings: Settings
 ) -> None:
     settings.SYMBOLICATE_TIMEOUT_S = 1
@@ -183,7 +183,7 @@ def test_a_map_that_never_ends_is_set_aside(
     assert "no answer within 1 s" in (ReleaseScript.objects.get().failure or "")
 
 
-def test_a_map_that_takes_too_much_memory_is_set_aside(project: Project, settings: Settings) -> None:
+def test_a_map_that_takes_too_much_memory_is_rejected(project: Project, settings: Settings) -> None:
     intern(project.pk)
     padded = write_shop_map(padding="x" * 3_000_000)
     upload(project.pk, files=files_of({"main.js": BUNDLE, "main.js.map": padded}))
@@ -218,10 +218,10 @@ def test_a_worker_labels_for_some_seconds_and_comes_back(project: Project, setti
     assert Label.objects.count() == 6
 
 
-def test_a_map_that_is_set_aside_is_tried_again_with_the_next_upload(
+def test_a_map_that_is_rejected_is_tried_again_with_the_next_upload(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    test_a_map_that_crashes_its_process_is_set_aside_and_others_go_on(project, monkeypatch)
+    test_a_map_that_crashes_its_process_is_rejected_and_others_go_on(project, monkeypatch)
     monkeypatch.undo()
     upload(project.pk, files=files_of({"main.js": BUNDLE, "main.js.map": write_shop_map(file="poison")}))
     assert label_all() == 3
@@ -268,7 +268,7 @@ def test_a_claim_ends_with_its_claimant(project: Project) -> None:
     intern(project.pk)
     upload(project.pk)
     assert claim_script() is not None
-    Claimant.objects.all().delete()
+    WorkerLease.objects.all().delete()
     again = claim_script()
     assert again is not None
     assert again.attempts == 2

@@ -6,7 +6,7 @@ from pytest_django import DjangoAssertNumQueries
 from aggregate.selectors.project.announcements import select_said_rollbacks
 from aggregate.selectors.project.pages import select_releases
 from alerts.auto_resolve.rollbacks import MAX_NAMED, BaseChoice, Rollback, choose_base, select_rolled_back
-from alerts.models import StateChange, WatchState
+from alerts.models import AlertState, StateChange
 from ingest.models import Group
 from profcore.alerts.states import State
 from projects.models import AuditEntry, Project
@@ -29,7 +29,7 @@ def choose(project: Project, *candidates: str, hour: int = 120) -> BaseChoice:
 def test_a_release_whose_alarms_ended_by_a_rollback_is_passed_over(project: Project) -> None:
     look(project, 71)
     receive(project, "1.0", range(72, 96))
-    make_release(project, "1.2", 80)  # too early to tell without the guard
+    make_release(project, "1.2", 80)  # too early to tell without alerts
     receive(project, "1.2", range(80, 96), views=2)
     assert choose(project) == BaseChoice("1.1")
     look(project, 95)
@@ -58,7 +58,7 @@ def test_a_release_without_alarms_is_asked_about_when_the_next_one_came(project:
     known_at = select_releases(project.pk)[0].first_seen_at
     assert choose(project) == BaseChoice("1.0", (Rollback("1.1", known_at),))
     look(project, 129)
-    assert set(WatchState.objects.filter(release="1.2").values_list("base_release", flat=True)) == {"1.0"}
+    assert set(AlertState.objects.filter(release="1.2").values_list("base_release", flat=True)) == {"1.0"}
 
 
 @pytest.mark.parametrize("first_hour", [97, 102, 118])
@@ -137,7 +137,7 @@ def test_another_projects_rollbacks_do_not_count(project: Project) -> None:
     StateChange.objects.create(
         project_id=project.pk + 1,
         id=1,
-        watch_id=0,
+        alert_id=0,
         subject_key=b"k",
         release="1.1",
         state=State.OK,

@@ -7,7 +7,7 @@ import pytest
 from aggregate.selectors.slice.slices import Slice
 from aggregate.selectors.verdict.verdict import Verdict, select_verdict
 from alerts import releases
-from alerts.models import StateChange, WatchState
+from alerts.models import AlertState, StateChange
 from alerts.reading import select_history
 from ingest.models import Group
 from profcore.alerts.states import State
@@ -33,7 +33,7 @@ def release_next(project: Project, release: str, day: int, cart: float, views: i
 
 
 def cart_states(project: Project) -> dict[str, str]:
-    rows = WatchState.objects.filter(project=project, page="/cart")
+    rows = AlertState.objects.filter(project=project, page="/cart")
     return {row.release: State(row.state).name for row in rows}
 
 
@@ -55,12 +55,12 @@ def test_a_release_that_takes_back_all_of_it_ends_each_alarm(project: Project) -
 def test_what_was_accepted_in_between_is_a_slowdown_all_the_same(project: Project) -> None:
     release_next(project, "1.1", 2, 1.1)
     release_next(project, "1.2", 3, 1.4)
-    WatchState.objects.filter(release="1.2").update(state=State.RESOLVED, quiet=0)
+    AlertState.objects.filter(release="1.2").update(state=State.RESOLVED, quiet=0)
     assert release_next(project, "1.3", 4, 1.2)["1.1"] == "CONFIRMED"
 
 
 def suspect(release: str) -> None:
-    WatchState.objects.filter(release=release, page="/cart").update(state=State.SUSPECTED)
+    AlertState.objects.filter(release=release, page="/cart").update(state=State.SUSPECTED)
 
 
 def test_a_faster_release_ends_a_suspicion_and_it_stays_over(project: Project) -> None:
@@ -71,7 +71,7 @@ def test_a_faster_release_ends_a_suspicion_and_it_stays_over(project: Project) -
     assert (State(end.was), State(end.state), end.about_release) == (State.SUSPECTED, State.OK, "1.2")
     receive(project, "1.1", range(48, 72), cart=2.0, device="mobile-low", views=40)  # late ones: another look
     look(project, 96)
-    assert WatchState.objects.get(release="1.1", page="/home").look == 2
+    assert AlertState.objects.get(release="1.1", page="/home").look == 2
     assert cart_states(project)["1.1"] == "OK"
 
 
@@ -86,7 +86,7 @@ def test_a_suspicion_of_a_release_that_is_not_watched_any_more_ends(project: Pro
     assert (end.cause, State(end.was)) == ("unwatched", State.SUSPECTED)
     said = select_history(project, before=None, most=99, id=end.id)[0].said
     assert said.headline == f"1.1 is no longer watched; it may have made {end.page} slower"
-    assert WatchState.objects.get(release="1.1", page="/cart").look == 1
+    assert AlertState.objects.get(release="1.1", page="/cart").look == 1
 
 
 def test_an_ended_release_of_a_site_with_one_page_is_not_compared_again_and_again(
@@ -132,14 +132,14 @@ def test_looks_at_another_base_do_not_keep_the_next_ones_from_being_taken(projec
     """What ended when 1.2 was gone keeps its look at 1.1; the looks at 1.0 begin with the first one."""
     release_next(project, "1.1", 2, 1.0)
     release_next(project, "1.2", 3, 2.0)
-    WatchState.objects.filter(release="1.2").update(look=5, state=State.OK)
-    rows = WatchState.objects.filter(release="1.2", page="/cart")
+    AlertState.objects.filter(release="1.2").update(look=5, state=State.OK)
+    rows = AlertState.objects.filter(release="1.2", page="/cart")
     rows.update(state=State.RESOLVED, quiet=2, since_at=at(95))
     row = rows.get()
     StateChange.objects.create(
         project=project,
         id=999,
-        watch_id=0,
+        alert_id=0,
         subject_key=bytes(row.subject_key),
         release="1.2",
         page="/cart",
@@ -149,8 +149,8 @@ def test_looks_at_another_base_do_not_keep_the_next_ones_from_being_taken(projec
         cause="gone",
     )
     StateChange.objects.filter(release="1.1").delete()
-    WatchState.objects.filter(release="1.1").delete()
+    AlertState.objects.filter(release="1.1").delete()
     announce_release(project.pk, "1.1", at(95), {"rolled_back_at": at(95)})
     look(project, 95)
-    home = WatchState.objects.get(release="1.2", page="/home")
+    home = AlertState.objects.get(release="1.2", page="/home")
     assert (home.base_release, home.look) == ("1.0", 1)

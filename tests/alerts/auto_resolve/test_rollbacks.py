@@ -10,7 +10,7 @@ from alerts.auto_resolve import usage
 from alerts.auto_resolve.usage import follow_usage
 from alerts.channels import Terms, create_channel
 from alerts.delivery.bodies import encode_change
-from alerts.models import Notice, StateChange, Watch, WatchState
+from alerts.models import AlertRule, AlertState, Notice, StateChange
 from alerts.reading import select_history
 from alerts.subjects import Subject
 from ingest.models import Group
@@ -30,7 +30,7 @@ def project() -> Project:
 
 def evaluate(project: Project, hour: int) -> dict[str, str]:
     look(project, hour)
-    rows = WatchState.objects.filter(project=project, release="1.1")
+    rows = AlertState.objects.filter(project=project, release="1.1")
     return {row.page or "all": State(row.state).name for row in rows}
 
 
@@ -49,7 +49,7 @@ def test_a_rollback_ends_the_alarm_after_a_day_and_says_what_users_have(project:
     end = StateChange.objects.get(page="/cart", state=State.RESOLVED)
     assert (end.cause, end.about_release, end.release, end.base_release) == ("gone", "1.0", "1.1", "1.0")
     assert (end.views, end.base_views) == (12, 480)
-    row = WatchState.objects.get(release="1.1", page="/cart")
+    row = AlertState.objects.get(release="1.1", page="/cart")
     assert (row.views, row.base_views) == (480, 960)  # of the look that its figures are of
     assert end.value == pytest.approx(13.0)  # what it cost stays known
     assert Notice.objects.filter(change_id=end.id, channel_id=channel.id).exists()
@@ -128,7 +128,7 @@ def test_what_somebody_says_counts_beside_any_number_of_releases_that_are_follow
     for number in range(2, 5):
         release = f"1.{number}"
         make_release(project, release, 70 + number)
-        state = WatchState.objects.get(release="1.1", page="/cart")
+        state = AlertState.objects.get(release="1.1", page="/cart")
         state.release, state.subject_key = release, Subject(release=release, page="/cart").key
         state.save(force_insert=True)
     announce_release(project.pk, "1.1", at(72), {"rolled_back_at": at(72)})
@@ -201,12 +201,12 @@ def test_a_repaired_release_is_compared_with_the_one_that_users_have_again(proje
     receive(project, "1.2", range(90, 92), cart=2.0, views=12)  # to few users at first, and not repaired
     evaluate(project, 92)
     assert bases_of(project) == {"1.1": "1.0", "1.2": "1.1"}
-    assert not WatchState.objects.filter(release="1.2", state__in=(State.SUSPECTED, State.CONFIRMED)).exists()
+    assert not AlertState.objects.filter(release="1.2", state__in=(State.SUSPECTED, State.CONFIRMED)).exists()
     assert evaluate(project, 96)["/cart"] == "RESOLVED"  # 1.1 is gone
     assert bases_of(project) == {"1.1": "1.0", "1.2": "1.0"}
     receive(project, "1.2", range(96, 98), cart=2.0)
     evaluate(project, 98)
-    assert WatchState.objects.get(release="1.2", page="/cart").state == State.CONFIRMED
+    assert AlertState.objects.get(release="1.2", page="/cart").state == State.CONFIRMED
     receive(project, "1.1", range(98, 120))
     assert bases_of(project)["1.2"] == "1.0"  # it keeps that base, also if 1.1 comes back
     evaluate(project, 120)
@@ -214,7 +214,7 @@ def test_a_repaired_release_is_compared_with_the_one_that_users_have_again(proje
 
 
 def bases_of(project: Project) -> dict[str, str]:
-    rows = WatchState.objects.filter(project=project)
+    rows = AlertState.objects.filter(project=project)
     assert len(set(rows.values_list("release", "base_release"))) == len(set(rows.values_list("release")))
     return dict(rows.values_list("release", "base_release"))
 
@@ -222,13 +222,13 @@ def bases_of(project: Project) -> dict[str, str]:
 def test_a_page_that_few_visit_follows_the_project(project: Project) -> None:
     make_group(project, "1.0", "/rare", first_seen_at=START)
     make_group(project, "1.1", "/rare", first_seen_at=START + timedelta(days=2))
-    make_timed_views(project, TIMES * 10, release="1.0", page="/rare", bucket_at=START)
+    make_timed_views(project, TIMES * 10, release="1.0", page="/rare", starts_at=START)
     times = [us * 4 for us in TIMES * 10]
-    make_timed_views(project, times, release="1.1", page="/rare", bucket_at=START + timedelta(hours=60))
+    make_timed_views(project, times, release="1.1", page="/rare", starts_at=START + timedelta(hours=60))
     assert evaluate(project, 71)["/rare"] == "CONFIRMED"
     receive(project, "1.0", range(72, 96))
     assert evaluate(project, 96)["/rare"] == "RESOLVED"
-    make_timed_views(project, times[:5], release="1.1", page="/rare", bucket_at=START + timedelta(hours=97))
+    make_timed_views(project, times[:5], release="1.1", page="/rare", starts_at=START + timedelta(hours=97))
     assert evaluate(project, 97)["/rare"] == "RESOLVED"  # some old tabs
     receive(project, "1.1", range(96, 120), cart=2.0)
     assert evaluate(project, 119)["/rare"] == "CONFIRMED"
@@ -257,6 +257,6 @@ def test_a_made_up_release_does_not_make_another_one_look_gone(project: Project)
 def test_without_an_open_state_nothing_is_counted(
     project: Project, django_assert_max_num_queries: DjangoAssertNumQueries
 ) -> None:
-    watch, releases = Watch.objects.get(project=project), select_releases(project.pk)
+    alert, releases = AlertRule.objects.get(project=project), select_releases(project.pk)
     with django_assert_max_num_queries(3):
-        assert not follow_usage(watch, releases, (), at(71))
+        assert not follow_usage(alert, releases, (), at(71))

@@ -6,7 +6,7 @@ import pytest
 
 from aggregate.selectors.project.pages import ReleaseRow, select_releases
 from aggregate.selectors.verdict import page_changes
-from alerts.models import WatchState
+from alerts.models import AlertState
 from alerts.releases import pick_watched
 from profcore.alerts.states import State
 from projects.models import Project
@@ -44,14 +44,14 @@ def row_of(release: str, views: int, *, of_all: int = 0, hour: int = 0, is_annou
 
 def watched(project: Project) -> dict[str, str]:
     """Returns the base of each release that has states."""
-    return dict(WatchState.objects.filter(project=project).values_list("release", "base_release"))
+    return dict(AlertState.objects.filter(project=project).values_list("release", "base_release"))
 
 
 def test_made_up_releases_do_not_hide_a_real_one(project: Project) -> None:
     make_up(project, "fake1", "fake2", "fake3", hour=72)
     look(project, 72)
     assert watched(project) == {"1.1": "1.0"}
-    assert WatchState.objects.get(page="/cart").state == State.CONFIRMED
+    assert AlertState.objects.get(page="/cart").state == State.CONFIRMED
 
 
 def test_a_made_up_release_is_no_base_of_the_next_one(project: Project) -> None:
@@ -107,7 +107,7 @@ def test_after_a_month_without_page_views_both_of_two_new_releases_are_watched()
     receive(shop, "1.2", range(pause + 30, pause + 40), cart=2.0, views=60)
     look(shop, pause + 40)
     assert watched(shop) == {"1.2": "1.0", "1.3": "1.2"}
-    assert WatchState.objects.get(release="1.2", page="/cart").look == 2
+    assert AlertState.objects.get(release="1.2", page="/cart").look == 2
 
 
 @pytest.mark.parametrize(
@@ -145,9 +145,9 @@ def test_an_alarm_of_a_page_that_is_not_among_the_compared_ones_can_end(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     look(project, 71)
-    assert WatchState.objects.get(page="/cart").state == State.CONFIRMED
+    assert AlertState.objects.get(page="/cart").state == State.CONFIRMED
     monkeypatch.setattr(page_changes, "MAX_COMPARED_PAGES", 1)
     for hours in (range(72, 120), range(120, 264)):
         receive(project, "1.1", hours, cart=0.5, views=50)  # by now /home has more time
         look(project, hours[-1])
-    assert WatchState.objects.get(page="/cart").state == State.RESOLVED
+    assert AlertState.objects.get(page="/cart").state == State.RESOLVED

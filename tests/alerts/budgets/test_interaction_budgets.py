@@ -12,15 +12,15 @@ from pytest_django import DjangoDbBlocker, Settings
 
 from aggregate.selectors.vitals.interaction_script import select_interaction_script
 from aggregate.stopping import Stopping
-from aggregate.time_budget import TurnOver
+from aggregate.time_budget import BudgetSpent
 from alerts import budgets
 from alerts.conditions import Question, clean_question
 from alerts.days import Day, measure_interactions, slice_of
 from alerts.evaluating import evaluate_due, evaluate_one
-from alerts.models import StateChange, Watch, WatchState
+from alerts.models import AlertRule, AlertState, StateChange
 from alerts.previews import read_preview, start_preview
 from alerts.reading import select_history, select_open, select_standings
-from alerts.rules import change_watch, create_watch
+from alerts.rules import change_alert, create_alert
 from ingest.models import RawTrace
 from profcore.alerts.states import State
 from profcore.stats.sampling import sample_key
@@ -67,14 +67,14 @@ def project(kept: Project, db: None) -> Project:
     return kept
 
 
-def watch_it(project: Project, limit: float, **where: str) -> Watch:
+def alert_it(project: Project, limit: float, **where: str) -> AlertRule:
     asked = clean_question("budget", {"measure": "inp_script", "limit": limit, **where})
     created_at = MORNING - timedelta(days=1)
-    return create_watch(project=project, kind="budget", name="INP", question=asked, now=created_at)
+    return create_alert(project=project, kind="budget", name="INP", question=asked, now=created_at)
 
 
-def state_of(watch: Watch) -> str:
-    row = WatchState.objects.filter(watch_id=watch.id).first()
+def state_of(alert: AlertRule) -> str:
+    row = AlertState.objects.filter(alert_id=alert.id).first()
     return "" if row is None else State(row.state).name
 
 
@@ -125,10 +125,10 @@ def test_views_in_which_nothing_ran_count_as_zero() -> None:
 
 
 def test_two_days_over_the_limit_are_confirmed_and_told_with_a_link_to_the_day(project: Project) -> None:
-    watch = watch_it(project, 5.0)
-    assert evaluate_due(MORNING) == 3  # the release watch, and each day by itself
-    assert state_of(watch) == "CONFIRMED"
-    changes = list(StateChange.objects.filter(watch_id=watch.id).order_by("id"))
+    alert = alert_it(project, 5.0)
+    assert evaluate_due(MORNING) == 3  # the release alert, and each day by itself
+    assert state_of(alert) == "CONFIRMED"
+    changes = list(StateChange.objects.filter(alert_id=alert.id).order_by("id"))
     assert [change.state for change in changes] == [State.SUSPECTED, State.CONFIRMED]
     assert [change.cause for change in changes] == ["day", "day"]
     told = select_history(project, before=None, most=1)[0]
@@ -137,7 +137,7 @@ def test_two_days_over_the_limit_are_confirmed_and_told_with_a_link_to_the_day(p
     assert told.said.how_sure.endswith("page views with an interaction")
     day = f"from={LAST}T00%3A00Z&to={LAST + timedelta(days=1)}T00%3A00Z"
     assert told.links.slice.endswith(f"/projects/shop/vitals/?{day}")
-    WatchState.objects.filter(watch_id=watch.id).update(seen_at=told.change.at - timedelta(days=3))
+    AlertState.objects.filter(alert_id=alert.id).update(seen_at=told.change.at - timedelta(days=3))
     (shown,) = select_open(project, most=9)
     assert f"from={LAST - timedelta(days=3)}T" in shown.links.slice  # the day that its figures are of
     about = select_standings(project.pk)[-1].about
@@ -145,111 +145,111 @@ def test_two_days_over_the_limit_are_confirmed_and_told_with_a_link_to_the_day(p
 
 
 def test_days_within_the_limit_are_quiet(project: Project) -> None:
-    watch = watch_it(project, 3_000.0)
+    alert = alert_it(project, 3_000.0)
     evaluate_due(MORNING)
-    assert state_of(watch) == "OK"
+    assert state_of(alert) == "OK"
     assert not StateChange.objects.filter(state__in=(State.SUSPECTED, State.CONFIRMED)).exists()
 
 
-def test_traces_are_read_outside_of_the_transaction_and_the_watch_is_put_off_meanwhile(
+def test_traces_are_read_outside_of_the_transaction_and_the_alert_is_put_off_meanwhile(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    watch = watch_it(project, 5.0)
+    alert = alert_it(project, 5.0)
     depth = len(connection.savepoint_ids)
     read: list[date] = []
 
     def look(project_id: int, question: Question, day: date) -> Day:
         assert len(connection.savepoint_ids) == depth
-        assert Watch.objects.get(id=watch.id).due_at > MORNING
-        assert not evaluate_one(project.pk, watch.id, MORNING)  # another worker does not read the same
+        assert AlertRule.objects.get(id=alert.id).due_at > MORNING
+        assert not evaluate_one(project.pk, alert.id, MORNING)  # another worker does not read the same
         read.append(day)
         return measure_interactions(project_id, question, day)
 
     monkeypatch.setattr(budgets, "measure_interactions", look)
     evaluate_due(MORNING)
     assert read == [LAST - timedelta(days=1), LAST]
-    Watch.objects.update(due_at=MORNING)
+    AlertRule.objects.update(due_at=MORNING)
     evaluate_due(MORNING)
     assert len(read) == 2  # no day is read twice
 
 
 def test_what_was_read_for_another_question_is_not_judged(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
-    watch = watch_it(project, 5.0)
+    alert = alert_it(project, 5.0)
 
     def change(project_id: int, question: Question, day: date) -> Day:
-        change_watch(watch, name="INP", question={**watch.question, "limit": 900.0}, is_on=True, now=MORNING)
+        change_alert(alert, name="INP", question={**alert.question, "limit": 900.0}, is_on=True, now=MORNING)
         return measure_interactions(project_id, question, day)
 
     monkeypatch.setattr(budgets, "measure_interactions", change)
-    asked_before = Watch.objects.get(id=watch.id)
+    asked_before = AlertRule.objects.get(id=alert.id)
     budgets.judge_next_day(asked_before, MORNING)
-    assert Watch.objects.get(id=watch.id).evaluated_at is None
-    assert state_of(watch) == ""
+    assert AlertRule.objects.get(id=alert.id).evaluated_at is None
+    assert state_of(alert) == ""
 
 
 def test_a_worker_that_is_told_to_stop_leaves_the_day_to_others(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    watch = watch_it(project, 5.0)
+    alert = alert_it(project, 5.0)
 
     def stop(project_id: int, question: Question, day: date) -> Day:
         raise Stopping
 
     monkeypatch.setattr(budgets, "measure_interactions", stop)
-    with pytest.raises(TurnOver):
-        evaluate_one(project.pk, watch.id, MORNING)
+    with pytest.raises(BudgetSpent):
+        evaluate_one(project.pk, alert.id, MORNING)
     monkeypatch.undo()
-    assert state_of(watch) == ""
+    assert state_of(alert) == ""
     later = MORNING + timedelta(hours=1)
-    assert evaluate_one(project.pk, watch.id, later)
-    assert state_of(watch) == "SUSPECTED"
+    assert evaluate_one(project.pk, alert.id, later)
+    assert state_of(alert) == "SUSPECTED"
 
 
 def test_a_fault_while_reading_is_said_and_tried_again(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
-    watch = watch_it(project, 5.0)
+    alert = alert_it(project, 5.0)
 
     def fail(project_id: int, question: Question, day: date) -> Day:
         raise ValueError("no such pack")
 
     monkeypatch.setattr(budgets, "measure_interactions", fail)
-    assert evaluate_one(project.pk, watch.id, MORNING)
-    failed = Watch.objects.get(id=watch.id)
+    assert evaluate_one(project.pk, alert.id, MORNING)
+    failed = AlertRule.objects.get(id=alert.id)
     assert (failed.problem, failed.evaluated_at) == ("ValueError: no such pack", None)
     monkeypatch.undo()
-    assert evaluate_one(project.pk, watch.id, MORNING + timedelta(hours=1))
-    assert Watch.objects.get(id=watch.id).problem is None
+    assert evaluate_one(project.pk, alert.id, MORNING + timedelta(hours=1))
+    assert AlertRule.objects.get(id=alert.id).problem is None
 
 
 def test_too_few_views_with_an_interaction_stay_unknown_and_are_read_once(
     project: Project, visits: list[Visit], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     page = min({visit[0]["page"] for visit in visits}, key=lambda page: sum(v[0]["page"] == page for v in visits))
-    watch = watch_it(project, 5.0, page=page)
+    alert = alert_it(project, 5.0, page=page)
     evaluate_due(MORNING)
-    assert state_of(watch) == "UNKNOWN"
+    assert state_of(alert) == "UNKNOWN"
     note = select_standings(project.pk)[-1].note
     assert note.startswith("Too few page views with an interaction since ")
     assert note.endswith(", at least 25 are needed.")
-    assert not StateChange.objects.filter(watch_id=watch.id).exists()
+    assert not StateChange.objects.filter(alert_id=alert.id).exists()
     monkeypatch.setattr(budgets, "measure_interactions", None)
-    Watch.objects.update(due_at=MORNING)
+    AlertRule.objects.update(due_at=MORNING)
     evaluate_due(MORNING)
-    assert Watch.objects.get(id=watch.id).problem is None
+    assert AlertRule.objects.get(id=alert.id).problem is None
 
 
 def test_a_day_without_its_raw_traces_is_unknown_and_says_so(project: Project, visits: list[Visit]) -> None:
     RawTrace.objects.filter(project_id=project.pk, view_id__in=[visit[0]["viewId"] for visit in visits[::5]]).delete()
-    watch = watch_it(project, 5.0)
+    alert = alert_it(project, 5.0)
     evaluate_due(MORNING)
-    assert state_of(watch) == "SUSPECTED"  # by the day before
+    assert state_of(alert) == "SUSPECTED"  # by the day before
     text = f"The raw traces of {LAST} are not kept any more."
     for minutes in (0, 5, 10):  # as long as no later day was judged
         now = MORNING + timedelta(minutes=minutes)
-        Watch.objects.update(due_at=now)
+        AlertRule.objects.update(due_at=now)
         evaluate_due(now)
-        assert Watch.objects.get(id=watch.id).problem == text
+        assert AlertRule.objects.get(id=alert.id).problem == text
     evaluate_due(MORNING + timedelta(days=1))
-    assert Watch.objects.get(id=watch.id).problem is None
+    assert AlertRule.objects.get(id=alert.id).problem is None
 
 
 def test_views_beyond_the_last_one_that_was_read_are_not_counted_as_gone(

@@ -6,15 +6,15 @@ from typing import Final
 import pytest
 from pytest_django import Settings
 
-from aggregate.models import View
+from aggregate.models import PageView
 from alerts import days
 from alerts.budgets import preview_budget
 from alerts.conditions import read_question
 from alerts.days import Day, measure_days
 from alerts.evaluating import evaluate_one
-from alerts.models import Watch, WatchState
+from alerts.models import AlertRule, AlertState
 from alerts.reading import select_standings
-from alerts.rules import create_watch
+from alerts.rules import create_alert
 from profcore.alerts.states import State
 from projects.models import Project
 from tests.alerts.costly_days import APP, TAG, TODAY, add_functions
@@ -30,75 +30,77 @@ def project() -> Project:
 
 
 @pytest.fixture
-def watch(project: Project) -> Watch:
+def alert(project: Project) -> AlertRule:
     now = TODAY - timedelta(days=5)
-    return create_watch(project=project, kind="budget", name="Tag", question=ASKED, now=now)
+    return create_alert(project=project, kind="budget", name="Tag", question=ASKED, now=now)
 
 
-def evaluate(watch: Watch) -> State:
-    Watch.objects.filter(id=watch.id).update(due_at=TODAY)
-    assert evaluate_one(watch.project_id, watch.id, TODAY)
-    return State(WatchState.objects.get(watch_id=watch.id).state)
+def evaluate(alert: AlertRule) -> State:
+    AlertRule.objects.filter(id=alert.id).update(due_at=TODAY)
+    assert evaluate_one(alert.project_id, alert.id, TODAY)
+    return State(AlertState.objects.get(alert_id=alert.id).state)
 
 
-def measure(watch: Watch, days_ago: int) -> Day:
-    (found,) = measure_days(watch.project_id, read_question(watch), [(TODAY - timedelta(days=days_ago)).date()])
+def measure(alert: AlertRule, days_ago: int) -> Day:
+    (found,) = measure_days(alert.project_id, read_question(alert), [(TODAY - timedelta(days=days_ago)).date()])
     return found
 
 
-def test_an_alarm_ends_while_a_few_page_views_still_run_it(project: Project, watch: Watch) -> None:
+def test_an_alarm_ends_while_a_few_page_views_still_run_it(project: Project, alert: AlertRule) -> None:
     for days_ago, ran_by in ((6, 60), (5, 60), (4, 3), (3, 3)):
         add_functions(project, days_ago, {APP: 0.5, TAG: 0.3}, ran_by={TAG: ran_by})
-    assert evaluate(watch) is State.RESOLVED
-    preview = preview_budget(project.pk, read_question(watch), TODAY)
+    assert evaluate(alert) is State.RESOLVED
+    preview = preview_budget(project.pk, read_question(alert), TODAY)
     assert [state for day, state in preview.days if day.views][-1] is State.RESOLVED
-    rare = measure(watch, 3)
+    rare = measure(alert, 3)
     assert (rare.low, rare.is_judged) == (None, True)
     assert rare.value == pytest.approx(0.3 * 3 / 60, rel=0.2)
 
 
-def test_what_few_page_views_run_for_long_neither_alarms_nor_ends_an_alarm(project: Project, watch: Watch) -> None:
+def test_what_few_page_views_run_for_long_neither_alarms_nor_ends_an_alarm(project: Project, alert: AlertRule) -> None:
     for days_ago, ran_by, part in ((6, 60, 0.3), (5, 60, 0.3), (4, 3, 3.0), (3, 3, 3.0)):
         add_functions(project, days_ago, {APP: 0.5, TAG: part}, ran_by={TAG: ran_by})
-    assert evaluate(watch) is State.CONFIRMED
+    assert evaluate(alert) is State.CONFIRMED
 
 
-def test_enough_page_views_are_never_too_few(project: Project, watch: Watch, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_enough_page_views_are_never_too_few(
+    project: Project, alert: AlertRule, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for days_ago in (3, 2, 1):
         add_functions(project, days_ago, {APP: 0.5, TAG: 0.3}, ran_by={TAG: 2})
-    assert evaluate(watch) is State.OK
+    assert evaluate(alert) is State.OK
     assert select_standings(project.pk)[-1].note == ""
     monkeypatch.setattr(days, "select_estimated", None)
-    assert evaluate(watch) is State.OK  # no table is made again
+    assert evaluate(alert) is State.OK  # no table is made again
 
 
 def test_days_with_too_few_page_views_are_not_read_again(
-    project: Project, watch: Watch, monkeypatch: pytest.MonkeyPatch
+    project: Project, alert: AlertRule, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     add_functions(project, 1, {APP: 0.5, TAG: 0.3}, views=20)
     monkeypatch.setattr(days, "select_estimated", None)
-    assert evaluate(watch) is State.UNKNOWN
+    assert evaluate(alert) is State.UNKNOWN
     monkeypatch.setattr(days, "_sum_days", None)
-    assert evaluate(watch) is State.UNKNOWN
+    assert evaluate(alert) is State.UNKNOWN
 
 
 def test_a_share_that_only_page_views_beyond_the_sample_have_is_not_zero(
-    project: Project, watch: Watch, settings: Settings
+    project: Project, alert: AlertRule, settings: Settings
 ) -> None:
     settings.TABLE_STATISTICS_MAX_VIEWS = 30
     add_functions(project, 1, {APP: 0.5, TAG: 0.3}, ran_by={TAG: 20})
-    found = measure(watch, 1)
+    found = measure(alert, 1)
     assert (found.low, found.high) == (None, None)
     assert found.value == pytest.approx(0.1, rel=0.2)
     add_functions(project, 2, {APP: 0.5})
-    assert (measure(watch, 2).value, measure(watch, 2).high) == (0.0, 0.0)  # no view ran it: that is certain
+    assert (measure(alert, 2).value, measure(alert, 2).high) == (0.0, 0.0)  # no view ran it: that is certain
 
 
-def test_too_few_page_views_of_a_sample_rate_are_no_share_of_zero(project: Project, watch: Watch) -> None:
+def test_too_few_page_views_of_a_sample_rate_are_no_share_of_zero(project: Project, alert: AlertRule) -> None:
     add_functions(project, 1, {APP: 0.5, TAG: 0.3})
-    few = View.objects.filter(project=project).values_list("view_id", flat=True)[:2]
-    View.objects.filter(project=project, view_id__in=list(few)).update(sample_rate=0.01)
-    assert measure(watch, 1) == Day(on=(TODAY - timedelta(days=1)).date(), views=60)
-    assert evaluate(watch) is State.UNKNOWN
+    few = PageView.objects.filter(project=project).values_list("view_id", flat=True)[:2]
+    PageView.objects.filter(project=project, view_id__in=list(few)).update(sample_rate=0.01)
+    assert measure(alert, 1) == Day(on=(TODAY - timedelta(days=1)).date(), views=60)
+    assert evaluate(alert) is State.UNKNOWN
     note = select_standings(project.pk)[-1].note
     assert note == "Too few page views of some sample rates since 2026-11-14. The last day has 60 in all."

@@ -71,7 +71,7 @@ def test_a_failure_says_nothing_of_a_later_attempt() -> None:
 
 
 def test_a_message_whose_senders_always_end_is_given_up(settings: Settings) -> None:
-    settings.GUARD_TRIES = 3
+    settings.ALERTS_TRIES = 3
     project = make_project("shop")
     channel = make_channel(project)
     message = make_message(project)
@@ -87,8 +87,8 @@ def test_a_message_whose_senders_always_end_is_given_up(settings: Settings) -> N
 
 def test_a_lease_is_longer_than_an_attempt(settings: Settings) -> None:
     project = make_project("shop")
-    assert lease_s(make_channel(project)) > settings.GUARD_SEND_S
-    assert lease_s(make_channel(project, "mail")) > settings.GUARD_MAIL_S
+    assert lease_s(make_channel(project)) > settings.ALERTS_SEND_S
+    assert lease_s(make_channel(project, "mail")) > settings.ALERTS_MAIL_S
 
 
 def test_a_lease_begins_with_the_attempt_and_not_with_the_turn(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -120,7 +120,7 @@ def test_projects_take_turns() -> None:
 
 
 def test_failed_attempts_are_turns_that_a_project_had() -> None:
-    """One attempt may be all that a turn of upkeep has time for."""
+    """One attempt may be all that a turn of maintenance has time for."""
     crowded, other = make_project("crowded"), make_project("other")
     for _ in range(5):
         make_test(make_channel(crowded), NOON)

@@ -35,8 +35,8 @@ LIMIT_S = 8.0  # of what must end after a second
 
 @pytest.fixture(autouse=True)
 def _limits(settings: Settings) -> None:
-    settings.GUARD_SEND_S = 1
-    settings.GUARD_MAIL_S = 1
+    settings.ALERTS_SEND_S = 1
+    settings.ALERTS_MAIL_S = 1
     settings.EMAIL_USE_TLS = settings.EMAIL_USE_SSL = False
     settings.EMAIL_HOST = "127.0.0.1"
 
@@ -111,14 +111,14 @@ def test_the_deadline_holds_within_tls(settings: Settings, tls: ssl.SSLContext) 
     with slow_receiver(drip(b"HTTP/1.1 100 Continue\r\n\r\n"), tls) as port:
         assert "in time" in str(post_to(port, settings, scheme="https", host="localhost"))
     kept: list[bytes] = []
-    settings.EMAIL_HOST, settings.EMAIL_USE_SSL, settings.GUARD_MAIL_S = "localhost", True, 5
+    settings.EMAIL_HOST, settings.EMAIL_USE_SSL, settings.ALERTS_MAIL_S = "localhost", True, 5
     with slow_receiver(speak_smtp(kept), tls) as port:
         assert mail_to(port, settings) == Receipt(None)
     assert len(kept) == 1
 
 
 def test_what_was_taken_has_arrived_though_the_answer_goes_on(settings: Settings) -> None:
-    settings.GUARD_SEND_S = 60
+    settings.ALERTS_SEND_S = 60
     with slow_receiver(answer_and_drip(b"HTTP/1.1 200 OK\r\n\r\n")) as port:
         assert not isinstance(post_to(port, settings), Exception)
 
@@ -155,14 +155,14 @@ def test_a_mail_to_many_addresses_ends_as_a_whole(settings: Settings) -> None:
         assert time.monotonic() - began_s < 3
         assert isinstance(outcome, Undelivered)
         assert "in time" in str(outcome)
-        settings.GUARD_MAIL_S = 20
+        settings.ALERTS_MAIL_S = 20
         assert not isinstance(mail_to(port, settings, addresses=5), Exception)
     assert len(kept) == 1
 
 
 def test_a_mail_that_was_taken_has_arrived_though_nobody_says_goodbye(settings: Settings) -> None:
     kept: list[bytes] = []
-    settings.GUARD_MAIL_S = 60
+    settings.ALERTS_MAIL_S = 60
     with slow_receiver(speak_smtp(kept, says_bye=False)) as port:
         assert not isinstance(mail_to(port, settings), Exception)
     assert len(kept) == 1

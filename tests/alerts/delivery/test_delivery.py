@@ -81,7 +81,7 @@ def test_a_webhook_is_signed_and_says_all(project: Project, hook: Hook) -> None:
     assert change.items() >= expected.items()
     address = "https://fieldflame.example/projects/shop/"
     assert change["url"] == f"{address}compare/?base_release=1.0&head_release=1.1&page=%2Fcart"
-    assert change["profile_url"] == f"{address}watches/changes/{change['id']}/profile/"
+    assert change["profile_url"] == f"{address}alerts/changes/{change['id']}/profile/"
     assert (message.state, message.status, message.attempts) == (Message.State.SENT, 200, 1)
     assert send_due(NOON) == 0
 
@@ -224,7 +224,7 @@ def test_a_receiver_that_is_gone_or_never_answers_well_is_given_up(
     assert (message.state, message.status) == (Message.State.FAILED, 410)
     assert replay(project.pk, message.id, NOON)
     assert not replay(project.pk, message.id, NOON)  # it is under way
-    settings.GUARD_TRIES = 1
+    settings.ALERTS_TRIES = 1
     hook[1].answer_with(503)
     send_due(NOON)
     message.refresh_from_db()

@@ -17,7 +17,7 @@ from django.utils import timezone
 from aggregate.models import VerdictLook
 from alerts.channels import Terms, create_channel
 from alerts.delivery.gathering import gather_due
-from alerts.models import Message, Notice, StateChange, WatchState
+from alerts.models import AlertState, Message, Notice, StateChange
 from profcore.alerts.states import State
 from projects.models import Project
 from tests.aggregate.posting import database_url, rows
@@ -48,7 +48,7 @@ def project(hook: tuple[str, Kept]) -> Project:
     for release, factor, days in (("1.0", 1, 10), ("1.1", 2, 1)):
         make_group(made, release, "/cart", first_seen_at=timezone.now() - timedelta(days=days))
         times = [factor * us for us in TIMES * 2]
-        make_timed_views(made, times, release=release, page="/cart", bucket_at=MONDAY + timedelta(days=10 - days))
+        make_timed_views(made, times, release=release, page="/cart", starts_at=MONDAY + timedelta(days=10 - days))
     settings_of(hook)
     return made
 
@@ -110,7 +110,7 @@ def test_kills_lose_nothing_and_repeats_have_the_same_id(
     while rows(WAITS)[0][0] and time.monotonic() < deadline:
         time.sleep(0.01)
     finish(start(EVALUATE, hook))
-    assert StateChange.objects.filter(state=State.CONFIRMED).count() == WatchState.objects.count() == 1
+    assert StateChange.objects.filter(state=State.CONFIRMED).count() == AlertState.objects.count() == 1
     assert VerdictLook.objects.count() == Notice.objects.count() == 1
 
     # Killed while the receiver has the message and has not answered: claimed, and nobody knows that it arrived.

@@ -10,7 +10,7 @@ from pytest_django import Settings
 from alerts.channels import Terms, change_channel, create_channel, delete_channel
 from alerts.delivery.gathering import gather_due, list_due_channels
 from alerts.delivery.outbox import leave_quiet
-from alerts.models import Channel, Message, Notice, Watch, WatchState
+from alerts.models import AlertRule, AlertState, Channel, Message, Notice
 from alerts.rules import accept
 from alerts.sealing import SealBroken, open_seal
 from profcore.alerts.states import State
@@ -62,7 +62,7 @@ def test_changes_of_one_release_are_one_message_and_of_another_are_not(project: 
 
 
 def test_a_digest_gathers_what_comes_within_its_hours(project: Project, settings: Settings) -> None:
-    settings.GUARD_DIGEST_HOURS = 24
+    settings.ALERTS_DIGEST_HOURS = 24
     make_channel(project, is_digest=True)
     change_state(project, State.CONFIRMED, page="/cart", at=NOON)
     change_state(project, State.CONFIRMED, page="/home", at=NOON + timedelta(hours=20))
@@ -94,7 +94,7 @@ def test_quiet_hours_put_a_notice_off_to_their_end(quiet: tuple[int, int, str], 
     assert leave_quiet(channel, moment(at)) == moment(due)
 
 
-def test_what_a_watch_finds_of_yesterday_is_not_told_in_quiet_hours(project: Project) -> None:
+def test_what_a_alert_finds_of_yesterday_is_not_told_in_quiet_hours(project: Project) -> None:
     make_channel(project, quiet_from=2 * 60, quiet_to=7 * 60)
     midnight = datetime(2026, 11, 23, tzinfo=UTC)
     change_state(project, State.CONFIRMED, at=midnight)  # the end of a day, which is judged hours later
@@ -198,7 +198,7 @@ def test_a_wrong_channel_is_refused_by_its_field(project: Project, fields: dict[
 
 
 def test_a_project_has_a_bound_of_channels(project: Project, settings: Settings) -> None:
-    settings.GUARD_MAX_CHANNELS = 1
+    settings.ALERTS_MAX_CHANNELS = 1
     make_channel(project)
     with pytest.raises(ValidationError):
         make_channel(project)
@@ -208,7 +208,7 @@ def test_an_accepted_suspicion_is_told_only_to_those_who_heard_of_it(project: Pr
     every, sure = make_channel(project, tells_suspected=True), make_channel(project)
     for page, state in (("/cart", State.SUSPECTED), ("/home", State.CONFIRMED)):
         change_state(project, state, page=page)
-    for row in WatchState.objects.order_by("state"):
-        assert accept(Watch.objects.get(), bytes(row.subject_key), NOON)
+    for row in AlertState.objects.order_by("state"):
+        assert accept(AlertRule.objects.get(), bytes(row.subject_key), NOON)
     counts = {channel.id: Notice.objects.filter(channel_id=channel.id).count() for channel in (every, sure)}
     assert counts == {every.id: 4, sure.id: 2}

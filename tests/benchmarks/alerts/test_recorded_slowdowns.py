@@ -47,7 +47,7 @@ def test_a_limit_is_exceeded_after_two_days_in_a_row() -> None:
     assert find_alarm([over, under, over, open_, over], 1.0) is None
     assert find_alarm([None, over, over], 1.0) == 3
     assert find_alarm([over, over], 1.2) is None
-    assert find_alarm([over, Figure(0.1, None), over], 1.0) is None  # few views ran it: a quiet day, as for the guard
+    assert find_alarm([over, Figure(0.1, None), over], 1.0) is None  # few views ran it: a quiet day, as for alerts
     assert find_alarm([over, Figure(0.9, None), over], 1.0) is None
 
 

@@ -71,9 +71,9 @@ def test_answers_tell_what_arrived_in_the_slices_time(reader: Client, address: s
 
 def test_what_waits_has_arrived_too(reader: Client) -> None:
     Project.objects.update(max_traces_per_day=None)
-    from projects.key_cache import forget_keys
+    from projects.key_cache import clear_keys
 
-    forget_keys()
+    clear_keys()
     send(make_envelope("late", "A"))
     assert reader.get(API + "functions").json()["arrivals"]["received"] == 4
 

@@ -26,7 +26,7 @@ def test_somebody_visits_a_page_and_reads_what_to_mend(
         cdn.set_script("/lib.js", headers=[("Access-Control-Allow-Origin", "*")])
         site.set_page(f"<title>x</title><script src={cdn.origin}/lib.js></script>", [])
         for look in (Look("light", 1200), Look("dark", 390)):
-            with open_as(chromium, live_server.url, user, look) as (page, watch):
+            with open_as(chromium, live_server.url, user, look) as (page, alert):
                 page.goto(f"{live_server.url}/projects/{SLUG}/quality/")
                 page.get_by_role("link", name="Check a page").click()
                 page.get_by_label("Address of a live page").fill(f"{site.origin}/")
@@ -36,5 +36,5 @@ def test_somebody_visits_a_page_and_reads_what_to_mend(
                 expect(page.get_by_text(f"{cdn.origin}/lib.js").first).to_be_visible()
                 assert page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
                 assert find_violations(page) == []
-                assert watch.complaints == []
+                assert alert.complaints == []
                 save_screenshot(page, f"pages/doctor-{look.name}")

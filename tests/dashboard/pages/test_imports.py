@@ -23,7 +23,7 @@ PAGE = "/projects/shop/import/"
 @pytest.fixture(autouse=True)
 def _quiet(monkeypatch: pytest.MonkeyPatch) -> None:
     """Wakes no worker: there is none."""
-    monkeypatch.setattr("ingest.imports.wake_worker", lambda: False)
+    monkeypatch.setattr("ingest.imports.notify_worker", lambda: False)
 
 
 @pytest.fixture

@@ -37,7 +37,7 @@ def test_a_project_lists_its_pages_with_js_per_view_and_freshness(member: Client
 
 def test_a_project_shows_its_releases_and_days_from_the_roll_up(member: Client, shop: Project) -> None:
     tuesday = MONDAY + timedelta(days=1)
-    make_cell(shop, release="2.0.0", views=4, truncated_views=1, bucket_at=tuesday, js_us=100_000, hidden_us=20_000)
+    make_cell(shop, release="2.0.0", views=4, truncated_views=1, starts_at=tuesday, js_us=100_000, hidden_us=20_000)
     text = text_of(member, "/projects/shop/")
     assert "2.0.0 30 ms 4 1 truncated (25.0 %)" in text
     assert "1.0.0 9.5 ms 1 " in text
@@ -105,7 +105,7 @@ def test_pages_have_no_inline_style_or_script(member: Client, shop: Project) -> 
         assert re.search(r"<style|\sstyle=|\son[a-z]+=|javascript:|<script(?![^>]*\ssrc=)", page) is None, address
 
 
-def test_an_empty_project_shows_tag_header_and_a_curl_line_that_the_door_takes(
+def test_an_empty_project_shows_tag_header_and_a_curl_line_that_the_endpoint_takes(
     client: Client, member: Client, shop: Project
 ) -> None:
     from ingest.snippet.views import STUB_PATH
@@ -235,7 +235,7 @@ def test_pages_take_a_fixed_number_of_statements(
     with django_assert_num_queries(5):  # session, user, projects, their summaries and days
         member.get("/projects/")
     # session, user, project, status, releases, its people, pages and their samples, arrivals, overviews by page, day
-    # and release; the verdict's facts, sums and samples of both sides, announcements, two of rollbacks; two of watches;
+    # and release; the verdict's facts, sums and samples of both sides, announcements, two of rollbacks; two of alerts;
     # for its ETag the project, its state, its sites
     with django_assert_num_queries(30):
         member.get("/projects/shop/")

@@ -9,7 +9,7 @@ from pytest_django import DjangoAssertNumQueries
 from aggregate.models import Cell
 from aggregate.selectors.slice.slices import Slice
 from aggregate.selectors.statistics.estimates import TableQuery, select_estimated
-from dashboard.web import cache as remembered
+from dashboard.web import cache as cached
 from dashboard.web.cache import answer_table, weigh_table
 from projects.models import Project
 from tests.aggregate.posting import fold_all, post
@@ -78,14 +78,14 @@ def test_the_tables_asked_last_are_kept_within_their_bytes(project: Project, mon
     slice_ = Slice(project_id=project.pk)
     first = answer_table(slice_, ASKED)
     size = weigh_table(first)
-    monkeypatch.setattr(remembered.TABLES, "most_bytes", 2 * size)
+    monkeypatch.setattr(cached.TABLES, "most_bytes", 2 * size)
     second = answer_table(slice_, replace(ASKED, sort="views"))
     assert answer_table(slice_, ASKED) is first  # now the second one was asked longer ago
     answer_table(slice_, replace(ASKED, sort="total_ms"))
     assert answer_table(slice_, ASKED) is first
     assert answer_table(slice_, replace(ASKED, sort="views")) is not second
 
-    monkeypatch.setattr(remembered.TABLES, "most_bytes", size - 1)
+    monkeypatch.setattr(cached.TABLES, "most_bytes", size - 1)
     large = answer_table(slice_, replace(ASKED, sort="hidden_ms"))
     assert answer_table(slice_, replace(ASKED, sort="hidden_ms")) is not large
 

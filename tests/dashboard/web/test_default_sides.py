@@ -20,7 +20,7 @@ def project() -> Project:
     receive(made, "1.1", range(48, 68), views=60)
     for number in range(25):
         make_group(made, f"fake{number}", "/home", first_seen_at=at(70))
-        make_timed_views(made, [90_000] * 20, release=f"fake{number}", page="/home", bucket_at=at(70))
+        make_timed_views(made, [90_000] * 20, release=f"fake{number}", page="/home", starts_at=at(70))
     return made
 
 
@@ -49,7 +49,7 @@ def test_in_a_slice_of_long_ago_its_own_releases_count(project: Project) -> None
         receive(project, release, range(hour, hour + 1), views=1 if release == "tried" else 40)
     for number in range(30, 130):  # since then each release had its share
         make_group(project, f"r{number}", "/home", first_seen_at=at(-number))
-        make_timed_views(project, [90_000] * 100, release=f"r{number}", page="/home", bucket_at=at(-number))
+        make_timed_views(project, [90_000] * 100, release=f"r{number}", page="/home", starts_at=at(-number))
     spring = Slice(project_id=project.pk, ranges=((at(-2_500), at(-2_300)),))
     assert chosen(project, spring) == ("o1", "o2")
 

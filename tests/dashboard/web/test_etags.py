@@ -52,7 +52,7 @@ def test_an_unchanged_page_is_not_sent_again(member: Client, address: str) -> No
 
 
 def refold_to_other_sums(shop: Project) -> None:
-    make_cell(shop, page="/cart", js_us=1, views=0, traces=0, bucket_at=datetime(2026, 11, 3, tzinfo=UTC))
+    make_cell(shop, page="/cart", js_us=1, views=0, traces=0, starts_at=datetime(2026, 11, 3, tzinfo=UTC))
 
 
 def refold_to_other_functions(shop: Project) -> None:

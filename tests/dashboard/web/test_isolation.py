@@ -65,12 +65,12 @@ OPEN_ADDRESSES = {
     *("users", "user", "user-delete", "audit", "audit-export"),  # of the server, for superusers: test_users_page
     *("api-erasures", "api-erasure"),  # for admins, and tokens with their scope: test_erasures
     "api-audit",  # for admins, and tokens with its scope: test_audit_api
-    # Of one state, change, release, watch or channel: test_guard_pages, test_rollback_pages.
-    "guard-rolled-back",
-    *("guard-accept", "guard-profile", "settings-watch-switch", "settings-channel", "settings-channel-end"),
-    *("settings-watch", "settings-watch-end", "settings-watch-preview"),
-    # Of one watch or channel, or for admins and tokens with their scope: test_watch_api, test_channel_api.
-    *("api-watch", "api-accept", "api-watch-preview", "api-channels", "api-channel", "api-channel-secret"),
+    # Of one state, change, release, alert or channel: test_alerts_pages, test_rollback_pages.
+    "alerts-rolled-back",
+    *("alerts-accept", "alerts-profile", "settings-alert-switch", "settings-channel", "settings-channel-end"),
+    *("settings-alert", "settings-alert-end", "settings-alert-preview"),
+    # Of one alert or channel, or for admins and tokens with their scope: test_alert_api, test_channel_api.
+    *("api-alert", "api-accept", "api-alert-preview", "api-channels", "api-channel", "api-channel-secret"),
     *("api-channel-test", "api-deliveries", "api-replay"),
     "style",  # of no project, and with DEBUG only: test_style
 }

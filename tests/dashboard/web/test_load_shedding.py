@@ -15,7 +15,7 @@ from dashboard.web.load_shedding import (
     HEAVY_IF_PLAIN,
     MAX_WAITING,
     PLACES,
-    HeavyReadsMiddleware,
+    LoadSheddingMiddleware,
     Places,
     TooManyReads,
     find_heavy,
@@ -77,7 +77,7 @@ def test_a_read_that_fails_gives_its_place_back() -> None:
         raise LookupError
 
     with pytest.raises(LookupError):
-        HeavyReadsMiddleware(fail)(RequestFactory().get(API + "flamegraph"))
+        LoadSheddingMiddleware(fail)(RequestFactory().get(API + "flamegraph"))
     assert find_places() == 0
 
 

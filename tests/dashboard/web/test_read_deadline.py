@@ -35,7 +35,7 @@ def reader(settings: Settings) -> Client:
 def blocked(reader: Client) -> Iterator[None]:
     """Somebody holds the cells and hotspots, as a migration or a hung session may."""
     with psycopg.connect(database_url()) as holder:
-        holder.execute("LOCK TABLE aggregate_cell, aggregate_hotspot, aggregate_view IN ACCESS EXCLUSIVE MODE")
+        holder.execute("LOCK TABLE aggregate_cell, aggregate_hotspot, aggregate_pageview IN ACCESS EXCLUSIVE MODE")
         yield
         holder.rollback()
 

@@ -129,7 +129,7 @@ def test_each_part_is_the_image_with_its_own_word(name: str) -> None:
     assert words == {
         "web": ["web"],
         "worker": ["fold"],
-        "upkeep": ["upkeep"],
+        "maintenance": ["maintenance"],
         "beat": ["beat"],
         "migrate": ["migrate"],
     }
@@ -174,7 +174,7 @@ def make_worker(folder: DataFolder) -> Child:
 @BOTH
 def test_a_worker_has_the_time_of_a_turn_and_a_batch_to_stop(name: str, tmp_path: Any) -> None:
     needed_s = settings.FOLD_TURN_S + make_worker(DataFolder(tmp_path / "data")).stop_limit_s
-    for part in ("worker", "upkeep"):
+    for part in ("worker", "maintenance"):
         assert list_pods(name)[part]["terminationGracePeriodSeconds"] >= needed_s
 
 
@@ -183,11 +183,11 @@ def test_the_memory_of_a_pod_is_enough_for_the_worst_that_it_does() -> None:
     mib = 2**20
     web = read_env(pods["web"])
     assert read_limit(pods["web"]) >= (int(web["FIELDFLAME_WEB_PROCESSES"]) + 1) * WEB_MAX_MB * mib
-    worker, upkeep = read_env(pods["worker"]), read_env(pods["upkeep"])
+    worker, maintenance = read_env(pods["worker"]), read_env(pods["maintenance"])
     # A main process, and processes of up to 300 MB each.
     rest = 100 * mib + int(worker["FIELDFLAME_WORKER_PROCESSES"]) * 300 * mib
     assert read_limit(pods["worker"]) >= int(worker["FIELDFLAME_FOLD_ALONE_MEMORY_BYTES"]) + rest
-    assert read_limit(pods["upkeep"]) >= int(upkeep["FIELDFLAME_SYMBOLICATE_MEMORY_BYTES"]) + rest
+    assert read_limit(pods["maintenance"]) >= int(maintenance["FIELDFLAME_SYMBOLICATE_MEMORY_BYTES"]) + rest
 
 
 @BOTH
@@ -237,7 +237,7 @@ def test_only_the_pods_that_send_messages_reach_their_receivers(name: str) -> No
     assert spec["policyTypes"] == ["Egress"]
     sender = spec["podSelector"]["matchLabels"]["app.kubernetes.io/component"]
     routed = settings.CELERY_TASK_ROUTES["alerts.send_messages"]["queue"]
-    assert (sender, routed) == ("upkeep", settings.UPKEEP_QUEUE)
+    assert (sender, routed) == ("maintenance", settings.MAINTENANCE_QUEUE)
     first, *others = spec["egress"]
     if name == "default":
         assert (list_ports(first), others) == ([443], [])
@@ -255,7 +255,11 @@ def list_ports(rule: Manifest) -> list[int]:
 
 @pytest.mark.parametrize(
     ("option", "sender"),
-    [("upkeep.enabled=false", ["worker"]), ("networkPolicy.receivers=null", []), ("networkPolicy.enabled=false", [])],
+    [
+        ("maintenance.enabled=false", ["worker"]),
+        ("networkPolicy.receivers=null", []),
+        ("networkPolicy.enabled=false", []),
+    ],
 )
 def test_who_sends_messages_follows_the_values(option: str, sender: list[str]) -> None:
     require_tool("helm")
@@ -300,7 +304,7 @@ def test_the_probes_ask_for_life_with_a_host_that_is_allowed() -> None:
 
 
 def test_a_workers_pod_is_ready_when_it_listens_and_is_never_killed_for_an_absent_broker() -> None:
-    for part in ("worker", "upkeep"):
+    for part in ("worker", "maintenance"):
         [container] = list_pods("default")[part]["containers"]
         assert (
             container["startupProbe"]["exec"]["command"][-1]

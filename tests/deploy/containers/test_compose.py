@@ -18,7 +18,13 @@ from ops.supervisor.stores.postgres import SERVER_SETTINGS
 from ops.supervisor.stores.valkey import make_valkey_child, set_up_valkey
 from tests.deploy.files import COMPOSE, COMPOSE_CERTIFICATES, COMPOSE_OIDC, COMPOSE_TLS, DEPLOY, ROOT, read_services
 
-PARTS = {"web": "web", "worker": "fold", "upkeep": "upkeep", "beat": "beat", "migrate": "migrate"}  # service: its word
+PARTS = {
+    "web": "web",
+    "worker": "fold",
+    "maintenance": "maintenance",
+    "beat": "beat",
+    "migrate": "migrate",
+}  # service: its word
 PINNED = re.compile(r"^\$\{([A-Z]+_IMAGE):-([a-z/]+:\d+\.\d+(\.\d+)?-[a-z]+)\}$")
 FILES = (COMPOSE, COMPOSE_TLS, COMPOSE_CERTIFICATES, COMPOSE_OIDC)
 YAMLLINT = "{extends: default, rules: {line-length: {max: 120}, document-start: disable, comments: {min-spaces-from-content: 1}}}"  # noqa: E501
@@ -129,11 +135,11 @@ def test_beat_runs_once_and_nothing_pins_web_and_worker_to_one() -> None:
     services = read_services()
     assert services["beat"]["deploy"]["replicas"] == 1
     assert [name for name in services if services[name].get("command") == ["beat"]] == ["beat"]
-    for part in ("web", "worker", "upkeep"):
+    for part in ("web", "worker", "maintenance"):
         assert not {"container_name", "ports", "hostname"} & set(services[part])
 
 
-@pytest.mark.parametrize("name", ["worker", "upkeep"])
+@pytest.mark.parametrize("name", ["worker", "maintenance"])
 def test_a_worker_has_more_time_to_stop_than_a_turn_and_a_batch_take(name: str) -> None:
     grace = read_services()[name]["stop_grace_period"]
     assert int(grace.removesuffix("s")) > settings.FOLD_TURN_S + settings.FOLD_BATCH_CPU_S
@@ -189,7 +195,7 @@ def test_the_proxy_asks_the_resolver_of_its_container(tmp_path: Path) -> None:
 
 def test_the_parts_wait_for_the_stores_and_the_schema() -> None:
     services = read_services()
-    for part in ("web", "worker", "upkeep", "beat"):
+    for part in ("web", "worker", "maintenance", "beat"):
         conditions = {name: wait["condition"] for name, wait in services[part]["depends_on"].items()}
         assert conditions == {
             "postgres": "service_healthy",

@@ -13,12 +13,12 @@ from pytest_django import DjangoAssertNumQueries, Settings
 from aggregate.maintenance.retention import expire_all
 from ingest.count_models import AbsentCount
 from ingest.endpoint import client_report_counts as absent_counts
-from ingest.endpoint.client_report_counts import SHARDS, forget_absences
+from ingest.endpoint.client_report_counts import SHARDS, clear_absences
 from profcore.trace.absence import ABSENT_REASONS
 from profcore.trace.dimensions import BROWSERS
-from projects.key_cache import forget_keys
+from projects.key_cache import clear_keys
 from projects.models import IngestKey, Project
-from tests.ingest.endpoint.posting import Answer, Door
+from tests.ingest.endpoint.posting import IngestResponse, IngestServer
 
 ABSENT = "/ingest/v1/absent"
 CHROME = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/141.0.0.0 Safari/537.36"
@@ -28,7 +28,7 @@ REPORT = {"reason": "no-header", "release": "1.0.0", "page": "/cart", "rate": 0.
 
 def ask(
     method: str, sent: bytes = b"", *, key: str = "shop-key", query: Any = None, **headers: str
-) -> Answer:  # Any: as in Django
+) -> IngestResponse:  # Any: as in Django
     response = Client().generic(
         method,
         ABSENT,
@@ -37,10 +37,10 @@ def ask(
         query_params={"key": key} | (query or {}),
         headers={name.replace("_", "-"): value for name, value in headers.items()},
     )
-    return Answer(response.status_code, response.headers, response.content)
+    return IngestResponse(response.status_code, response.headers, response.content)
 
 
-def report(body: object = None, *, key: str = "shop-key", **headers: str) -> Answer:
+def report(body: object = None, *, key: str = "shop-key", **headers: str) -> IngestResponse:
     sent = body if isinstance(body, bytes) else json.dumps(REPORT if body is None else body).encode()
     return ask("POST", sent, key=key, **headers)
 
@@ -55,7 +55,7 @@ def counted() -> dict[tuple[str, str, str, int], tuple[int, int]]:
     return found
 
 
-def test_a_report_counts_for_the_views_it_stands_for(door: Door) -> None:
+def test_a_report_counts_for_the_views_it_stands_for(endpoint: IngestServer) -> None:
     answer = report(user_agent=CHROME)
     assert (answer.status, answer.content) == (204, b"")
     assert answer.headers["Access-Control-Allow-Origin"] == "*"
@@ -69,14 +69,14 @@ def test_a_report_counts_for_the_views_it_stands_for(door: Door) -> None:
     assert AbsentCount.objects.get(browser=1).day_on == datetime.now(UTC).date()
 
 
-def test_an_image_may_report_too(door: Door) -> None:
+def test_an_image_may_report_too(endpoint: IngestServer) -> None:
     answer = ask("GET", query={"reason": "csp", "url": "https://shop.example/product/81724?token=x", "rate": "0.5"})
     assert (answer.status, answer.content) == (204, b"")
     assert counted() == {("/product/:id", "unknown", "csp", 0): (1, 2)}
 
 
 @pytest.mark.parametrize("reason", ABSENT_REASONS)
-def test_each_reason_of_the_contract_is_counted(door: Door, reason: str) -> None:
+def test_each_reason_of_the_contract_is_counted(endpoint: IngestServer, reason: str) -> None:
     assert report({"reason": reason, "page": "/a"}).status == 204
     assert [key[2] for key in counted()] == [reason]
 
@@ -85,12 +85,14 @@ def test_each_reason_of_the_contract_is_counted(door: Door, reason: str) -> None
     ("body", "views"),
     [({"rate": 0.0000001}, 1_000), ({"rate": 0.001}, 1_000), ({"rate": 1}, 1), ({}, 1), ({"rate": 0.4}, 2)],
 )
-def test_a_report_stands_for_a_thousand_views_at_most(door: Door, body: dict[str, object], views: int) -> None:
+def test_a_report_stands_for_a_thousand_views_at_most(
+    endpoint: IngestServer, body: dict[str, object], views: int
+) -> None:
     report({"reason": "twice", "page": "/a"} | body)
     assert list(counted().values()) == [(1, views)]
 
 
-def test_known_statuses_are_told_apart_and_others_are_not(door: Door) -> None:
+def test_known_statuses_are_told_apart_and_others_are_not(endpoint: IngestServer) -> None:
     for status in (413, 418, 0, 999):
         report({"reason": "status", "page": "/a", "status": status})
     report({"reason": "cost", "page": "/a", "status": 413})
@@ -101,9 +103,9 @@ def test_known_statuses_are_told_apart_and_others_are_not(door: Door) -> None:
     }
 
 
-def test_pages_go_through_the_projects_route_rules(door: Door) -> None:
+def test_pages_go_through_the_projects_route_rules(endpoint: IngestServer) -> None:
     Project.objects.update(route_rules=["/shop/:category/sale"])
-    forget_keys()
+    clear_keys()
     report({"reason": "csp", "url": "https://u:p@shop.example/shop/hats/sale?x#y"})
     report({"reason": "csp", "page": "https://u:p@shop.example/cart?token=x#y"})
     assert [key[0] for key in counted()] == ["/cart", "/shop/:category/sale"]
@@ -134,7 +136,7 @@ WRONG: list[tuple[object, str, str]] = [
 
 @pytest.mark.parametrize(("body", "reason", "path"), WRONG)
 def test_a_wrong_report_is_refused_with_reason_path_and_sentence(
-    door: Door, body: object, reason: str, path: str
+    endpoint: IngestServer, body: object, reason: str, path: str
 ) -> None:
     answer = report(body)
     assert answer.status == 400
@@ -142,7 +144,7 @@ def test_a_wrong_report_is_refused_with_reason_path_and_sentence(
     assert answer.json["detail"].endswith(".")
     assert "bored" not in answer.content.decode()
     assert counted() == {}
-    assert door.refusals() == {}
+    assert endpoint.refusals() == {}
 
 
 @pytest.mark.parametrize(
@@ -156,24 +158,24 @@ def test_a_wrong_report_is_refused_with_reason_path_and_sentence(
         ({f"x{n}": "1" for n in range(30)}, "unknown_key"),
     ],
 )
-def test_a_wrong_image_is_refused(door: Door, query: dict[str, str], reason: str) -> None:
+def test_a_wrong_image_is_refused(endpoint: IngestServer, query: dict[str, str], reason: str) -> None:
     answer = ask("GET", query=query)
     assert answer.reason == reason
     assert answer.status in (400, 401)
     assert counted() == {}
 
 
-def test_key_and_origin_are_checked_as_for_traces(door: Door) -> None:
+def test_key_and_origin_are_checked_as_for_traces(endpoint: IngestServer) -> None:
     assert report(key="nobody").status == 401
     IngestKey.objects.update(origins=["https://shop.example"])
-    forget_keys()
+    clear_keys()
     assert report(origin="https://shop.example").status == 204
     answer = report(origin="https://other.example")
     assert (answer.status, answer.reason) == (403, "origin_not_allowed")
     assert list(counted().values()) == [(1, 100)]
 
 
-def test_a_body_of_more_than_4_kb_is_refused(door: Door) -> None:
+def test_a_body_of_more_than_4_kb_is_refused(endpoint: IngestServer) -> None:
     fitting = json.dumps(REPORT | {"more": ""}).encode()
     padded = json.dumps(REPORT | {"more": "x" * (4_096 - len(fitting))}).encode()
     assert report(padded).status == 204
@@ -182,7 +184,7 @@ def test_a_body_of_more_than_4_kb_is_refused(door: Door) -> None:
 
 
 @pytest.mark.parametrize("method", ["HEAD", "PUT", "DELETE", "PATCH"])
-def test_other_methods_are_told_which_there_are(door: Door, method: str) -> None:
+def test_other_methods_are_told_which_there_are(endpoint: IngestServer, method: str) -> None:
     answer = ask(method)
     assert answer.status == 405
     assert answer.headers["Allow"] == "GET, POST, OPTIONS"
@@ -194,7 +196,7 @@ def test_a_preflight_needs_no_key() -> None:
     assert (answer.status, answer.headers["Access-Control-Allow-Methods"]) == (204, "GET, POST, OPTIONS")
 
 
-def test_reports_have_a_rate_of_their_own(door: Door, settings: Settings) -> None:
+def test_reports_have_a_rate_of_their_own(endpoint: IngestServer, settings: Settings) -> None:
     settings.INGEST_ABSENT_RATE_PER_S = 1
     answers = [report() for _ in range(20)]
     limited = [answer for answer in answers if answer.status == 429]
@@ -202,10 +204,10 @@ def test_reports_have_a_rate_of_their_own(door: Door, settings: Settings) -> Non
     assert limited[0].reason == "rate_limited"
     assert int(limited[0].headers["Retry-After"]) > 0
     assert "stop" not in limited[0].json
-    assert door.post([]).status == 202
+    assert endpoint.post([]).status == 202
 
 
-def test_made_up_pages_count_as_other_and_known_ones_go_on(door: Door, settings: Settings) -> None:
+def test_made_up_pages_count_as_other_and_known_ones_go_on(endpoint: IngestServer, settings: Settings) -> None:
     settings.INGEST_MAX_ABSENT_ROWS = 3
     for number in range(10):
         report(REPORT | {"page": f"/made-up/{number:03}-up"})
@@ -214,12 +216,14 @@ def test_made_up_pages_count_as_other_and_known_ones_go_on(door: Door, settings:
     assert pages == {"(other)": 7, **{f"/made-up/00{number}-up": 2 if number == 0 else 1 for number in range(3)}}
     AbsentCount.objects.filter(page__startswith="/made-up/00").exclude(page="/made-up/000-up").delete()
     AbsentCount.objects.filter(page="(other)").update(day_on=datetime.now(UTC).date() - timedelta(days=1))
-    forget_absences()
+    clear_absences()
     report(REPORT | {"page": "/new"})
     assert ("/new", "unknown", "no-header", 0) in counted()
 
 
-def test_all_that_a_stranger_may_vary_makes_a_bounded_number_of_rows(door: Door, settings: Settings) -> None:
+def test_all_that_a_stranger_may_vary_makes_a_bounded_number_of_rows(
+    endpoint: IngestServer, settings: Settings
+) -> None:
     settings.INGEST_MAX_ABSENT_ROWS = 2
     settings.INGEST_ABSENT_RATE_PER_S = 10_000
     for status in range(400, 600, 5):
@@ -228,14 +232,18 @@ def test_all_that_a_stranger_may_vary_makes_a_bounded_number_of_rows(door: Door,
     assert AbsentCount.objects.count() <= 2 + 3 * 14  # "(other)": browsers × statuses
 
 
-def test_a_row_that_is_known_takes_one_statement(door: Door, django_assert_num_queries: DjangoAssertNumQueries) -> None:
+def test_a_row_that_is_known_takes_one_statement(
+    endpoint: IngestServer, django_assert_num_queries: DjangoAssertNumQueries
+) -> None:
     report()
     with django_assert_num_queries(1):
         report()
     assert list(counted().values()) == [(2, 200)]
 
 
-def test_posts_at_the_same_time_do_not_wait_for_each_other(open_door: Door, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_posts_at_the_same_time_do_not_wait_for_each_other(
+    open_endpoint: IngestServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """While another transaction holds the row, a second post counts in a shard of its own."""
     report()
     held, let_go = threading.Event(), threading.Event()
@@ -273,7 +281,9 @@ def test_more_posts_than_shards_share_them() -> None:
         assert again == 0
 
 
-def test_without_a_database_the_sender_is_asked_to_come_again(door: Door, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_database_the_sender_is_asked_to_come_again(
+    endpoint: IngestServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def fail(*_: object, **__: object) -> None:
         raise OperationalError("gone")
 
@@ -283,12 +293,12 @@ def test_without_a_database_the_sender_is_asked_to_come_again(door: Door, monkey
     assert int(answer.headers["Retry-After"]) > 0
 
 
-def test_counts_expire_with_the_projects_views(door: Door) -> None:
+def test_counts_expire_with_the_projects_views(endpoint: IngestServer) -> None:
     now = datetime.now(UTC)
     Project.objects.update(keep_views_days=10)
     for days in (0, 9, 11, 40):
         AbsentCount.objects.create(
-            project_id=door.project_id,
+            project_id=endpoint.project_id,
             day_on=now.date() - timedelta(days=days),
             page="/a",
             browser=1,

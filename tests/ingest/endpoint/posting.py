@@ -1,4 +1,4 @@
-"""Posting to the door as a browser does, through the whole chain of middleware."""
+"""Posting to the endpoint as a browser does, through the whole chain of middleware."""
 
 import gzip
 import json
@@ -9,12 +9,12 @@ from typing import Any
 from django.db import connection
 from django.test import Client
 
-DOOR = "/ingest/v1/traces"
+ENDPOINT = "/ingest/v1/traces"
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
-    """The answer of the door."""
+class IngestResponse:
+    """The answer of the endpoint."""
 
     status: int
     headers: Mapping[str, str]
@@ -30,15 +30,15 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
-class Door:
-    """A project's door. Exceptions of the view are not turned into a 500: they fail the test."""
+class IngestServer:
+    """A project's endpoint. Exceptions of the view are not turned into a 500: they fail the test."""
 
     project_id: int
     key: str
 
     def post(
         self, body: object, *, content_type: str = "application/json", key: str | None = None, **headers: str
-    ) -> Answer:
+    ) -> IngestResponse:
         """Posts bytes as they are and anything else as JSON; `content_encoding="gzip"` is a header."""
         sent = body if isinstance(body, bytes) else json.dumps(body).encode()
         return self.ask("POST", sent, content_type=content_type, key=key, **headers)
@@ -51,16 +51,16 @@ class Door:
         content_type: str = "application/json",
         key: str | None = None,
         **headers: str,
-    ) -> Answer:
+    ) -> IngestResponse:
         response = Client().generic(
             method,
-            DOOR,
+            ENDPOINT,
             sent,
             content_type,
             query_params={"key": self.key if key is None else key},
             headers={name.replace("_", "-"): value for name, value in headers.items()},
         )
-        return Answer(response.status_code, response.headers, response.content)
+        return IngestResponse(response.status_code, response.headers, response.content)
 
     def rows(self, sql: str) -> list[tuple[Any, ...]]:
         """Returns the rows of a query; `%(project)s` is the project's id."""

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from tests.envelopes import make_envelope, view_id_of
-from tests.ingest.endpoint.posting import Door, ndjson
+from tests.ingest.endpoint.posting import IngestServer, ndjson
 
 VIEWS = sorted(view_id_of(word) for word in ("a", "b"))
 ACCEPTED_ONE = {"accepted": 1, "rejected": []}
@@ -17,76 +17,76 @@ def two() -> list[dict[str, Any]]:
     return [make_envelope("a"), make_envelope("b")]
 
 
-def stored_views(door: Door) -> list[str]:
-    return [view_id for view_id, _ in door.receipts()]
+def stored_views(endpoint: IngestServer) -> list[str]:
+    return [view_id for view_id, _ in endpoint.receipts()]
 
 
-def test_one_envelope_is_taken(door: Door) -> None:
-    answer = door.post(make_envelope("a"))
+def test_one_envelope_is_taken(endpoint: IngestServer) -> None:
+    answer = endpoint.post(make_envelope("a"))
     assert (answer.status, answer.json) == (202, ACCEPTED_ONE)
-    assert stored_views(door) == [view_id_of("a")]
+    assert stored_views(endpoint) == [view_id_of("a")]
 
 
-def test_one_envelope_over_many_lines_is_taken(door: Door) -> None:
-    answer = door.post(json.dumps(make_envelope("a"), indent=2).encode())
-    assert (answer.status, answer.json) == (202, ACCEPTED_ONE)
-
-
-def test_one_envelope_with_white_space_around_it_is_taken(door: Door) -> None:
-    answer = door.post(b"\r\n" + b" " * 100 + json.dumps(make_envelope("a")).encode() + b"\n\n")
+def test_one_envelope_over_many_lines_is_taken(endpoint: IngestServer) -> None:
+    answer = endpoint.post(json.dumps(make_envelope("a"), indent=2).encode())
     assert (answer.status, answer.json) == (202, ACCEPTED_ONE)
 
 
-def test_an_array_is_taken(door: Door) -> None:
-    answer = door.post(two())
+def test_one_envelope_with_white_space_around_it_is_taken(endpoint: IngestServer) -> None:
+    answer = endpoint.post(b"\r\n" + b" " * 100 + json.dumps(make_envelope("a")).encode() + b"\n\n")
+    assert (answer.status, answer.json) == (202, ACCEPTED_ONE)
+
+
+def test_an_array_is_taken(endpoint: IngestServer) -> None:
+    answer = endpoint.post(two())
     assert (answer.status, answer.json) == (202, ACCEPTED_TWO)
-    assert stored_views(door) == VIEWS
+    assert stored_views(endpoint) == VIEWS
 
 
-def test_an_array_over_many_lines_is_taken_whatever_its_type_says(door: Door) -> None:
-    answer = door.post(json.dumps(two(), indent=2).encode(), content_type="application/x-ndjson")
+def test_an_array_over_many_lines_is_taken_whatever_its_type_says(endpoint: IngestServer) -> None:
+    answer = endpoint.post(json.dumps(two(), indent=2).encode(), content_type="application/x-ndjson")
     assert (answer.status, answer.json) == (202, ACCEPTED_TWO)
 
 
 @pytest.mark.parametrize("content_type", ["application/x-ndjson", "application/ndjson", "application/jsonl"])
-def test_ndjson_is_taken_by_its_content_type(door: Door, content_type: str) -> None:
-    answer = door.post(ndjson(*two()), content_type=content_type)
+def test_ndjson_is_taken_by_its_content_type(endpoint: IngestServer, content_type: str) -> None:
+    answer = endpoint.post(ndjson(*two()), content_type=content_type)
     assert (answer.status, answer.json) == (202, ACCEPTED_TWO)
 
 
 @pytest.mark.parametrize("newline", [b"\n", b"\r\n", b"\n\n  \n"])
-def test_ndjson_is_taken_by_its_shape(door: Door, newline: bytes) -> None:
-    answer = door.post(newline.join([ndjson(e) for e in two()]) + newline, content_type="text/plain")
+def test_ndjson_is_taken_by_its_shape(endpoint: IngestServer, newline: bytes) -> None:
+    answer = endpoint.post(newline.join([ndjson(e) for e in two()]) + newline, content_type="text/plain")
     assert (answer.status, answer.json) == (202, ACCEPTED_TWO)
-    assert stored_views(door) == VIEWS
+    assert stored_views(endpoint) == VIEWS
 
 
-def test_ndjson_of_one_line_is_answered_as_a_batch(door: Door) -> None:
-    answer = door.post(b'{"viewId": 1}', content_type="application/x-ndjson")
+def test_ndjson_of_one_line_is_answered_as_a_batch(endpoint: IngestServer) -> None:
+    answer = endpoint.post(b'{"viewId": 1}', content_type="application/x-ndjson")
     assert answer.status == 202
     assert answer.json["accepted"] == 0
     assert answer.json["rejected"][0]["index"] == 0
 
 
-def test_ndjson_by_shape_survives_a_bad_first_line(door: Door) -> None:
+def test_ndjson_by_shape_survives_a_bad_first_line(endpoint: IngestServer) -> None:
     bad = make_envelope("a")
     del bad["release"]
-    answer = door.post(ndjson(bad, make_envelope("b")), content_type="text/plain")
+    answer = endpoint.post(ndjson(bad, make_envelope("b")), content_type="text/plain")
     assert answer.status == 202
     assert answer.json["accepted"] == 1
     assert [refused["index"] for refused in answer.json["rejected"]] == [0]
-    assert stored_views(door) == [view_id_of("b")]
+    assert stored_views(endpoint) == [view_id_of("b")]
 
 
-def test_an_empty_array_is_taken_and_holds_nothing(door: Door) -> None:
-    answer = door.post(b" [ ] ")
+def test_an_empty_array_is_taken_and_holds_nothing(endpoint: IngestServer) -> None:
+    answer = endpoint.post(b" [ ] ")
     assert (answer.status, answer.json) == (202, {"accepted": 0, "rejected": []})
 
 
 @pytest.mark.parametrize("body", [b"", b" \r\n\t", b"\n" * 1000])
 @pytest.mark.parametrize("content_type", ["application/json", "application/x-ndjson"])
-def test_an_empty_body_is_refused(door: Door, body: bytes, content_type: str) -> None:
-    answer = door.post(body, content_type=content_type)
+def test_an_empty_body_is_refused(endpoint: IngestServer, body: bytes, content_type: str) -> None:
+    answer = endpoint.post(body, content_type=content_type)
     assert (answer.status, answer.reason) == (400, "empty_body")
 
 
@@ -105,34 +105,34 @@ def test_an_empty_body_is_refused(door: Door, body: bytes, content_type: str) ->
         (b"NaN", "invalid_json"),
     ],
 )
-def test_an_unreadable_body_is_refused_as_a_whole(door: Door, body: bytes, reason: str) -> None:
-    answer = door.post(body)
+def test_an_unreadable_body_is_refused_as_a_whole(endpoint: IngestServer, body: bytes, reason: str) -> None:
+    answer = endpoint.post(body)
     assert (answer.status, answer.reason) == (400, reason)
     assert set(answer.json) == {"reason", "path", "detail"}
-    assert door.refusals() == {reason: 1}
+    assert endpoint.refusals() == {reason: 1}
 
 
-def test_the_stored_body_of_each_envelope_is_the_bytes_that_came(door: Door) -> None:
+def test_the_stored_body_of_each_envelope_is_the_bytes_that_came(endpoint: IngestServer) -> None:
     lines = [b'{"unknown":  [1.50],' + ndjson(envelope)[1:] + b" " for envelope in two()]
-    door.post(b"\n".join(lines), content_type="application/x-ndjson")
+    endpoint.post(b"\n".join(lines), content_type="application/x-ndjson")
     wanted = dict(zip([view_id_of("a"), view_id_of("b")], lines, strict=True))
-    assert door.bodies() == [wanted[view] for view in VIEWS]
+    assert endpoint.bodies() == [wanted[view] for view in VIEWS]
 
 
-def test_the_stored_elements_of_an_array_are_the_bytes_that_came(door: Door) -> None:
+def test_the_stored_elements_of_an_array_are_the_bytes_that_came(endpoint: IngestServer) -> None:
     element = b'{"unknown":  [1.50],\n' + ndjson(make_envelope("a"))[1:]
-    door.post(b"[\n " + element + b" ,7]")
-    assert door.bodies() == [element]
+    endpoint.post(b"[\n " + element + b" ,7]")
+    assert endpoint.bodies() == [element]
 
 
 @pytest.mark.parametrize("columns", ["A", "A B\n" * 500])
-def test_the_stored_body_of_a_single_envelope_is_the_body_that_came(door: Door, columns: str) -> None:
+def test_the_stored_body_of_a_single_envelope_is_the_body_that_came(endpoint: IngestServer, columns: str) -> None:
     body = b"\n" + json.dumps(make_envelope("a", columns), indent=1).encode() + b"\n"
-    door.post(body)
-    assert door.bodies() == [body]
+    endpoint.post(body)
+    assert endpoint.bodies() == [body]
 
 
-def test_the_receipt_says_how_long_the_expanded_body_is(door: Door) -> None:
+def test_the_receipt_says_how_long_the_expanded_body_is(endpoint: IngestServer) -> None:
     body = ndjson(make_envelope("a"))
-    door.post(body)
-    assert door.receipts("body_bytes") == [(len(body),)]
+    endpoint.post(body)
+    assert endpoint.receipts("body_bytes") == [(len(body),)]

@@ -7,18 +7,18 @@ from django.db import OperationalError
 from pytest_django import Settings
 
 from tests.envelopes import make_envelope
-from tests.ingest.endpoint.posting import Answer, Door, ndjson
+from tests.ingest.endpoint.posting import IngestResponse, IngestServer, ndjson
 
 SHOP = "https://shop.example"
 
 
-def assert_any_origin_may_read(answer: Answer) -> None:
+def assert_any_origin_may_read(answer: IngestResponse) -> None:
     assert answer.headers["Access-Control-Allow-Origin"] == "*"
     assert "Access-Control-Allow-Credentials" not in answer.headers
 
 
-def test_a_preflight_allows_what_the_snippet_sends(door: Door) -> None:
-    answer = door.ask(
+def test_a_preflight_allows_what_the_snippet_sends(endpoint: IngestServer) -> None:
+    answer = endpoint.ask(
         "OPTIONS",
         origin=SHOP,
         access_control_request_method="POST",
@@ -34,37 +34,37 @@ def test_a_preflight_allows_what_the_snippet_sends(door: Door) -> None:
 
 
 def test_a_preflight_needs_no_key_and_no_database() -> None:
-    assert Door(0, "").ask("OPTIONS", origin=SHOP).status == 204
+    assert IngestServer(0, "").ask("OPTIONS", origin=SHOP).status == 204
 
 
 @pytest.mark.parametrize("content_type", ["text/plain", "text/plain;charset=UTF-8", "TEXT/PLAIN"])
-def test_a_beacon_is_taken_without_a_preflight(door: Door, content_type: str) -> None:
-    answer = door.post(make_envelope("a"), content_type=content_type, origin=SHOP)
+def test_a_beacon_is_taken_without_a_preflight(endpoint: IngestServer, content_type: str) -> None:
+    answer = endpoint.post(make_envelope("a"), content_type=content_type, origin=SHOP)
     assert answer.status == 202
     assert_any_origin_may_read(answer)
 
 
-def test_a_gzipped_beacon_is_taken_without_a_preflight(door: Door) -> None:
+def test_a_gzipped_beacon_is_taken_without_a_preflight(endpoint: IngestServer) -> None:
     """`Content-Encoding` would need one: the magic bytes do not."""
-    answer = door.post(gzip.compress(ndjson(make_envelope("a"))), content_type="text/plain", origin=SHOP)
+    answer = endpoint.post(gzip.compress(ndjson(make_envelope("a"))), content_type="text/plain", origin=SHOP)
     assert answer.status == 202
 
 
 @pytest.mark.parametrize("method", ["GET", "HEAD", "PUT", "PATCH", "DELETE", "TRACE", "MERGE"])
-def test_other_methods_are_told_which_there_are(door: Door, method: str) -> None:
-    answer = door.ask(method)
+def test_other_methods_are_told_which_there_are(endpoint: IngestServer, method: str) -> None:
+    answer = endpoint.ask(method)
     assert answer.status == 405
     assert answer.headers["Allow"] == "POST, OPTIONS"
     assert_any_origin_may_read(answer)
 
 
-def test_answers_are_json_that_nobody_stores(door: Door) -> None:
-    for answer in (door.post(make_envelope("a")), door.post(b"{")):
+def test_answers_are_json_that_nobody_stores(endpoint: IngestServer) -> None:
+    for answer in (endpoint.post(make_envelope("a")), endpoint.post(b"{")):
         assert answer.headers["Content-Type"] == "application/json"
         assert answer.headers["Cache-Control"] == "no-store"
 
 
-def assert_explained(answer: Answer, status: int, reason: str) -> None:
+def assert_explained(answer: IngestResponse, status: int, reason: str) -> None:
     assert (answer.status, answer.reason) == (status, reason)
     assert set(answer.json) - {"stop"} == {"reason", "path", "detail"}
     assert answer.json["path"].startswith("$")
@@ -77,37 +77,37 @@ def assert_explained(answer: Answer, status: int, reason: str) -> None:
         assert "Retry-After" not in answer.headers
 
 
-def test_any_origin_may_read_a_400(door: Door) -> None:
-    assert_explained(door.post(b"{", origin=SHOP), 400, "invalid_json")
+def test_any_origin_may_read_a_400(endpoint: IngestServer) -> None:
+    assert_explained(endpoint.post(b"{", origin=SHOP), 400, "invalid_json")
 
 
-def test_any_origin_may_read_a_401(door: Door) -> None:
-    assert_explained(door.post(make_envelope(), key="nobody", origin=SHOP), 401, "unknown_key")
+def test_any_origin_may_read_a_401(endpoint: IngestServer) -> None:
+    assert_explained(endpoint.post(make_envelope(), key="nobody", origin=SHOP), 401, "unknown_key")
 
 
-def test_any_origin_may_read_a_403(door: Door) -> None:
-    door.rows("UPDATE projects_ingestkey SET origins = '{https://other.example}' RETURNING 1")
-    assert_explained(door.post(make_envelope(), origin=SHOP), 403, "origin_not_allowed")
+def test_any_origin_may_read_a_403(endpoint: IngestServer) -> None:
+    endpoint.rows("UPDATE projects_ingestkey SET origins = '{https://other.example}' RETURNING 1")
+    assert_explained(endpoint.post(make_envelope(), origin=SHOP), 403, "origin_not_allowed")
 
 
-def test_any_origin_may_read_a_413(door: Door, settings: Settings) -> None:
+def test_any_origin_may_read_a_413(endpoint: IngestServer, settings: Settings) -> None:
     settings.INGEST_MAX_BODY_BYTES = 10
-    assert_explained(door.post(make_envelope(), origin=SHOP), 413, "too_large")
+    assert_explained(endpoint.post(make_envelope(), origin=SHOP), 413, "too_large")
 
 
-def test_any_origin_may_read_a_415(door: Door) -> None:
-    answer = door.post(make_envelope(), content_type="application/x-www-form-urlencoded", origin=SHOP)
+def test_any_origin_may_read_a_415(endpoint: IngestServer) -> None:
+    answer = endpoint.post(make_envelope(), content_type="application/x-www-form-urlencoded", origin=SHOP)
     assert_explained(answer, 415, "unsupported_media")
 
 
-def test_any_origin_may_read_a_429(door: Door, settings: Settings) -> None:
+def test_any_origin_may_read_a_429(endpoint: IngestServer, settings: Settings) -> None:
     settings.INGEST_MAX_PENDING = 0
-    assert_explained(door.post(make_envelope(), origin=SHOP), 429, "too_many_pending")
+    assert_explained(endpoint.post(make_envelope(), origin=SHOP), 429, "too_many_pending")
 
 
-def test_any_origin_may_read_a_503(door: Door, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_any_origin_may_read_a_503(endpoint: IngestServer, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(**_: object) -> None:
         raise OperationalError("gone")
 
     monkeypatch.setattr("ingest.endpoint.views.store_arrivals", fail)
-    assert_explained(door.post(make_envelope(), origin=SHOP), 503, "unavailable")
+    assert_explained(endpoint.post(make_envelope(), origin=SHOP), 503, "unavailable")

@@ -9,7 +9,7 @@ import pytest
 
 from profcore.trace.wire import Limits, decode_envelope
 from tests.envelopes import make_envelope, view_id_of
-from tests.ingest.endpoint.posting import Door, ndjson
+from tests.ingest.endpoint.posting import IngestServer, ndjson
 
 IMPORTS = Path(__file__).parents[2] / "data" / "imports"
 
@@ -19,16 +19,20 @@ def drafted(view: str = "a", **fields: object) -> dict[str, Any]:
     return {**make_envelope(view), "trace": json.loads((IMPORTS / "explainer.json").read_bytes()), **fields}
 
 
-def stored(door: Door) -> list[bytes]:
+def stored(endpoint: IngestServer) -> list[bytes]:
     """Returns the bodies that are kept, expanded."""
-    rows = door.rows("SELECT is_gzip, body FROM ingest_rawtrace WHERE project_id = %(project)s ORDER BY view_id, seq")
+    rows = endpoint.rows(
+        "SELECT is_gzip, body FROM ingest_rawtrace WHERE project_id = %(project)s ORDER BY view_id, seq"
+    )
     return [gzip.decompress(bytes(body)) if is_gzip else bytes(body) for is_gzip, body in rows]
 
 
-def test_a_trace_of_the_first_proposal_is_kept_in_the_specs_dialect_with_all_else_as_it_came(door: Door) -> None:
+def test_a_trace_of_the_first_proposal_is_kept_in_the_specs_dialect_with_all_else_as_it_came(
+    endpoint: IngestServer,
+) -> None:
     sent = drafted(tags={"plan": "free"}, page="/draft", unknown=[1, {"a": None}])
-    assert door.post(sent).json == {"accepted": 1, "rejected": []}
-    (body,) = stored(door)
+    assert endpoint.post(sent).json == {"accepted": 1, "rejected": []}
+    (body,) = stored(endpoint)
     kept = json.loads(body)
     assert {**kept, "trace": None} == {**sent, "trace": None}
     trace = decode_envelope(body, Limits()).trace
@@ -40,19 +44,19 @@ def test_a_trace_of_the_first_proposal_is_kept_in_the_specs_dialect_with_all_els
 
 
 @pytest.mark.parametrize("is_gzip", [True, False])
-def test_in_a_batch_each_envelope_has_its_own_dialect(door: Door, is_gzip: bool) -> None:
+def test_in_a_batch_each_envelope_has_its_own_dialect(endpoint: IngestServer, is_gzip: bool) -> None:
     spec = make_envelope("b")
     lines = ndjson(drafted("a"), spec, {**drafted("c"), "trace": {"frames": [], "stacks": []}})
-    answer = door.post(gzip.compress(lines) if is_gzip else lines)
+    answer = endpoint.post(gzip.compress(lines) if is_gzip else lines)
     assert (answer.json["accepted"], [row["index"] for row in answer.json["rejected"]]) == (2, [2])
-    by_view = {json.loads(body)["viewId"]: body for body in stored(door)}
+    by_view = {json.loads(body)["viewId"]: body for body in stored(endpoint)}
     assert json.loads(by_view[view_id_of("b")]) == spec
     assert "resources" in json.loads(by_view[view_id_of("a")])["trace"]
 
 
-def test_a_packed_one_is_taken(door: Door) -> None:
-    assert door.post(gzip.compress(json.dumps(drafted()).encode())).status == 202
-    assert "resources" in json.loads(stored(door)[0])["trace"]
+def test_a_packed_one_is_taken(endpoint: IngestServer) -> None:
+    assert endpoint.post(gzip.compress(json.dumps(drafted()).encode())).status == 202
+    assert "resources" in json.loads(stored(endpoint)[0])["trace"]
 
 
 @pytest.mark.parametrize(
@@ -69,16 +73,18 @@ def test_a_packed_one_is_taken(door: Door) -> None:
         (lambda e: e.update(trace=json.loads((IMPORTS / "lab.cpuprofile").read_bytes())), "wrong_type", None),
     ],
 )
-def test_a_fault_in_it_is_named_by_reason_and_path(door: Door, change: Any, reason: str, path: str | None) -> None:
+def test_a_fault_in_it_is_named_by_reason_and_path(
+    endpoint: IngestServer, change: Any, reason: str, path: str | None
+) -> None:
     envelope = drafted()
     count = len(envelope["trace"]["stacks"])
     change(envelope)
-    answer = door.post(envelope)
+    answer = endpoint.post(envelope)
     assert (answer.status, answer.reason) == (400, reason)
     assert answer.json["path"].startswith("$.trace." if path is None else path.format(stacks=count))
-    assert stored(door) == []
+    assert stored(endpoint) == []
 
 
-def test_one_posted_again_changes_nothing(door: Door) -> None:
-    assert [door.post(drafted()).status for _ in range(2)] == [202, 202]
-    assert len(stored(door)) == 1
+def test_one_posted_again_changes_nothing(endpoint: IngestServer) -> None:
+    assert [endpoint.post(drafted()).status for _ in range(2)] == [202, 202]
+    assert len(stored(endpoint)) == 1

@@ -7,7 +7,7 @@ import pytest
 
 from profcore.trace.dimensions import BROWSERS, DEVICE_CLASSES, END_REASONS, NAVIGATIONS
 from tests.envelopes import make_envelope
-from tests.ingest.endpoint.posting import Door
+from tests.ingest.endpoint.posting import IngestServer
 
 CHROME = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/150.0.0.0 Safari/537.36"
 EDGE = CHROME + " Edg/150.0.0.0"
@@ -16,14 +16,14 @@ PHONE = (
 )
 
 
-def receipt_of(door: Door, columns: str, *, agent: str = "", **fields: Any) -> tuple[Any, ...]:  # Any: JSON
-    answer = door.post(make_envelope("a", **fields), user_agent=agent)
+def receipt_of(endpoint: IngestServer, columns: str, *, agent: str = "", **fields: Any) -> tuple[Any, ...]:  # Any: JSON
+    answer = endpoint.post(make_envelope("a", **fields), user_agent=agent)
     assert answer.status == 202, answer.json
-    return door.receipts(columns)[0]
+    return endpoint.receipts(columns)[0]
 
 
-def started_after_receipt(door: Door, **fields: Any) -> timedelta:
-    started_at, received_at = receipt_of(door, "view_started_at, received_at", **fields)
+def started_after_receipt(endpoint: IngestServer, **fields: Any) -> timedelta:
+    started_at, received_at = receipt_of(endpoint, "view_started_at, received_at", **fields)
     difference: timedelta = started_at - received_at
     return difference
 
@@ -32,28 +32,28 @@ def ms_ago(**ago: float) -> float:
     return (datetime.now(UTC) - timedelta(**ago)).timestamp() * 1000
 
 
-def test_a_view_starts_when_its_envelope_says(door: Door) -> None:
+def test_a_view_starts_when_its_envelope_says(endpoint: IngestServer) -> None:
     started_ms = ms_ago(hours=3)
-    (started_at,) = receipt_of(door, "view_started_at", viewStart=started_ms)
+    (started_at,) = receipt_of(endpoint, "view_started_at", viewStart=started_ms)
     assert abs(started_at.timestamp() * 1000 - started_ms) < 0.001
 
 
-def test_a_view_without_a_start_starts_at_its_time_origin(door: Door) -> None:
-    assert started_after_receipt(door, timeOrigin=ms_ago(hours=5)) == pytest.approx(
+def test_a_view_without_a_start_starts_at_its_time_origin(endpoint: IngestServer) -> None:
+    assert started_after_receipt(endpoint, timeOrigin=ms_ago(hours=5)) == pytest.approx(
         timedelta(hours=-5), abs=timedelta(seconds=10)
     )
 
 
-def test_a_start_in_the_future_is_the_receipt(door: Door) -> None:
-    assert started_after_receipt(door, viewStart=ms_ago(hours=-1)) == timedelta(0)
+def test_a_start_in_the_future_is_the_receipt(endpoint: IngestServer) -> None:
+    assert started_after_receipt(endpoint, viewStart=ms_ago(hours=-1)) == timedelta(0)
 
 
-def test_a_start_long_ago_is_seven_days_before_the_receipt(door: Door) -> None:
-    assert started_after_receipt(door, viewStart=ms_ago(days=8)) == timedelta(days=-7)
+def test_a_start_long_ago_is_seven_days_before_the_receipt(endpoint: IngestServer) -> None:
+    assert started_after_receipt(endpoint, viewStart=ms_ago(days=8)) == timedelta(days=-7)
 
 
-def test_a_start_within_seven_days_is_kept(door: Door) -> None:
-    assert timedelta(days=-7) < started_after_receipt(door, viewStart=ms_ago(days=6.9)) < timedelta(days=-6.8)
+def test_a_start_within_seven_days_is_kept(endpoint: IngestServer) -> None:
+    assert timedelta(days=-7) < started_after_receipt(endpoint, viewStart=ms_ago(days=6.9)) < timedelta(days=-6.8)
 
 
 @pytest.mark.parametrize(
@@ -69,9 +69,9 @@ def test_a_start_within_seven_days_is_kept(door: Door) -> None:
     ],
 )
 def test_the_browser_is_the_envelopes_else_the_headers(
-    door: Door, agent: str, fields: dict[str, Any], browser: str
+    endpoint: IngestServer, agent: str, fields: dict[str, Any], browser: str
 ) -> None:
-    (code,) = receipt_of(door, "browser", agent=agent, **fields)
+    (code,) = receipt_of(endpoint, "browser", agent=agent, **fields)
     assert BROWSERS[code] == browser
 
 
@@ -93,15 +93,15 @@ def test_the_browser_is_the_envelopes_else_the_headers(
     ],
 )
 def test_the_device_class_is_the_envelopes_else_the_headers(
-    door: Door, agent: str, fields: dict[str, Any], device: str
+    endpoint: IngestServer, agent: str, fields: dict[str, Any], device: str
 ) -> None:
-    (code,) = receipt_of(door, "device_class", agent=agent, **fields)
+    (code,) = receipt_of(endpoint, "device_class", agent=agent, **fields)
     assert DEVICE_CLASSES[code] == device
 
 
-def test_intervals_rate_and_isolation_are_kept(door: Door) -> None:
+def test_intervals_rate_and_isolation_are_kept(endpoint: IngestServer) -> None:
     row = receipt_of(
-        door,
+        endpoint,
         "interval_us, requested_interval_us, sample_rate, isolated",
         sampleInterval=10.0005,
         requestedInterval=8,
@@ -111,8 +111,8 @@ def test_intervals_rate_and_isolation_are_kept(door: Door) -> None:
     assert row == (10_001, 8_000, 0.25, True)
 
 
-def test_what_was_not_said_is_null(door: Door) -> None:
-    assert receipt_of(door, "requested_interval_us, sample_rate, isolated") == (None, None, None)
+def test_what_was_not_said_is_null(endpoint: IngestServer) -> None:
+    assert receipt_of(endpoint, "requested_interval_us, sample_rate, isolated") == (None, None, None)
 
 
 @pytest.mark.parametrize(
@@ -125,31 +125,33 @@ def test_what_was_not_said_is_null(door: Door) -> None:
         ("mine", "other"),
     ],
 )
-def test_why_a_trace_ended_is_kept_as_a_word_of_a_closed_set(door: Door, reason: str | None, kept: str) -> None:
-    (code,) = receipt_of(door, "end_reason", reason=reason)
+def test_why_a_trace_ended_is_kept_as_a_word_of_a_closed_set(
+    endpoint: IngestServer, reason: str | None, kept: str
+) -> None:
+    (code,) = receipt_of(endpoint, "end_reason", reason=reason)
     assert END_REASONS[code] == kept
 
 
 @pytest.mark.parametrize("word", [None, *NAVIGATIONS[1:]])
-def test_how_the_view_began_is_kept(door: Door, word: str | None) -> None:
-    (code,) = receipt_of(door, "navigation", navigation=word)
+def test_how_the_view_began_is_kept(endpoint: IngestServer, word: str | None) -> None:
+    (code,) = receipt_of(endpoint, "navigation", navigation=word)
     assert NAVIGATIONS[code] == (word or "unknown")
 
 
-def test_a_sender_that_says_nothing_of_it_has_an_unknown_navigation(door: Door) -> None:
-    assert receipt_of(door, "navigation, snippet_us") == (0, None)
+def test_a_sender_that_says_nothing_of_it_has_an_unknown_navigation(endpoint: IngestServer) -> None:
+    assert receipt_of(endpoint, "navigation, snippet_us") == (0, None)
 
 
 @pytest.mark.parametrize("word", ["unknown", "", "Load", "soft", "l" * 9_000])
-def test_another_word_for_a_navigation_is_refused(door: Door, word: str) -> None:
-    answer = door.post(make_envelope("a", navigation=word))
+def test_another_word_for_a_navigation_is_refused(endpoint: IngestServer, word: str) -> None:
+    answer = endpoint.post(make_envelope("a", navigation=word))
     assert (answer.status, answer.reason, answer.json["path"]) == (400, "invalid_value", "$.navigation")
-    assert door.receipts() == []
+    assert endpoint.receipts() == []
 
 
 @pytest.mark.parametrize(("ms", "kept_us"), [(0, 0), (1.25, 1_250), (60_000, 60_000_000)])
-def test_what_the_snippet_itself_took_is_kept(door: Door, ms: float, kept_us: int) -> None:
-    assert receipt_of(door, "snippet_us", cost={"ms": ms}) == (kept_us,)
+def test_what_the_snippet_itself_took_is_kept(endpoint: IngestServer, ms: float, kept_us: int) -> None:
+    assert receipt_of(endpoint, "snippet_us", cost={"ms": ms}) == (kept_us,)
 
 
 @pytest.mark.parametrize(
@@ -162,6 +164,6 @@ def test_what_the_snippet_itself_took_is_kept(door: Door, ms: float, kept_us: in
         (1.25, "wrong_type", "$.cost"),
     ],
 )
-def test_a_cost_that_cannot_be_is_refused(door: Door, cost: object, reason: str, path: str) -> None:
-    answer = door.post(make_envelope("a", cost=cost))
+def test_a_cost_that_cannot_be_is_refused(endpoint: IngestServer, cost: object, reason: str, path: str) -> None:
+    answer = endpoint.post(make_envelope("a", cost=cost))
     assert (answer.status, answer.reason, answer.json["path"]) == (400, reason, path)

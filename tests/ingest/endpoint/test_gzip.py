@@ -12,87 +12,87 @@ from pytest_django import Settings
 from ingest.endpoint.bodies import MAX_MEMBERS, BodyTooLarge, TryLater, expand, expanded
 from profcore.errors import Reason, TraceError
 from tests.envelopes import make_envelope
-from tests.ingest.endpoint.posting import Door, ndjson
+from tests.ingest.endpoint.posting import IngestServer, ndjson
 
 MIB = 2**20
 
 
-def test_gzip_is_known_by_its_header(door: Door) -> None:
-    answer = door.post(gzip.compress(ndjson(make_envelope("a"))), content_encoding="gzip")
+def test_gzip_is_known_by_its_header(endpoint: IngestServer) -> None:
+    answer = endpoint.post(gzip.compress(ndjson(make_envelope("a"))), content_encoding="gzip")
     assert answer.json == {"accepted": 1, "rejected": []}
 
 
 @pytest.mark.parametrize("content_type", ["text/plain", "application/gzip", "application/x-gzip", ""])
-def test_gzip_is_known_by_its_magic_bytes(door: Door, content_type: str) -> None:
-    answer = door.post(gzip.compress(ndjson(make_envelope("a"))), content_type=content_type)
+def test_gzip_is_known_by_its_magic_bytes(endpoint: IngestServer, content_type: str) -> None:
+    answer = endpoint.post(gzip.compress(ndjson(make_envelope("a"))), content_type=content_type)
     assert answer.json == {"accepted": 1, "rejected": []}
 
 
-def test_gzip_of_several_members_is_one_body(door: Door) -> None:
+def test_gzip_of_several_members_is_one_body(endpoint: IngestServer) -> None:
     body = ndjson(make_envelope("a"), make_envelope("b"))
     sent = b"".join(gzip.compress(body[start : start + 200]) for start in range(0, len(body), 200))
-    assert door.post(sent, content_type="application/x-ndjson").json == {"accepted": 2, "rejected": []}
+    assert endpoint.post(sent, content_type="application/x-ndjson").json == {"accepted": 2, "rejected": []}
 
 
 @pytest.mark.parametrize("end", [b"\n", b""])
-def test_a_chunk_of_a_view_per_line_and_member_is_a_batch(door: Door, end: bytes) -> None:
+def test_a_chunk_of_a_view_per_line_and_member_is_a_batch(endpoint: IngestServer, end: bytes) -> None:
     chunks = [make_envelope("a", seq=seq, navigation="route") for seq in range(3)]
     lines = [json.dumps(chunk).encode() + (b"\n" if chunk is not chunks[-1] else end) for chunk in chunks]
-    answer = door.post(b"".join(map(gzip.compress, lines)), content_type="text/plain;charset=UTF-8")
+    answer = endpoint.post(b"".join(map(gzip.compress, lines)), content_type="text/plain;charset=UTF-8")
     assert (answer.status, answer.json) == (202, {"accepted": 3, "rejected": []})
-    assert [seq for _, seq in door.receipts()] == [0, 1, 2]
-    assert [json.loads(body)["seq"] for body in door.bodies()] == [0, 1, 2]
+    assert [seq for _, seq in endpoint.receipts()] == [0, 1, 2]
+    assert [json.loads(body)["seq"] for body in endpoint.bodies()] == [0, 1, 2]
 
 
-def test_a_single_envelope_is_stored_as_the_gzip_that_came(door: Door) -> None:
+def test_a_single_envelope_is_stored_as_the_gzip_that_came(endpoint: IngestServer) -> None:
     sent = gzip.compress(ndjson(make_envelope("a")), mtime=12345)
-    door.post(sent)
-    stored = door.rows("SELECT is_gzip, body FROM ingest_rawtrace WHERE project_id = %(project)s")
+    endpoint.post(sent)
+    stored = endpoint.rows("SELECT is_gzip, body FROM ingest_rawtrace WHERE project_id = %(project)s")
     assert [(is_gzip, bytes(body)) for is_gzip, body in stored] == [(True, sent)]
-    assert door.receipts("body_bytes") == [(len(gzip.decompress(sent)),)]
+    assert endpoint.receipts("body_bytes") == [(len(gzip.decompress(sent)),)]
 
 
-def test_a_header_that_promises_gzip_must_be_kept(door: Door) -> None:
-    answer = door.post(ndjson(make_envelope("a")), content_encoding="gzip")
+def test_a_header_that_promises_gzip_must_be_kept(endpoint: IngestServer) -> None:
+    answer = endpoint.post(ndjson(make_envelope("a")), content_encoding="gzip")
     assert (answer.status, answer.reason) == (400, "invalid_gzip")
 
 
 @pytest.mark.parametrize("coding", ["br", "deflate", "gzip, gzip", "zstd"])
-def test_other_codings_are_not_taken(door: Door, coding: str) -> None:
-    answer = door.post(gzip.compress(b"{}"), content_encoding=coding)
+def test_other_codings_are_not_taken(endpoint: IngestServer, coding: str) -> None:
+    answer = endpoint.post(gzip.compress(b"{}"), content_encoding=coding)
     assert (answer.status, answer.reason) == (415, "unsupported_media")
 
 
-def test_truncated_gzip_is_refused_wherever_it_ends(door: Door) -> None:
+def test_truncated_gzip_is_refused_wherever_it_ends(endpoint: IngestServer) -> None:
     sent = gzip.compress(ndjson(make_envelope("a")))
     for end in (2, 9, 10, 15, len(sent) // 2, len(sent) - 8, len(sent) - 1):
-        answer = door.post(sent[:end])
+        answer = endpoint.post(sent[:end])
         assert (answer.status, answer.reason) == (400, "invalid_gzip"), end
 
 
 @pytest.mark.parametrize("position", [3, 30, -6, -2])
-def test_damaged_gzip_is_refused(door: Door, position: int) -> None:
+def test_damaged_gzip_is_refused(endpoint: IngestServer, position: int) -> None:
     sent = bytearray(gzip.compress(ndjson(make_envelope("a"))))
     sent[position] ^= 0xFF
-    answer = door.post(bytes(sent))
+    answer = endpoint.post(bytes(sent))
     assert (answer.status, answer.reason) == (400, "invalid_gzip")
 
 
-def test_what_follows_the_last_member_must_be_gzip(door: Door) -> None:
-    answer = door.post(gzip.compress(ndjson(make_envelope("a"))) + b"{}")
+def test_what_follows_the_last_member_must_be_gzip(endpoint: IngestServer) -> None:
+    answer = endpoint.post(gzip.compress(ndjson(make_envelope("a"))) + b"{}")
     assert (answer.status, answer.reason) == (400, "invalid_gzip")
 
 
-def test_an_empty_gzip_is_an_empty_body(door: Door) -> None:
-    assert door.post(gzip.compress(b"")).reason == "empty_body"
+def test_an_empty_gzip_is_an_empty_body(endpoint: IngestServer) -> None:
+    assert endpoint.post(gzip.compress(b"")).reason == "empty_body"
 
 
 @pytest.mark.slow(4)
-def test_a_bomb_is_refused_at_the_bound_and_takes_no_memory_beyond_it(door: Door) -> None:
+def test_a_bomb_is_refused_at_the_bound_and_takes_no_memory_beyond_it(endpoint: IngestServer) -> None:
     packer = zlib.compressobj(9, zlib.DEFLATED, 31)
     bomb = b"".join(packer.compress(b" " * MIB) for _ in range(400)) + packer.flush()
     tracemalloc.start()
-    answer = door.post(bomb)
+    answer = endpoint.post(bomb)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert (answer.status, answer.reason) == (413, "too_large")
@@ -126,8 +126,8 @@ def test_large_bodies_are_taken_one_at_a_time_and_few_may_wait(monkeypatch: pyte
         assert len(body) == 2000
 
 
-def test_a_large_body_that_was_refused_gives_its_turn_back(door: Door, settings: Settings) -> None:
+def test_a_large_body_that_was_refused_gives_its_turn_back(endpoint: IngestServer, settings: Settings) -> None:
     settings.INGEST_LARGE_BODY_BYTES = 10
     for _ in range(20):
-        assert door.post(b"[" * 1000).status == 400
-    assert door.post(make_envelope("a")).status == 202
+        assert endpoint.post(b"[" * 1000).status == 400
+    assert endpoint.post(make_envelope("a")).status == 202

@@ -1,4 +1,4 @@
-"""Whatever comes in, the door answers by its contract: never a 500, never half a row, never for long."""
+"""Whatever comes in, the endpoint answers by its contract: never a 500, never half a row, never for long."""
 
 import gzip
 import json
@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from profcore.errors import Reason
 from tests.envelopes import make_envelope
-from tests.ingest.endpoint.posting import Answer, Door, ndjson
+from tests.ingest.endpoint.posting import IngestResponse, IngestServer, ndjson
 
 pytestmark = pytest.mark.slow(10)
 
@@ -26,7 +26,7 @@ VALID = make_envelope("a", "A\nA B\n-", device={"memory": 8}, marks=[{"type": "l
 FIELDS = [*VALID, "url", "traceId", "viewStart", "tags", "userAgent", "isolated", "requestedInterval", "sampleRate"]
 
 
-def assert_by_contract(answer: Answer) -> None:
+def assert_by_contract(answer: IngestResponse) -> None:
     assert answer.status in STATUSES
     assert answer.headers["Access-Control-Allow-Origin"] == "*"
     said = answer.json
@@ -40,35 +40,37 @@ def assert_by_contract(answer: Answer) -> None:
         assert refused["reason"] in REASONS
 
 
-def assert_receipts_have_bodies(door: Door) -> None:
-    assert len(door.receipts()) == len(door.bodies())
+def assert_receipts_have_bodies(endpoint: IngestServer) -> None:
+    assert len(endpoint.receipts()) == len(endpoint.bodies())
 
 
 @EXAMPLES
 @given(body=st.binary(max_size=300), content_type=st.sampled_from(TYPES))
-def test_random_bytes_are_answered_by_contract(door: Door, body: bytes, content_type: str) -> None:
-    assert_by_contract(door.post(body, content_type=content_type))
-    assert_by_contract(door.post(b"\x1f\x8b" + body, content_type=content_type))
-    assert_by_contract(door.post(gzip.compress(body), content_type=content_type, content_encoding="gzip"))
-    assert door.receipts() == []
+def test_random_bytes_are_answered_by_contract(endpoint: IngestServer, body: bytes, content_type: str) -> None:
+    assert_by_contract(endpoint.post(body, content_type=content_type))
+    assert_by_contract(endpoint.post(b"\x1f\x8b" + body, content_type=content_type))
+    assert_by_contract(endpoint.post(gzip.compress(body), content_type=content_type, content_encoding="gzip"))
+    assert endpoint.receipts() == []
 
 
 @EXAMPLES
 @given(value=values, content_type=st.sampled_from(TYPES))
-def test_random_json_is_answered_by_contract(door: Door, value: object, content_type: str) -> None:
+def test_random_json_is_answered_by_contract(endpoint: IngestServer, value: object, content_type: str) -> None:
     body = json.dumps(value).encode()
-    assert_by_contract(door.post(body, content_type=content_type))
-    assert_by_contract(door.post(b"[" + body + b"]", content_type=content_type))
-    assert door.receipts() == []
+    assert_by_contract(endpoint.post(body, content_type=content_type))
+    assert_by_contract(endpoint.post(b"[" + body + b"]", content_type=content_type))
+    assert endpoint.receipts() == []
 
 
 @EXAMPLES
 @given(changes=st.dictionaries(st.sampled_from(FIELDS), values, max_size=3))
-def test_an_envelope_with_random_fields_is_answered_by_contract(door: Door, changes: dict[str, object]) -> None:
+def test_an_envelope_with_random_fields_is_answered_by_contract(
+    endpoint: IngestServer, changes: dict[str, object]
+) -> None:
     envelope = {**VALID, **changes}
-    assert_by_contract(door.post(envelope))
-    assert_by_contract(door.post([envelope, VALID]))
-    assert_receipts_have_bodies(door)
+    assert_by_contract(endpoint.post(envelope))
+    assert_by_contract(endpoint.post([envelope, VALID]))
+    assert_receipts_have_bodies(endpoint)
 
 
 @EXAMPLES
@@ -77,20 +79,24 @@ def test_an_envelope_with_random_fields_is_answered_by_contract(door: Door, chan
     field=st.sampled_from(["name", "resourceId", "line", "frameId", "parentId", "timestamp", "stackId", "marker"]),
     value=values,
 )
-def test_a_trace_with_a_random_value_is_answered_by_contract(door: Door, table: str, field: str, value: object) -> None:
+def test_a_trace_with_a_random_value_is_answered_by_contract(
+    endpoint: IngestServer, table: str, field: str, value: object
+) -> None:
     trace = {**VALID["trace"], table: [{**row, field: value} if isinstance(row, dict) else value for row in VALID["trace"][table]]}  # fmt: skip  # noqa: E501
-    assert_by_contract(door.post({**VALID, "trace": trace}))
-    assert_receipts_have_bodies(door)
+    assert_by_contract(endpoint.post({**VALID, "trace": trace}))
+    assert_receipts_have_bodies(endpoint)
 
 
 @EXAMPLES
 @given(cut=st.integers(0, 2_000), flip=st.integers(0, 2_000), bit=st.integers(0, 7), packed=st.booleans())
-def test_a_damaged_body_is_answered_by_contract(door: Door, cut: int, flip: int, bit: int, packed: bool) -> None:
+def test_a_damaged_body_is_answered_by_contract(
+    endpoint: IngestServer, cut: int, flip: int, bit: int, packed: bool
+) -> None:
     body = ndjson(VALID, make_envelope("b"))
     sent = bytearray(gzip.compress(body) if packed else body)
     sent[flip % len(sent)] ^= 1 << bit
-    assert_by_contract(door.post(bytes(sent[: len(sent) - cut % len(sent)]), content_type="text/plain"))
-    assert_receipts_have_bodies(door)
+    assert_by_contract(endpoint.post(bytes(sent[: len(sent) - cut % len(sent)]), content_type="text/plain"))
+    assert_receipts_have_bodies(endpoint)
 
 
 header_text = st.text(st.characters(min_codepoint=32, max_codepoint=255, exclude_characters="\x7f"), max_size=60)
@@ -99,12 +105,12 @@ header_text = st.text(st.characters(min_codepoint=32, max_codepoint=255, exclude
 @EXAMPLES
 @given(origin=header_text, agent=header_text, coding=header_text, media=header_text, key=st.text(max_size=90))
 def test_random_headers_and_keys_are_answered_by_contract(
-    door: Door, origin: str, agent: str, coding: str, media: str, key: str
+    endpoint: IngestServer, origin: str, agent: str, coding: str, media: str, key: str
 ) -> None:
-    media = media.replace("charset", "")  # the server's entry sees to those: test_door_keys
-    assert_by_contract(door.post(VALID, origin=origin, user_agent=agent))
-    assert_by_contract(door.post(VALID, content_type=media, content_encoding=coding))
-    assert_by_contract(door.post(VALID, key=key))
+    media = media.replace("charset", "")  # the server's entry sees to those: test_endpoint_keys
+    assert_by_contract(endpoint.post(VALID, origin=origin, user_agent=agent))
+    assert_by_contract(endpoint.post(VALID, content_type=media, content_encoding=coding))
+    assert_by_contract(endpoint.post(VALID, key=key))
 
 
 ABUSES: dict[str, dict[str, Any]] = {
@@ -120,15 +126,15 @@ ABUSES: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("name", ABUSES)
-def test_no_envelope_takes_long(door: Door, name: str) -> None:
+def test_no_envelope_takes_long(endpoint: IngestServer, name: str) -> None:
     body = json.dumps([make_envelope("a", **ABUSES[name])] * 3).encode()
-    door.post(make_envelope("warm"))
+    endpoint.post(make_envelope("warm"))
     started = time.process_time()
-    assert_by_contract(door.post(body))
+    assert_by_contract(endpoint.post(body))
     assert time.process_time() - started < 10  # some tenths; what this guards against takes minutes
 
 
-def test_a_deep_trace_at_every_limit_is_taken(door: Door) -> None:
+def test_a_deep_trace_at_every_limit_is_taken(endpoint: IngestServer) -> None:
     stacks = [{"frameId": 0}] + [{"frameId": 0, "parentId": n} for n in range(9_999)]
     stacks += [{"frameId": 0, "parentId": 9_998}] * 190_000
     trace = {
@@ -138,18 +144,18 @@ def test_a_deep_trace_at_every_limit_is_taken(door: Door) -> None:
         "samples": [{"timestamp": n, "stackId": 199_000} for n in range(200_000)],
     }
     body = gzip.compress(json.dumps(make_envelope("a", trace=trace)).encode(), compresslevel=1)
-    assert door.post(body).json == {"accepted": 1, "rejected": []}
+    assert endpoint.post(body).json == {"accepted": 1, "rejected": []}
 
 
-def test_an_answer_does_not_grow_with_what_was_wrong(door: Door) -> None:
-    answer = door.post([{"traceId": "x" * 10_000, "seq": 10**4_000}] * 100)
+def test_an_answer_does_not_grow_with_what_was_wrong(endpoint: IngestServer) -> None:
+    answer = endpoint.post([{"traceId": "x" * 10_000, "seq": 10**4_000}] * 100)
     assert answer.status == 202
     assert len(answer.json["rejected"]) == 100
     assert len(answer.content) < 100_000
 
 
-def test_a_header_cannot_be_made_from_a_body(door: Door) -> None:
-    answer = door.post([{"traceId": "a\r\nSet-Cookie: a=b"}])
+def test_a_header_cannot_be_made_from_a_body(endpoint: IngestServer) -> None:
+    answer = endpoint.post([{"traceId": "a\r\nSet-Cookie: a=b"}])
     assert "Set-Cookie" not in answer.headers
     assert set(answer.headers) <= {
         "Content-Type", "Content-Length", "Access-Control-Allow-Origin", "Cache-Control"

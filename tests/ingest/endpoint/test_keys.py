@@ -10,49 +10,55 @@ from pytest_django import DjangoAssertNumQueries
 
 from config.wsgi import application
 from projects import key_cache as keys
-from projects.key_cache import CACHE_KEYS, CACHE_S, find_key, forget_keys, is_origin_allowed, is_origin_entry
+from projects.key_cache import CACHE_KEYS, CACHE_S, clear_keys, find_key, is_origin_allowed, is_origin_entry
 from projects.models import IngestKey
 from tests.envelopes import make_envelope
-from tests.ingest.endpoint.posting import DOOR, Door
+from tests.ingest.endpoint.posting import ENDPOINT, IngestServer
 
 
 @pytest.mark.parametrize("key", ["", "nobody", "shop-key ", "SHOP-KEY", "x" * 81, "shop-key\0", "é", "shop-key&key="])
-def test_an_unknown_key_is_refused(door: Door, key: str) -> None:
-    answer = door.post(make_envelope(), key=key)
+def test_an_unknown_key_is_refused(endpoint: IngestServer, key: str) -> None:
+    answer = endpoint.post(make_envelope(), key=key)
     assert (answer.status, answer.reason) == (401, "unknown_key")
 
 
-def test_a_revoked_key_is_refused_once_the_cache_lets_go(door: Door, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert door.post(make_envelope()).status == 202
+def test_a_revoked_key_is_refused_once_the_cache_lets_go(
+    endpoint: IngestServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert endpoint.post(make_envelope()).status == 202
     IngestKey.objects.update(revoked_at=datetime.now(UTC))
     monkeypatch.setattr("projects.key_cache.CACHE_S", 0.0)
-    assert door.post(make_envelope()).status == 401
+    assert endpoint.post(make_envelope()).status == 401
     assert CACHE_S <= 60
 
 
-def test_a_revoked_key_may_be_given_back(door: Door) -> None:
+def test_a_revoked_key_may_be_given_back(endpoint: IngestServer) -> None:
     IngestKey.objects.update(revoked_at=datetime.now(UTC))
-    assert door.post(make_envelope()).status == 401
+    assert endpoint.post(make_envelope()).status == 401
     IngestKey.objects.update(revoked_at=None)
-    forget_keys()
-    assert door.post(make_envelope()).status == 202
+    clear_keys()
+    assert endpoint.post(make_envelope()).status == 202
 
 
-def test_keys_are_looked_up_once_in_a_while(door: Door, django_assert_num_queries: DjangoAssertNumQueries) -> None:
+def test_keys_are_looked_up_once_in_a_while(
+    endpoint: IngestServer, django_assert_num_queries: DjangoAssertNumQueries
+) -> None:
     with django_assert_num_queries(3):  # the key, whether its project has traces, the unknown key
         for _ in range(5):
-            assert find_key(door.key) is not None
+            assert find_key(endpoint.key) is not None
             assert find_key("nobody") is None
 
 
-def test_guessing_keys_fills_no_memory_and_pushes_no_live_key_out(door: Door, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_guessing_keys_fills_no_memory_and_pushes_no_live_key_out(
+    endpoint: IngestServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("projects.key_cache.CACHE_KEYS", 10)
-    find_key(door.key)
+    find_key(endpoint.key)
     for n in range(35):
         find_key(f"guess-{n}")
         find_key("x" * 81 + str(n))
     assert len(keys._unknown) <= 10
-    assert list(keys._known) == [door.key]
+    assert list(keys._known) == [endpoint.key]
     assert CACHE_KEYS <= 100_000
 
 
@@ -67,23 +73,27 @@ def serve(environ_of: HttpRequest, **changes: str) -> int:
 
 @pytest.mark.parametrize("charset", ["undefined", "hex", "utf-16", "idna", "nonsense", '"hex"', "hex; x=1"])
 @pytest.mark.parametrize("parameter", ["charset", "Charset ", "charset*"])
-def test_a_charset_of_the_senders_choice_does_not_matter(open_door: Door, charset: str, parameter: str) -> None:
-    request = RequestFactory().post(f"{DOOR}?key={open_door.key}", make_envelope(), content_type="application/json")
+def test_a_charset_of_the_senders_choice_does_not_matter(
+    open_endpoint: IngestServer, charset: str, parameter: str
+) -> None:
+    request = RequestFactory().post(
+        f"{ENDPOINT}?key={open_endpoint.key}", make_envelope(), content_type="application/json"
+    )
     assert serve(request, CONTENT_TYPE=f"text/plain; {parameter}={charset}") == 202
 
 
 @pytest.mark.parametrize("content_type", ["text/plain", "text/plain; charset=utf-8"])
-def test_a_query_of_countless_fields_names_no_key(open_door: Door, content_type: str) -> None:
-    query = f"key={open_door.key}&" + "&".join(f"a{n}=1" for n in range(2000))
-    request = RequestFactory().post(DOOR, b"{}", content_type="text/plain")
+def test_a_query_of_countless_fields_names_no_key(open_endpoint: IngestServer, content_type: str) -> None:
+    query = f"key={open_endpoint.key}&" + "&".join(f"a{n}=1" for n in range(2000))
+    request = RequestFactory().post(ENDPOINT, b"{}", content_type="text/plain")
     assert serve(request, QUERY_STRING=query, CONTENT_TYPE=content_type) == 401
 
 
-def test_a_post_without_an_origin_is_taken(door: Door) -> None:
+def test_a_post_without_an_origin_is_taken(endpoint: IngestServer) -> None:
     """Servers, command lines and same-origin beacons send none."""
     IngestKey.objects.update(origins=[])
-    assert door.post(make_envelope()).status == 202
-    assert door.post(make_envelope(), origin="https://shop.example").status == 403
+    assert endpoint.post(make_envelope()).status == 202
+    assert endpoint.post(make_envelope(), origin="https://shop.example").status == 403
 
 
 @pytest.mark.parametrize(
@@ -135,11 +145,11 @@ def test_an_entry_that_could_never_fit_is_no_entry(entry: str) -> None:
     assert not is_origin_entry(entry)
 
 
-def test_a_key_sees_its_own_project_only(door: Door) -> None:
+def test_a_key_sees_its_own_project_only(endpoint: IngestServer) -> None:
     from projects.creation import create_project
 
     other, key = create_project(slug="other", key="other-key", origins=["*"])
-    assert door.post(make_envelope("a"), key=key.public_key).status == 202
-    assert door.receipts() == []
-    assert door.post(make_envelope("a")).json["accepted"] == 1
-    assert len(door.receipts()) == len(Door(other.pk, key.public_key).receipts()) == 1
+    assert endpoint.post(make_envelope("a"), key=key.public_key).status == 202
+    assert endpoint.receipts() == []
+    assert endpoint.post(make_envelope("a")).json["accepted"] == 1
+    assert len(endpoint.receipts()) == len(IngestServer(other.pk, key.public_key).receipts()) == 1

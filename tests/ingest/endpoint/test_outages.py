@@ -1,4 +1,4 @@
-"""The door without the broker, and without the database."""
+"""The endpoint without the broker, and without the database."""
 
 import contextlib
 import json
@@ -18,10 +18,10 @@ from django.db import IntegrityError, OperationalError, connection
 from kombu.exceptions import OperationalError as BrokerError
 from pytest_django import Settings
 
-from ingest import notify as wake
+from ingest import notify
 from tests.builders import make_project
 from tests.envelopes import make_envelope
-from tests.ingest.endpoint.posting import Door
+from tests.ingest.endpoint.posting import IngestServer
 from tests.partitions import drop_made_partitions
 
 pytestmark = pytest.mark.slow(10)
@@ -47,73 +47,77 @@ def closed_port() -> int:
 @pytest.fixture
 def another_broker(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> Settings:
     """Settings whose REDIS_URL may be changed: this process's client and its pause are its own."""
-    monkeypatch.setattr(wake, "_client", None)
-    monkeypatch.setattr(wake, "_paused_until", 0.0)
+    monkeypatch.setattr(notify, "_client", None)
+    monkeypatch.setattr(notify, "_paused_until", 0.0)
     return settings
 
 
 @pytest.fixture
 def wakes_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each post asks the broker before it is answered: only then a slow broker could delay an answer."""
-    monkeypatch.setattr("ingest.endpoint.views.wake_soon", wake.wake_worker)
+    monkeypatch.setattr("ingest.endpoint.views.notify_soon", notify.notify_worker)
 
 
-def assert_taken_soon(door: Door) -> None:
+def assert_taken_soon(endpoint: IngestServer) -> None:
     started = time.monotonic()
-    answer = door.post([make_envelope(str(n)) for n in range(3)])
+    answer = endpoint.post([make_envelope(str(n)) for n in range(3)])
     assert (answer.status, answer.json) == (202, {"accepted": 3, "rejected": []})
     assert time.monotonic() - started < SOON_S
-    assert len(door.bodies()) == 3
+    assert len(endpoint.bodies()) == 3
 
 
 def test_a_broker_that_is_gone_neither_fails_nor_delays_an_answer(
-    door: Door, wakes_at_once: None, another_broker: Settings, closed_port: int
+    endpoint: IngestServer, wakes_at_once: None, another_broker: Settings, closed_port: int
 ) -> None:
     another_broker.REDIS_URL = f"redis://127.0.0.1:{closed_port}/0"
-    assert_taken_soon(door)
+    assert_taken_soon(endpoint)
 
 
 def test_a_broker_that_is_silent_delays_one_answer_a_little_and_the_next_not_at_all(
-    door: Door, wakes_at_once: None, another_broker: Settings, silent_port: int, monkeypatch: pytest.MonkeyPatch
+    endpoint: IngestServer,
+    wakes_at_once: None,
+    another_broker: Settings,
+    silent_port: int,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     another_broker.REDIS_URL = f"redis://127.0.0.1:{silent_port}/0"
-    assert_taken_soon(door)
-    monkeypatch.setattr(wake, "flag_client", lambda: pytest.fail("The broker was asked again."))
-    assert_taken_soon(door)
+    assert_taken_soon(endpoint)
+    monkeypatch.setattr(notify, "flag_client", lambda: pytest.fail("The broker was asked again."))
+    assert_taken_soon(endpoint)
 
 
 def test_a_broker_that_takes_the_flag_but_no_task_fails_no_answer(
-    door: Door, wakes_at_once: None, another_broker: Settings, monkeypatch: pytest.MonkeyPatch
+    endpoint: IngestServer, wakes_at_once: None, another_broker: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(*_: object, **__: object) -> None:
         raise BrokerError("gone")
 
-    wake.clear_flag()
+    notify.clear_flag()
     monkeypatch.setattr("ingest.notify.current_app.send_task", fail)
-    assert_taken_soon(door)
+    assert_taken_soon(endpoint)
 
 
 def test_a_lost_connection_is_answered_503_and_nothing_is_half_stored(
-    door: Door, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    endpoint: IngestServer, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     def fail(*_: object) -> None:
         raise OperationalError("server closed the connection unexpectedly")
 
     monkeypatch.setattr("ingest.storage.storing._store", fail)
-    answer = door.post(make_envelope("a"))
+    answer = endpoint.post(make_envelope("a"))
     assert (answer.status, answer.reason, answer.headers["Retry-After"]) == (503, "unavailable", "10")
-    assert door.receipts() == []
+    assert endpoint.receipts() == []
     assert "Traceback" not in caplog.text
 
 
 def test_a_fault_of_our_own_sql_is_logged_with_its_traceback(
-    door: Door, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    endpoint: IngestServer, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     def fail(*_: object) -> None:
         raise IntegrityError("not a missing partition")
 
     monkeypatch.setattr("ingest.storage.storing._store", fail)
-    assert door.post(make_envelope("a")).status == 503
+    assert endpoint.post(make_envelope("a")).status == 503
     assert "Traceback" in caplog.text
 
 
@@ -122,7 +126,7 @@ import django, json, sys, time
 django.setup()
 from django.conf import settings
 settings.DATABASES["default"]["OPTIONS"]["pool"]["timeout"] = 0.5
-settings.MIDDLEWARE.insert(0, "tests.runner.endpoint_middleware.DoorMiddleware")
+settings.MIDDLEWARE.insert(0, "tests.runner.endpoint_middleware.EndpointMiddleware")
 from django.test import Client
 started = time.monotonic()
 answers = [Client().generic(m, "/ingest/v1/traces?key=k", b"{}", "text/plain") for m in ("POST", "POST", "OPTIONS")]
@@ -179,7 +183,7 @@ POST_TO_A_DATABASE_THAT_STALLS = """
 import django, json, sys, time
 django.setup()
 from django.conf import settings
-settings.MIDDLEWARE.insert(0, "tests.runner.endpoint_middleware.DoorMiddleware")
+settings.MIDDLEWARE.insert(0, "tests.runner.endpoint_middleware.EndpointMiddleware")
 from django.test import Client
 from tests.envelopes import make_envelope
 answers = []
@@ -220,15 +224,15 @@ def test_a_database_that_stops_answering_is_waited_for_two_seconds_at_most() -> 
             proxy.is_stalled = False
 
 
-def test_a_missing_partition_is_made(open_door: Door) -> None:
+def test_a_missing_partition_is_made(open_endpoint: IngestServer) -> None:
     """Beat did not run for a week: the first post of the day makes the day's partition."""
     day = datetime.now(UTC) + timedelta(days=40)
     name = f"ingest_rawtrace_{day:%Y%m%d}"
     try:
         with time_machine.travel(day, tick=True):
-            assert open_door.post(make_envelope("a")).status == 202
-            assert open_door.post(make_envelope("b")).status == 202
-        assert len(open_door.bodies()) == 2
-        assert open_door.rows(f"SELECT count(*) FROM {name}") == [(2,)]
+            assert open_endpoint.post(make_envelope("a")).status == 202
+            assert open_endpoint.post(make_envelope("b")).status == 202
+        assert len(open_endpoint.bodies()) == 2
+        assert open_endpoint.rows(f"SELECT count(*) FROM {name}") == [(2,)]
     finally:
         drop_made_partitions(day)

@@ -8,7 +8,7 @@ from django.db import connection
 
 from aggregate.fold.fold import BatchOutcome, fold_pending_batch
 from tests.envelopes import make_envelope, make_trace
-from tests.ingest.endpoint.posting import Door
+from tests.ingest.endpoint.posting import IngestServer
 
 MARK = "SECRET77"
 EXTENSION = "abcdefghijklmnopabcdefghijklmnop"
@@ -74,38 +74,38 @@ def find_in_tables(word: str) -> set[str]:
     return found
 
 
-def test_the_search_finds_a_word_wherever_it_is(door: Door) -> None:
-    door.post(make_envelope("a", page=f"/{MARK}"))
+def test_the_search_finds_a_word_wherever_it_is(endpoint: IngestServer) -> None:
+    endpoint.post(make_envelope("a", page=f"/{MARK}"))
     assert find_in_tables(MARK) == {"ingest_group"}
 
 
 @pytest.mark.parametrize("fields", PAGES, ids=[str(number) for number in range(len(PAGES))])
-def test_what_is_private_reaches_no_table_but_the_raw_body(door: Door, fields: dict[str, Any]) -> None:
-    answer = door.post(make_telling_envelope("a", **fields))
+def test_what_is_private_reaches_no_table_but_the_raw_body(endpoint: IngestServer, fields: dict[str, Any]) -> None:
+    answer = endpoint.post(make_telling_envelope("a", **fields))
     assert answer.status == 202
     assert fold_pending_batch() is not BatchOutcome.NOTHING_PENDING
-    assert door.receipts("state, reason") == [(1, None)]
+    assert endpoint.receipts("state, reason") == [(1, None)]
     assert find_in_tables(MARK) == set()
     assert find_in_tables(EXTENSION) == set()
-    assert MARK.encode() in door.bodies()[0]
+    assert MARK.encode() in endpoint.bodies()[0]
 
 
-def test_what_was_refused_leaves_nothing_private(door: Door, caplog: pytest.LogCaptureFixture) -> None:
+def test_what_was_refused_leaves_nothing_private(endpoint: IngestServer, caplog: pytest.LogCaptureFixture) -> None:
     for body in (
         make_telling_envelope("a", page=f"/?{MARK}", seq=-1),
         make_telling_envelope("a", page=f"/?{MARK}", release=MARK * 100),
         json.dumps(make_telling_envelope("a", page="/")).encode()[:-30],
     ):
-        answer = door.post(body)
+        answer = endpoint.post(body)
         assert answer.status == 400
         assert MARK not in answer.content.decode()
     assert find_in_tables(MARK) == set()
     assert MARK not in caplog.text
 
 
-def test_logs_name_neither_keys_nor_urls(door: Door, caplog: pytest.LogCaptureFixture) -> None:
+def test_logs_name_neither_keys_nor_urls(endpoint: IngestServer, caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level("DEBUG", logger="ingest"), caplog.at_level("DEBUG", logger="django.request"):
-        door.post(make_telling_envelope("a", page="/"), key=MARK)
-        door.post(make_telling_envelope("a", page="/"), origin=f"https://{MARK}")
-        door.post(b"{" + MARK.encode(), user_agent=MARK)
+        endpoint.post(make_telling_envelope("a", page="/"), key=MARK)
+        endpoint.post(make_telling_envelope("a", page="/"), origin=f"https://{MARK}")
+        endpoint.post(b"{" + MARK.encode(), user_agent=MARK)
     assert MARK not in caplog.text

@@ -15,10 +15,10 @@ from django.test import RequestFactory
 from pytest_django import Settings
 
 from ingest.count_models import DayBytes, Refusal
-from ingest.endpoint.quotas import BytesUsed, forget_quotas, select_bytes
+from ingest.endpoint.quotas import BytesUsed, clear_quotas, select_bytes
 from ingest.models import Receipt
 from projects.creation import create_project
-from projects.key_cache import forget_keys
+from projects.key_cache import clear_keys
 from projects.models import Project
 from tests.envelopes import make_envelope
 from tests.runner.endpoint_middleware import receive_traces
@@ -38,7 +38,7 @@ def send(body: Any) -> HttpResponse:
 
 def set_quota(quota: int) -> None:
     Project.objects.update(max_traces_per_day=quota)
-    forget_keys()
+    clear_keys()
 
 
 def counted() -> int:
@@ -91,12 +91,12 @@ def use(bytes_: int, days_ago: int = 0) -> None:
     project = Project.objects.get()
     day_on = datetime.now(UTC).date() - timedelta(days=days_ago)
     DayBytes.objects.create(project=project, day_on=day_on, shard=100 + days_ago, bytes=bytes_)
-    forget_quotas()
+    clear_quotas()
 
 
 def limit_bytes(**quotas: int) -> None:
     Project.objects.update(**quotas)
-    forget_keys()
+    clear_keys()
 
 
 def test_stored_bytes_are_counted_once_and_not_for_a_repeated_post() -> None:
@@ -115,7 +115,7 @@ def test_beyond_the_bytes_of_a_day_posts_are_refused_until_midnight() -> None:
     use(1_000, days_ago=1)
     assert send(make_envelope("b")).status_code == 202
     DayBytes.objects.update(bytes=1_000_000)
-    forget_quotas()
+    clear_quotas()
     answer = send(make_envelope("c"))
     assert (answer.status_code, json.loads(answer.content)["reason"]) == (429, "quota_exceeded")
     assert "1 MB of traces a day" in json.loads(answer.content)["detail"]

@@ -7,10 +7,10 @@ from django.db import connection
 from pytest_django import DjangoAssertNumQueries, Settings
 
 from ingest.endpoint import admission
-from ingest.endpoint.admission import PENDING_CHECK_S, forget_admission, has_room
+from ingest.endpoint.admission import PENDING_CHECK_S, clear_admission, has_room
 from projects.creation import create_project
 from tests.envelopes import make_envelope
-from tests.ingest.endpoint.posting import Door
+from tests.ingest.endpoint.posting import IngestServer
 
 
 class Clock:
@@ -34,74 +34,76 @@ def batch(count: int, view: str = "a") -> list[dict[str, Any]]:
     return [make_envelope(view, seq=seq) for seq in range(count)]
 
 
-def test_a_project_may_send_so_many_traces_a_second(door: Door, settings: Settings, clock: Clock) -> None:
+def test_a_project_may_send_so_many_traces_a_second(endpoint: IngestServer, settings: Settings, clock: Clock) -> None:
     settings.INGEST_RATE_PER_S = 3
-    assert [door.post(make_envelope(str(n))).status for n in range(4)] == [202, 202, 202, 429]
+    assert [endpoint.post(make_envelope(str(n))).status for n in range(4)] == [202, 202, 202, 429]
     clock.now_s += 0.34
-    assert [door.post(make_envelope(str(n))).status for n in range(2)] == [202, 429]
+    assert [endpoint.post(make_envelope(str(n))).status for n in range(2)] == [202, 429]
 
 
 def test_a_batch_is_never_refused_for_its_size_but_the_next_waits_for_it(
-    door: Door, settings: Settings, clock: Clock
+    endpoint: IngestServer, settings: Settings, clock: Clock
 ) -> None:
     settings.INGEST_RATE_PER_S = 2
-    assert door.post(batch(12)).json["accepted"] == 12
-    answer = door.post(make_envelope("b"))
+    assert endpoint.post(batch(12)).json["accepted"] == 12
+    answer = endpoint.post(make_envelope("b"))
     assert (answer.status, answer.reason) == (429, "rate_limited")
     assert answer.headers["Retry-After"] == "6"  # a debt of 10, and 1 to come in, at 2 a second
     clock.now_s += 5.4
-    assert door.post(make_envelope("b")).status == 429
+    assert endpoint.post(make_envelope("b")).status == 429
     clock.now_s += 0.2
-    assert door.post(make_envelope("b")).status == 202
+    assert endpoint.post(make_envelope("b")).status == 202
 
 
-def test_refused_envelopes_count_for_the_rate(door: Door, settings: Settings, clock: Clock) -> None:
+def test_refused_envelopes_count_for_the_rate(endpoint: IngestServer, settings: Settings, clock: Clock) -> None:
     settings.INGEST_RATE_PER_S = 3
-    assert door.post([1, 2, 3]).status == 202
-    assert door.post(make_envelope("a")).status == 429
+    assert endpoint.post([1, 2, 3]).status == 202
+    assert endpoint.post(make_envelope("a")).status == 429
     clock.now_s += 1
-    assert [door.post(b"{").status for _ in range(4)] == [400, 400, 400, 429]
+    assert [endpoint.post(b"{").status for _ in range(4)] == [400, 400, 400, 429]
 
 
-def test_waiting_does_not_save_up_for_more_than_a_second(door: Door, settings: Settings, clock: Clock) -> None:
+def test_waiting_does_not_save_up_for_more_than_a_second(
+    endpoint: IngestServer, settings: Settings, clock: Clock
+) -> None:
     settings.INGEST_RATE_PER_S = 2
-    door.post(make_envelope("a"))
+    endpoint.post(make_envelope("a"))
     clock.now_s += 3600
-    assert [door.post(make_envelope(str(n))).status for n in range(3)] == [202, 202, 429]
+    assert [endpoint.post(make_envelope(str(n))).status for n in range(3)] == [202, 202, 429]
 
 
 def test_a_post_above_the_rate_is_refused_unread(
-    door: Door, settings: Settings, clock: Clock, monkeypatch: pytest.MonkeyPatch
+    endpoint: IngestServer, settings: Settings, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings.INGEST_RATE_PER_S = 1
-    door.post(make_envelope("a"))
+    endpoint.post(make_envelope("a"))
     monkeypatch.setattr("ingest.endpoint.views.read_sent", lambda *_: pytest.fail("The body was read."))
-    assert door.post(make_envelope("b")).status == 429
-    assert door.refusals() == {"rate_limited": 1}
+    assert endpoint.post(make_envelope("b")).status == 429
+    assert endpoint.refusals() == {"rate_limited": 1}
 
 
-def test_one_project_does_not_use_up_anothers_rate(door: Door, settings: Settings, clock: Clock) -> None:
+def test_one_project_does_not_use_up_anothers_rate(endpoint: IngestServer, settings: Settings, clock: Clock) -> None:
     settings.INGEST_RATE_PER_S = 1
     _, other = create_project(slug="other", key="other-key", origins=["*"])
-    assert door.post(make_envelope("a")).status == 202
-    assert door.post(make_envelope("a"), key=other.public_key).status == 202
-    assert door.post(make_envelope("a")).status == 429
+    assert endpoint.post(make_envelope("a")).status == 202
+    assert endpoint.post(make_envelope("a"), key=other.public_key).status == 202
+    assert endpoint.post(make_envelope("a")).status == 429
 
 
 def test_a_project_with_too_many_pending_traces_is_asked_to_come_again(
-    door: Door, settings: Settings, clock: Clock
+    endpoint: IngestServer, settings: Settings, clock: Clock
 ) -> None:
     settings.INGEST_MAX_PENDING = 3
-    assert door.post(batch(3)).json["accepted"] == 3
+    assert endpoint.post(batch(3)).json["accepted"] == 3
     clock.now_s += PENDING_CHECK_S + 0.1
-    answer = door.post(make_envelope("b"))
+    answer = endpoint.post(make_envelope("b"))
     assert (answer.status, answer.reason) == (429, "too_many_pending")
     assert int(answer.headers["Retry-After"]) > 0
-    assert len(door.receipts()) == 3
-    assert door.refusals() == {"too_many_pending": 1}
-    door.rows("UPDATE ingest_tracereceipt SET state = 1 WHERE seq = 0 RETURNING 1")
+    assert len(endpoint.receipts()) == 3
+    assert endpoint.refusals() == {"too_many_pending": 1}
+    endpoint.rows("UPDATE ingest_tracereceipt SET state = 1 WHERE seq = 0 RETURNING 1")
     clock.now_s += PENDING_CHECK_S + 0.1
-    assert door.post(make_envelope("b")).status == 202
+    assert endpoint.post(make_envelope("b")).status == 202
 
 
 @pytest.mark.parametrize(
@@ -114,46 +116,49 @@ def test_a_project_with_too_many_pending_traces_is_asked_to_come_again(
     ],
 )
 def test_each_bound_of_what_waits_has_its_answer(
-    door: Door, clock: Clock, settings: Settings, name: str, value: int, status: int, reason: str
+    endpoint: IngestServer, clock: Clock, settings: Settings, name: str, value: int, status: int, reason: str
 ) -> None:
-    assert door.post(make_envelope("a")).status == 202
-    door.rows("UPDATE ingest_tracereceipt SET received_at = received_at - interval '2 hours' RETURNING 1")
+    assert endpoint.post(make_envelope("a")).status == 202
+    endpoint.rows("UPDATE ingest_tracereceipt SET received_at = received_at - interval '2 hours' RETURNING 1")
     setattr(settings, name, value)
     clock.now_s += PENDING_CHECK_S + 0.1
-    answer = door.post(make_envelope("b"))
+    answer = endpoint.post(make_envelope("b"))
     assert (answer.status, answer.reason) == (status, reason)
     assert int(answer.headers["Retry-After"]) > 0
-    assert len(door.receipts()) == 1
+    assert len(endpoint.receipts()) == 1
 
 
 def test_what_waits_is_counted_once_in_a_while(
-    door: Door, clock: Clock, django_assert_num_queries: DjangoAssertNumQueries
+    endpoint: IngestServer, clock: Clock, django_assert_num_queries: DjangoAssertNumQueries
 ) -> None:
     with django_assert_num_queries(1):
-        assert all(has_room(door.project_id) for _ in range(10))
+        assert all(has_room(endpoint.project_id) for _ in range(10))
     clock.now_s += PENDING_CHECK_S + 0.1
     with django_assert_num_queries(1):
-        assert all(has_room(door.project_id) for _ in range(10))
+        assert all(has_room(endpoint.project_id) for _ in range(10))
 
 
-def test_one_thread_counts_while_the_others_go_on(door: Door, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_thread_counts_while_the_others_go_on(endpoint: IngestServer, monkeypatch: pytest.MonkeyPatch) -> None:
     """Counting a long queue takes a connection and its time: the pool has few."""
     asked: list[bool] = []
 
     class Connection:
         def cursor(self) -> None:
-            asked.append(has_room(door.project_id))  # another thread, in the meantime
+            asked.append(has_room(endpoint.project_id))  # another thread, in the meantime
             raise LookupError
 
-    forget_admission()
+    clear_admission()
     monkeypatch.setattr(admission, "connection", Connection())
     with pytest.raises(LookupError):
-        has_room(door.project_id)
+        has_room(endpoint.project_id)
     assert asked == [True]
 
 
 def test_the_longer_counting_takes_the_longer_it_holds(
-    door: Door, clock: Clock, monkeypatch: pytest.MonkeyPatch, django_assert_num_queries: DjangoAssertNumQueries
+    endpoint: IngestServer,
+    clock: Clock,
+    monkeypatch: pytest.MonkeyPatch,
+    django_assert_num_queries: DjangoAssertNumQueries,
 ) -> None:
     class SlowConnection:
         def cursor(self) -> Any:  # Any: as the database's
@@ -161,10 +166,10 @@ def test_the_longer_counting_takes_the_longer_it_holds(
             return connection.cursor()
 
     monkeypatch.setattr(admission, "connection", SlowConnection())
-    assert has_room(door.project_id)  # took a second
+    assert has_room(endpoint.project_id)  # took a second
     clock.now_s += 49
     with django_assert_num_queries(0):
-        assert has_room(door.project_id)
+        assert has_room(endpoint.project_id)
     clock.now_s += 2
     with django_assert_num_queries(1):
-        assert has_room(door.project_id)
+        assert has_room(endpoint.project_id)

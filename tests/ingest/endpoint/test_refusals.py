@@ -8,7 +8,7 @@ import pytest
 from pytest_django import Settings
 
 from tests.envelopes import make_envelope
-from tests.ingest.endpoint.posting import Door
+from tests.ingest.endpoint.posting import IngestServer
 
 Fields = dict[str, Any]  # Any: JSON
 STACKS = [{"frameId": 0}, {"frameId": 0, "parentId": 0}]
@@ -158,47 +158,47 @@ def make_changed(fields: Fields, view: str = "a") -> Fields:
     ("fields", "reason", "path"), [case[1:] for case in WRONG], ids=[case[0].replace(" ", "-") for case in WRONG]
 )
 def test_a_wrong_envelope_is_refused_with_reason_path_and_sentence(
-    door: Door, fields: Fields, reason: str, path: str
+    endpoint: IngestServer, fields: Fields, reason: str, path: str
 ) -> None:
-    answer = door.post(make_changed(fields))
+    answer = endpoint.post(make_changed(fields))
     assert (answer.status, answer.reason, answer.json["path"]) == (400, reason, path)
     assert answer.json["detail"].endswith(".")
-    assert door.receipts() == []
-    assert door.bodies() == []
-    assert door.refusals() == {reason: 1}
+    assert endpoint.receipts() == []
+    assert endpoint.bodies() == []
+    assert endpoint.refusals() == {reason: 1}
 
 
 @pytest.mark.parametrize("fields", [case[1] for case in RIGHT], ids=[case[0].replace(" ", "-") for case in RIGHT])
-def test_an_odd_but_right_envelope_is_taken(door: Door, fields: Fields) -> None:
-    answer = door.post(make_changed(fields))
+def test_an_odd_but_right_envelope_is_taken(endpoint: IngestServer, fields: Fields) -> None:
+    answer = endpoint.post(make_changed(fields))
     assert answer.json == {"accepted": 1, "rejected": []}
-    assert door.refusals() == {}
+    assert endpoint.refusals() == {}
 
 
 @pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity", "1e400", "-1e400"])
 @pytest.mark.parametrize("place", ["timeOrigin", "sampleInterval", "sampleRate", "viewStart"])
-def test_numbers_that_are_none_are_refused(door: Door, number: str, place: str) -> None:
+def test_numbers_that_are_none_are_refused(endpoint: IngestServer, number: str, place: str) -> None:
     body = json.dumps(make_changed({place: "PLACE"})).replace('"PLACE"', number).encode()
-    answer = door.post(body)
+    answer = endpoint.post(body)
     assert answer.status == 400
     assert answer.reason in ("invalid_json", "out_of_range")
 
 
-def test_a_lone_surrogate_is_refused(door: Door) -> None:
+def test_a_lone_surrogate_is_refused(endpoint: IngestServer) -> None:
     for escaped in (rb"\ud800", rb"a\udfffb"):
         for field in ("release", "page", "traceId"):
             body = json.dumps(make_changed({field: "PLACE"})).replace("PLACE", escaped.decode()).encode()
-            answer = door.post(b"[" + body + b"]")
+            answer = endpoint.post(b"[" + body + b"]")
             assert answer.status in (202, 400)
-            assert door.receipts() == []
+            assert endpoint.receipts() == []
 
 
 @pytest.mark.parametrize("opening", [b"[", b'{"a":', b'{"trace":[', b'{"trace":{"samples":['])
-def test_json_that_is_nested_too_deeply_is_refused(door: Door, opening: bytes) -> None:
-    answer = door.post(opening * 100_000)
+def test_json_that_is_nested_too_deeply_is_refused(endpoint: IngestServer, opening: bytes) -> None:
+    answer = endpoint.post(opening * 100_000)
     assert answer.status in (202, 400)
-    assert door.receipts() == []
-    assert set(door.refusals()) <= {"too_nested", "invalid_json", "wrong_type"}
+    assert endpoint.receipts() == []
+    assert set(endpoint.refusals()) <= {"too_nested", "invalid_json", "wrong_type"}
 
 
 LIMITS: list[tuple[str, int, Callable[[int], Fields], str, str]] = [
@@ -237,38 +237,48 @@ LIMITS: list[tuple[str, int, Callable[[int], Fields], str, str]] = [
 
 @pytest.mark.parametrize(("name", "limit", "fields", "reason", "path"), LIMITS, ids=[case[0] for case in LIMITS])
 def test_a_limit_takes_what_is_at_it_and_refuses_what_is_above(
-    door: Door, settings: Settings, name: str, limit: int, fields: Callable[[int], Fields], reason: str, path: str
+    endpoint: IngestServer,
+    settings: Settings,
+    name: str,
+    limit: int,
+    fields: Callable[[int], Fields],
+    reason: str,
+    path: str,
 ) -> None:
     setattr(settings, name, limit)
     if name == "INGEST_MAX_TEXT_CHARS":
-        assert door.post(make_changed({"release": "r", **fields(limit)})).status == 202
+        assert endpoint.post(make_changed({"release": "r", **fields(limit)})).status == 202
     else:
         enough = {"trace.stacks": [{"frameId": 0}] * 2, "trace.samples": [], **fields(limit)}
-        answer = door.post(make_changed(enough))
+        answer = endpoint.post(make_changed(enough))
         assert answer.status == 202, answer.json
-    answer = door.post(make_changed(fields(limit + 1)))
+    answer = endpoint.post(make_changed(fields(limit + 1)))
     assert (answer.status, answer.reason, answer.json["path"]) == (400, reason, path)
 
 
 @pytest.mark.parametrize("shards", [1, 8])
-def test_refusals_are_counted_by_reason_and_hour(door: Door, monkeypatch: pytest.MonkeyPatch, shards: int) -> None:
+def test_refusals_are_counted_by_reason_and_hour(
+    endpoint: IngestServer, monkeypatch: pytest.MonkeyPatch, shards: int
+) -> None:
     monkeypatch.setattr("ingest.endpoint.outcomes.SHARDS", shards)
-    door.post([make_changed({"seq": -1}), make_changed({"seq": -2}), make_changed({"release": ""}), make_envelope("b")])
-    door.post(make_changed({"seq": -1}))
-    assert door.refusals() == {"out_of_range": 3, "invalid_value": 1}
-    hours = door.rows("SELECT DISTINCT hour_at FROM ingest_refusal WHERE project_id = %(project)s")
+    endpoint.post(
+        [make_changed({"seq": -1}), make_changed({"seq": -2}), make_changed({"release": ""}), make_envelope("b")]
+    )
+    endpoint.post(make_changed({"seq": -1}))
+    assert endpoint.refusals() == {"out_of_range": 3, "invalid_value": 1}
+    hours = endpoint.rows("SELECT DISTINCT hour_at FROM ingest_refusal WHERE project_id = %(project)s")
     assert all((hour.minute, hour.second, hour.microsecond) == (0, 0, 0) for (hour,) in hours)
-    assert len(door.receipts()) == 1
+    assert len(endpoint.receipts()) == 1
 
 
-def test_refusals_by_key_origin_and_media_type_are_counted_for_the_key_they_name(door: Door) -> None:
-    door.rows("UPDATE projects_ingestkey SET origins = '{}' RETURNING 1")
-    door.post(make_envelope(), origin="https://evil.example")
-    door.post(make_envelope(), content_type="image/png")
-    door.post(make_envelope(), key="nobody")
-    assert door.refusals() == {"origin_not_allowed": 1, "unsupported_media": 1}
+def test_refusals_by_key_origin_and_media_type_are_counted_for_the_key_they_name(endpoint: IngestServer) -> None:
+    endpoint.rows("UPDATE projects_ingestkey SET origins = '{}' RETURNING 1")
+    endpoint.post(make_envelope(), origin="https://evil.example")
+    endpoint.post(make_envelope(), content_type="image/png")
+    endpoint.post(make_envelope(), key="nobody")
+    assert endpoint.refusals() == {"origin_not_allowed": 1, "unsupported_media": 1}
 
 
-def test_a_refusal_does_not_repeat_what_was_sent(door: Door) -> None:
-    answer = door.post(make_changed({"viewId": "SECRET", "release": "SECRET" * 100}))
+def test_a_refusal_does_not_repeat_what_was_sent(endpoint: IngestServer) -> None:
+    answer = endpoint.post(make_changed({"viewId": "SECRET", "release": "SECRET" * 100}))
     assert b"SECRET" not in answer.content

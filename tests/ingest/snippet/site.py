@@ -1,4 +1,4 @@
-"""A small web server that plays both the site that includes the snippet and the door that takes its posts."""
+"""A small web server that plays both the site that includes the snippet and the endpoint that takes its posts."""
 
 import gzip
 import json
@@ -15,13 +15,13 @@ from django.test import RequestFactory
 
 from ingest.snippet.views import SNIPPET_PATH, demo
 
-DOOR_PATH = "/ingest/v1/traces"
+ENDPOINT_PATH = "/ingest/v1/traces"
 ABSENT_PATH = "/ingest/v1/absent"
 WAIT_S = 120.0
 
 
 @dataclass(frozen=True, slots=True)
-class Post:
+class IngestRequest:
     """One request as it came, with the time of its arrival (seconds of the monotonic clock)."""
 
     path: str
@@ -43,7 +43,7 @@ class Post:
 
 @dataclass(slots=True, kw_only=True)
 class Site:
-    """Pages are HTML by path; `answers` are the door's next (status, headers), 202 when there are no more.
+    """Pages are HTML by path; `answers` are the endpoint's next (status, headers), 202 when there are no more.
 
     `absents` are the reports of pages that recorded nothing.
     """
@@ -52,14 +52,14 @@ class Site:
     pages: dict[str, str] = field(default_factory=dict)
     page_headers: dict[str, str] = field(default_factory=lambda: {"Document-Policy": "js-profiling"})
     answers: list[tuple[int, dict[str, str]]] = field(default_factory=list)
-    posts: list[Post] = field(default_factory=list)
+    posts: list[IngestRequest] = field(default_factory=list)
     delays: dict[str, float] = field(default_factory=dict)  # seconds before an answer, by path
     files: dict[str, str] = field(default_factory=dict)  # scripts by path
     file_headers: dict[str, str] = field(default_factory=dict)  # of these scripts
     others: list[bytes] = field(default_factory=list)  # what another product on the page has sent
     asked: list[str] = field(default_factory=list)  # the addresses of all reads
     absents: list[dict[str, str]] = field(default_factory=list)
-    word: dict[str, Any] = field(default_factory=dict)  # Any: what the door's answers hold
+    word: dict[str, Any] = field(default_factory=dict)  # Any: what the endpoint's answers hold
     settings: dict[str, Any] | None = None  # Any: what the core script holds of the server
 
     def url(self, path: str = "/", host: str = "127.0.0.1") -> str:
@@ -74,11 +74,11 @@ class Site:
         )
 
     @property
-    def envelopes(self) -> list[dict[str, Any]]:  # Any: as in `Post`
+    def envelopes(self) -> list[dict[str, Any]]:  # Any: as in `IngestRequest`
         """All envelopes that came, in their order."""
         return [envelope for post in self.posts for envelope in post.envelopes]
 
-    def wait_for_posts(self, count: int, rest: Callable[[int], None]) -> list[Post]:
+    def wait_for_posts(self, count: int, rest: Callable[[int], None]) -> list[IngestRequest]:
         """Waits until `count` posts came. `rest` takes ms and lets the browser's own events through meanwhile."""
         end = time.monotonic() + WAIT_S
         while len(self.posts) < count:
@@ -126,7 +126,7 @@ class SiteHandler(BaseHTTPRequestHandler):
             self.answer(200, {"Access-Control-Allow-Origin": "*"}, b"{}")
             return
         status, headers = self.site.answers.pop(0) if self.site.answers else (202, {})
-        self.site.posts.append(Post(self.path, dict(self.headers), body, time.monotonic()))
+        self.site.posts.append(IngestRequest(self.path, dict(self.headers), body, time.monotonic()))
         time.sleep(self.site.delays.get(self.path.partition("?")[0], 0))
         expose = {"Access-Control-Allow-Origin": "*", "Access-Control-Expose-Headers": "Retry-After"}
         self.answer(status, {**expose, **headers}, json.dumps(self.site.word).encode())

@@ -5,7 +5,7 @@ from playwright.sync_api import Page
 
 from ingest.snippet.views import SNIPPET_PATH
 from tests.ingest.snippet.browsing import BUSY, wait_until
-from tests.ingest.snippet.site import DOOR_PATH, Site
+from tests.ingest.snippet.site import ENDPOINT_PATH, Site
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow(20)]
 
@@ -19,7 +19,7 @@ def add_bare_page(site: Site, *, options: str = "", before: str = "", after: str
     site.pages["/"] = (
         f"<!doctype html><title>page</title><link rel=icon href='data:,'><script>{before}</script>"
         "<script type=module>import { start, fieldflame } from '/bare.mjs';"
-        f"start({{key: 'site-key', release: 'r1', endpoint: '{DOOR_PATH}', {options}}});{after}</script>"
+        f"start({{key: 'site-key', release: 'r1', endpoint: '{ENDPOINT_PATH}', {options}}});{after}</script>"
     )
 
 
@@ -31,7 +31,7 @@ def test_it_records_a_view_in_chunks_with_long_tasks_only(site: Site, page: Page
     assert len({envelope["viewId"] for envelope in site.envelopes}) == 1
     assert "spin" in {frame["name"] for envelope in site.envelopes for frame in envelope["trace"]["frames"]}
     assert {mark["type"] for envelope in site.envelopes for mark in envelope["marks"]} == {"longtask"}
-    assert site.posts[0].path == f"{DOOR_PATH}?key=site-key"
+    assert site.posts[0].path == f"{ENDPOINT_PATH}?key=site-key"
 
 
 def test_leaving_the_page_sends_what_there_is(site: Site, page: Page) -> None:
@@ -59,7 +59,7 @@ def test_another_path_and_another_name_begin_a_view(site: Site, page: Page) -> N
     ]
 
 
-def test_a_busy_door_is_asked_again(site: Site, page: Page) -> None:
+def test_a_busy_endpoint_is_asked_again(site: Site, page: Page) -> None:
     site.answers = [(503, {"Retry-After": "1"})]
     add_bare_page(site, options="duration: 400")
     page.goto(site.url())

@@ -112,7 +112,7 @@ def test_a_page_that_ends_at_once_leaves_a_trace(site: Site, page: Page) -> None
     wait_until(page, lambda: site.posts != [])
 
 
-def test_a_slow_door_gets_each_chunk_once(site: Site, page: Page) -> None:
+def test_a_slow_endpoint_gets_each_chunk_once(site: Site, page: Page) -> None:
     site.delays["/ingest/v1/traces"] = 1.0
     site.add_page(attributes="data-duration=1900")
     page.goto(site.url())

@@ -18,7 +18,7 @@ from ingest.snippet.files import choose_coding, fill_settings
 from profcore.trace.collection import Collection, encode_for_snippet, write_for_script
 from projects import key_cache as keys
 from projects.creation import create_project
-from projects.key_cache import forget_keys
+from projects.key_cache import clear_keys
 from projects.models import IngestKey, Project
 from tests.aggregate.posting import post
 from tests.envelopes import make_envelope
@@ -36,7 +36,7 @@ def _core(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     fill_settings.cache_clear()
     create_project(slug="shop", key="shop-key", origins=["*"])
     post("shop-key", make_envelope("a"))
-    forget_keys()
+    clear_keys()
     yield
     fill_settings.cache_clear()
 
@@ -53,7 +53,7 @@ def read_settings(response: HttpResponse) -> Any:  # Any: JSON
 
 def change(**fields: object) -> None:
     Project.objects.update(**fields)
-    forget_keys()
+    clear_keys()
 
 
 def test_a_project_without_settings_leaves_all_to_the_page() -> None:
@@ -105,7 +105,7 @@ def test_an_unknown_key_records_nothing_for_a_minute(key: str) -> None:
 
 def test_a_revoked_key_records_nothing() -> None:
     IngestKey.objects.update(revoked_at="2026-01-01T00:00:00Z")
-    forget_keys()
+    clear_keys()
     assert read_settings(get()) == {"off": True}
 
 
@@ -113,7 +113,7 @@ def test_until_the_first_trace_every_view_tells_why_it_records_nothing() -> None
     create_project(slug="fresh", key="new-key", origins=["*"])
     assert read_settings(get("new-key")) == {"absent": 1}
     Project.objects.filter(slug="fresh").update(collection_absent_rate=0)
-    forget_keys()
+    clear_keys()
     assert read_settings(get("new-key")) == {"absent": 0}
 
 

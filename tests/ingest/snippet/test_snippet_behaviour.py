@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import Page, Route
 
 from tests.ingest.snippet.browsing import BUSY, wait_until
-from tests.ingest.snippet.site import DOOR_PATH, Site
+from tests.ingest.snippet.site import ENDPOINT_PATH, Site
 
 QUIET_MS = 900  # longer than any trace below takes, where the test is that none comes
 
@@ -54,11 +54,13 @@ def test_an_envelope_holds_every_field_of_the_contract(site: Site, page: Page) -
         "isolated": False,
         "device": {**device, "mobile": False},
     }
-    assert post.path == f"{DOOR_PATH}?key=site-key"
+    assert post.path == f"{ENDPOINT_PATH}?key=site-key"
 
 
 def test_a_post_needs_no_preflight_and_carries_no_cookie(site: Site, page: Page) -> None:
-    host = site.url("", host="door.shop.test")  # the page's own site, or the browser would hold the cookie back itself
+    host = site.url(
+        "", host="endpoint.shop.test"
+    )  # the page's own site, or the browser would hold the cookie back itself
     page.context.add_cookies([{"name": "secret", "value": "1", "url": host}])
     site.add_page(attributes=f"data-duration=100 data-endpoint={host}/elsewhere?a=1")
     page.goto(site.url(host="shop.test"))
@@ -69,14 +71,14 @@ def test_a_post_needs_no_preflight_and_carries_no_cookie(site: Site, page: Page)
     assert "Cookie" not in post.headers
 
 
-def test_the_door_is_by_default_where_the_script_came_from(site: Site, page: Page) -> None:
-    source = site.url("/snippet.js", host="door.test")
+def test_the_endpoint_is_by_default_where_the_script_came_from(site: Site, page: Page) -> None:
+    source = site.url("/snippet.js", host="endpoint.test")
     site.pages["/"] = (
         f"<script src='{source}' data-key=k data-release=r data-duration=100 data-localhost crossorigin></script>"
     )
     page.goto(site.url(host="shop.test"))
     post = site.wait_for_posts(1, page.wait_for_timeout)[0]
-    assert (post.headers["Host"], post.path) == (f"door.test:{site.port}", f"{DOOR_PATH}?key=k")
+    assert (post.headers["Host"], post.path) == (f"endpoint.test:{site.port}", f"{ENDPOINT_PATH}?key=k")
 
 
 def test_a_page_over_plain_http_gets_a_version_4_uuid_too(site: Site, page: Page) -> None:
@@ -240,7 +242,7 @@ def test_a_failure_never_breaks_the_page(
 
 
 @pytest.mark.parametrize("status", [408, 429, 500, 503])
-def test_a_busy_door_is_asked_again_after_the_time_it_gave(site: Site, page: Page, status: int) -> None:
+def test_a_busy_endpoint_is_asked_again_after_the_time_it_gave(site: Site, page: Page, status: int) -> None:
     site.answers = [(status, {"Retry-After": "1"}), (503, {"Retry-After": "0.1"}), (503, {"Retry-After": "0.1"})]
     site.add_page(attributes="data-duration=400")
     page.goto(site.url(host="shop.test"))
@@ -263,7 +265,7 @@ def test_a_failed_request_is_tried_twice_more(site: Site, page: Page) -> None:
         attempts.append(route.request.url)
         route.abort()
 
-    page.route(f"**{DOOR_PATH}*", break_off)
+    page.route(f"**{ENDPOINT_PATH}*", break_off)
     site.add_page(attributes="data-duration=300", before=fast_timers)
     page.goto(site.url())
     wait_until(page, lambda: len(attempts) >= 3)

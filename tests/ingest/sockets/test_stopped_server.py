@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.envelopes import view_id_of
-from tests.ingest.endpoint.posting import Door
+from tests.ingest.endpoint.posting import IngestServer
 from tests.ingest.sockets.serving import LIMIT_S, WebServer, run_web_server
 
 pytestmark = [pytest.mark.stack, pytest.mark.slow(20)]
@@ -31,16 +31,16 @@ def post_until_refused(server: WebServer, key: str, sender: int, accepted: list[
         number += 1
 
 
-def test_what_a_stopped_server_has_accepted_is_stored(open_door: Door, tmp_path: Path) -> None:
+def test_what_a_stopped_server_has_accepted_is_stored(open_endpoint: IngestServer, tmp_path: Path) -> None:
     """Posts that share a statement with the last ones too."""
     accepted: list[str] = []
     with ThreadPoolExecutor(SENDERS) as pool, run_web_server(tmp_path, FIELDFLAME_WEB_PROCESSES="1") as server:
-        senders = [pool.submit(post_until_refused, server, open_door.key, n, accepted) for n in range(SENDERS)]
+        senders = [pool.submit(post_until_refused, server, open_endpoint.key, n, accepted) for n in range(SENDERS)]
         deadline = time.monotonic() + LIMIT_S
         while len(accepted) < ENOUGH:
             assert time.monotonic() < deadline, f"only {len(accepted)} posts were accepted"
             assert not any(sender.done() for sender in senders)
             time.sleep(0.01)
-    stored = {view for view, _ in open_door.receipts()}
+    stored = {view for view, _ in open_endpoint.receipts()}
     assert {view_id_of(name) for name in accepted} <= stored
-    assert len(open_door.bodies()) == len(stored)
+    assert len(open_endpoint.bodies()) == len(stored)

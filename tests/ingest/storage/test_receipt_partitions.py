@@ -18,10 +18,10 @@ from ingest.storage.receipt_partitions import (
     list_receipt_partitions,
     partition_bounds,
 )
-from ingest.storage.storing import Care, care_of
+from ingest.storage.storing import DedupMode, dedup_mode_of
 from profcore.times import DAY, start_of_day
 from tests.envelopes import make_envelope
-from tests.ingest.endpoint.posting import Answer, Door, ndjson
+from tests.ingest.endpoint.posting import IngestResponse, IngestServer, ndjson
 from tests.partitions import drop_made_partitions
 
 LIMIT_S = 120.0
@@ -44,9 +44,9 @@ def lasting_partitions(transactional_db: None) -> Iterator[None]:
     drop_made_partitions(BORDER - DAY, BORDER)
 
 
-def post_at(door: Door, at: datetime, *envelopes: dict[str, Any]) -> None:
+def post_at(endpoint: IngestServer, at: datetime, *envelopes: dict[str, Any]) -> None:
     with time_machine.travel(at, tick=False):
-        answer = door.post(ndjson(*envelopes))
+        answer = endpoint.post(ndjson(*envelopes))
     assert answer.status == 202, answer.content
 
 
@@ -54,9 +54,9 @@ def trace(word: str = "a", *, began: datetime, **fields: Any) -> dict[str, Any]:
     return make_envelope(word, timeOrigin=began.timestamp() * 1000, viewStart=began.timestamp() * 1000, **fields)
 
 
-def places(door: Door) -> list[str]:
+def places(endpoint: IngestServer) -> list[str]:
     """Returns the table of each receipt."""
-    return [name for (name,) in door.rows("SELECT tableoid::regclass::text FROM ingest_tracereceipt ORDER BY 1")]
+    return [name for (name,) in endpoint.rows("SELECT tableoid::regclass::text FROM ingest_tracereceipt ORDER BY 1")]
 
 
 def test_partitions_have_their_days_and_each_is_made_once(db: None) -> None:
@@ -103,62 +103,62 @@ def test_a_partition_has_the_indexes_of_the_whole_table_and_a_key(db: None) -> N
     ],
 )
 def test_a_trace_that_is_sent_again_is_recognised(
-    door: Door, partitions: None, began: timedelta, first: timedelta, second: timedelta
+    endpoint: IngestServer, partitions: None, began: timedelta, first: timedelta, second: timedelta
 ) -> None:
     sent = trace(began=BORDER + began)
-    post_at(door, BORDER + first, sent)
-    before = door.receipts("received_at")
-    post_at(door, BORDER + second, sent)
-    assert door.receipts("received_at") == before
-    assert len(door.bodies()) == 1
+    post_at(endpoint, BORDER + first, sent)
+    before = endpoint.receipts("received_at")
+    post_at(endpoint, BORDER + second, sent)
+    assert endpoint.receipts("received_at") == before
+    assert len(endpoint.bodies()) == 1
 
 
-def test_other_traces_of_the_view_are_stored_in_the_next_partition(door: Door, partitions: None) -> None:
+def test_other_traces_of_the_view_are_stored_in_the_next_partition(endpoint: IngestServer, partitions: None) -> None:
     began = BORDER - timedelta(minutes=5)
-    post_at(door, BORDER - SECOND, trace(began=began))
-    post_at(door, BORDER + SECOND, trace(began=began, seq=1), trace(began=began))
-    post_at(door, BORDER + DAY, trace(began=began, seq=2), trace(began=began, seq=1))
-    assert door.receipts("seq") == [(0,), (1,), (2,)]
-    assert len(set(places(door))) == 2
+    post_at(endpoint, BORDER - SECOND, trace(began=began))
+    post_at(endpoint, BORDER + SECOND, trace(began=began, seq=1), trace(began=began))
+    post_at(endpoint, BORDER + DAY, trace(began=began, seq=2), trace(began=began, seq=1))
+    assert endpoint.receipts("seq") == [(0,), (1,), (2,)]
+    assert len(set(places(endpoint))) == 2
 
 
 def test_only_what_may_be_elsewhere_is_looked_for_there() -> None:
     began, middle = BORDER.timestamp() * 1000, BORDER + 5 * DAY
-    assert care_of([began], middle) is Care.NONE
-    assert care_of([began, began - 1], middle) is Care.LOOK_BACK
-    assert care_of([began - 1, NEXT_BORDER.timestamp() * 1000], middle) is Care.TAKE_BORDER
-    assert care_of([began], BORDER + SECOND) is Care.TAKE_BORDER
+    assert dedup_mode_of([began], middle) is DedupMode.NONE
+    assert dedup_mode_of([began, began - 1], middle) is DedupMode.LOOK_BACK
+    assert dedup_mode_of([began - 1, NEXT_BORDER.timestamp() * 1000], middle) is DedupMode.TAKE_BORDER
+    assert dedup_mode_of([began], BORDER + SECOND) is DedupMode.TAKE_BORDER
     assert [is_near_border(BORDER + offset) for offset in (-NEAR_BORDER, -SECOND, NEAR_BORDER - SECOND)] == [True] * 3
     assert not is_near_border(BORDER + NEAR_BORDER)
     assert not is_near_border(BORDER - NEAR_BORDER - SECOND)
 
 
-def test_identities_near_a_border_are_noted_and_others_are_not(door: Door, partitions: None) -> None:
+def test_identities_near_a_border_are_noted_and_others_are_not(endpoint: IngestServer, partitions: None) -> None:
     noted = "SELECT count(*) FROM ingest_borderreceipt"
-    post_at(door, BORDER + 5 * DAY, trace("a", began=BORDER + 5 * DAY), trace("b", began=BORDER - DAY))
-    assert door.rows(noted) == [(0,)]
-    post_at(door, BORDER + SECOND, trace("c", began=BORDER))
-    assert door.rows(noted) == [(1,)]
+    post_at(endpoint, BORDER + 5 * DAY, trace("a", began=BORDER + 5 * DAY), trace("b", began=BORDER - DAY))
+    assert endpoint.rows(noted) == [(0,)]
+    post_at(endpoint, BORDER + SECOND, trace("c", began=BORDER))
+    assert endpoint.rows(noted) == [(1,)]
 
 
 @pytest.mark.parametrize("is_undone", [False, True])
 def test_a_trace_that_is_posted_twice_at_the_border_waits_for_the_first(
-    open_door: Door, lasting_partitions: None, is_undone: bool
+    open_endpoint: IngestServer, lasting_partitions: None, is_undone: bool
 ) -> None:
     """The first is not committed yet, and no key of a partition can tell the second one of it."""
-    body, answers = ndjson(trace(began=BORDER - 5 * SECOND)), list[Answer]()
+    body, answers = ndjson(trace(began=BORDER - 5 * SECOND)), list[IngestResponse]()
 
     def repost() -> None:
         try:
-            answers.append(open_door.post(body))
+            answers.append(open_endpoint.post(body))
         finally:
             connection.close()
 
     second = threading.Thread(target=repost)
     with time_machine.travel(BORDER - SECOND, tick=True) as clock:
-        open_door.post(trace("other", began=BORDER - DAY))  # interns the group
+        open_endpoint.post(trace("other", began=BORDER - DAY))  # interns the group
         with transaction.atomic():
-            open_door.post(body)
+            open_endpoint.post(body)
             clock.move_to(BORDER + SECOND, tick=True)
             second.start()
             second.join(0.3)
@@ -166,6 +166,6 @@ def test_a_trace_that_is_posted_twice_at_the_border_waits_for_the_first(
             transaction.set_rollback(is_undone)
         second.join(LIMIT_S)
     assert [answer.status for answer in answers] == [202]
-    assert open_door.bodies().count(body) == 1
-    assert len(open_door.receipts()) == 2
-    assert len(set(places(open_door))) == (2 if is_undone else 1)
+    assert open_endpoint.bodies().count(body) == 1
+    assert len(open_endpoint.receipts()) == 2
+    assert len(set(places(open_endpoint))) == (2 if is_undone else 1)

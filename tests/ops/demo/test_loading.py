@@ -1,4 +1,4 @@
-"""Loading the demo: through the door's own statement, at the times of the month, and never twice."""
+"""Loading the demo: through the endpoint's own statement, at the times of the month, and never twice."""
 
 import gzip
 import json

@@ -16,7 +16,7 @@ MOST_BYTES = 4_000_000
 
 
 @pytest.mark.parametrize("release", RELEASES)
-def test_the_door_takes_every_recording(release: str) -> None:
+def test_the_endpoint_takes_every_recording(release: str) -> None:
     lines = gzip.decompress((FOLDER / f"{release}.ndjson.gz").read_bytes()).splitlines()
     for line in lines:
         envelope = decode_envelope(line, envelope_limits())

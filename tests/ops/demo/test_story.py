@@ -46,12 +46,12 @@ def test_the_demo_tells_its_story_in_few_clicks(
     client: Client, admin_user: User, chromium: Browser, live_server: LiveServer
 ) -> None:
     check_story(client)
-    with open_as(chromium, live_server.url, admin_user, Look("light", 1440)) as (page, watch):
+    with open_as(chromium, live_server.url, admin_user, Look("light", 1440)) as (page, alert):
         for task in (find_callers, read_the_verdict, find_the_devices, look_at_views, share_a_page):
             page.goto(f"{live_server.url}/projects/")
             expect(page.locator("[aria-busy=true]")).to_have_count(0)
             task(page)
-        assert watch.complaints == []
+        assert alert.complaints == []
 
 
 def check_story(client: Client) -> None:

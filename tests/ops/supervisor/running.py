@@ -76,7 +76,7 @@ class Running(RunningStack):
         return find_in(self.folder.path)
 
     def post_trace(self, key: str) -> UUID:
-        """Posts one small trace, again as long as the door asks for it, and returns its view's id."""
+        """Posts one small trace, again as long as the endpoint asks for it, and returns its view's id."""
         view_id = uuid4()
         post_until_accepted(self.port, key, json.dumps(make_envelope(view_id)).encode())
         return view_id

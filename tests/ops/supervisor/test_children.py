@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from ops.supervisor.children import BACK_OFF_MAX_S, STEADY_AFTER_S, Child, describe_end, next_back_off_s
-from ops.supervisor.deadline import QUIET_LIMIT_S, TELL_EVERY_S, WHOLE_LIMIT_S, Patience
+from ops.supervisor.deadline import QUIET_LIMIT_S, TELL_EVERY_S, WHOLE_LIMIT_S, Deadline
 from ops.supervisor.folder import DataFolder, FolderLock
 from ops.supervisor.forking import has_code
 from ops.supervisor.messages import StartError
@@ -252,14 +252,14 @@ class Machine:
     def __init__(self, share: float) -> None:
         self.now_s, self.used_s, self.share = 1_000.0, 5.0, share
         self.said: list[str] = []
-        self.patience = Patience("the web server answers", lambda: self.used_s, self.said.append, lambda: self.now_s)
+        self.deadline = Deadline("the web server answers", lambda: self.used_s, self.said.append, lambda: self.now_s)
 
     def wait(self, seconds: float) -> None:
         """Lets time pass in steps of a second, each with a look."""
         for _ in range(int(seconds)):
             self.now_s += 1
             self.used_s += self.share
-            self.patience.check()
+            self.deadline.check()
 
 
 def test_a_part_that_is_slow_but_moves_is_waited_for() -> None:
@@ -296,7 +296,7 @@ def test_an_answer_is_progress() -> None:
     machine = Machine(share=0.0)
     for _ in range(10):
         machine.wait(QUIET_LIMIT_S - 1)
-        machine.patience.note_progress()
+        machine.deadline.note_progress()
 
 
 def test_a_part_that_computes_for_ever_is_given_up_at_last() -> None:

@@ -1,4 +1,4 @@
-"""A full disk: the door refuses in time, and loses nothing that it has accepted."""
+"""A full disk: the endpoint refuses in time, and loses nothing that it has accepted."""
 
 import http.client
 import json
@@ -103,7 +103,7 @@ def post_until(running: Running, status: int) -> dict[str, Any]:
     return answer[1]
 
 
-def test_the_door_closes_before_the_disk_is_full_and_opens_again(disk: Path, fieldflame: Running) -> None:
+def test_the_endpoint_closes_before_the_disk_is_full_and_opens_again(disk: Path, fieldflame: Running) -> None:
     start(fieldflame, RESERVE_MB)
     post_until(fieldflame, 202)
     ballast = fill(disk, RESERVE_MB // 2)

@@ -12,7 +12,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from pytest_django import DjangoDbBlocker, Settings
 
 from aggregate.jobs.requests import start_job
-from aggregate.models import Cell, View
+from aggregate.models import Cell, PageView
 from ingest.models import Receipt
 from ingest.storage.receipt_partitions import create_receipt_partitions, list_receipt_partitions
 from ops.telemetry import tables
@@ -83,7 +83,7 @@ def test_the_oldest_of_a_long_queue_is_apart_from_that_of_short_ones(client: Cli
     assert read_values(client)["fieldflame_traces_oldest_pending_seconds", "large"] == 0
     store_pending(busy, LARGE_BACKLOG, age=timedelta(hours=2))
     store_pending(quiet, 1, age=timedelta(minutes=2))
-    KEPT_GAUGES.forget()
+    KEPT_GAUGES.clear()
     values = read_values(client)
     assert values["fieldflame_traces_oldest_pending_seconds", "large"] == pytest.approx(7_200, abs=60)
     assert values["fieldflame_traces_oldest_pending_seconds", "small"] == pytest.approx(120, abs=60)
@@ -91,19 +91,19 @@ def test_the_oldest_of_a_long_queue_is_apart_from_that_of_short_ones(client: Cli
 
 
 @pytest.mark.django_db
-def test_overdue_upkeep_is_counted_from_when_it_was_due(client: Client, settings: Settings) -> None:
+def test_overdue_maintenance_is_counted_from_when_it_was_due(client: Client, settings: Settings) -> None:
     project = Project.objects.create(slug="old", name="Old", keep_cells_days=10)
     midnight = datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
-    make_cell(project, bucket_at=midnight - 13 * DAY)
+    make_cell(project, starts_at=midnight - 13 * DAY)
     values = read_values(client)
-    hours = {work: values["fieldflame_upkeep_overdue_seconds", work] / 3600 for work in ("raw", "cells", "merge")}
+    hours = {work: values["fieldflame_maintenance_overdue_seconds", work] / 3600 for work in ("raw", "cells", "merge")}
     since_midnight = (datetime.now(UTC) - midnight).total_seconds() / 3600
     assert hours["raw"] == 0
     assert hours["cells"] == pytest.approx(2 * 24 + since_midnight, abs=0.1)
     assert hours["merge"] == pytest.approx(10 * 24 + since_midnight, abs=0.1)
     Cell.objects.all().delete()
-    KEPT_GAUGES.forget()
-    assert read_values(client)["fieldflame_upkeep_overdue_seconds", "merge"] == 0
+    KEPT_GAUGES.clear()
+    assert read_values(client)["fieldflame_maintenance_overdue_seconds", "merge"] == 0
 
 
 @pytest.mark.django_db
@@ -114,16 +114,16 @@ def test_views_past_their_retention_are_overdue_and_cells_that_stay_are_not(clie
     since_midnight = (datetime.now(UTC) - midnight).total_seconds() / 3600
     grain = Cell.Grain.DAY if is_merged else Cell.Grain.HOUR
     for days in (9, 10, 13, 14, 15):  # a day's views are due at the midnight that ends ten days after them
-        day = make_cell(project, bucket_at=midnight - days * DAY, grain=grain)
+        day = make_cell(project, starts_at=midnight - days * DAY, grain=grain)
         if is_merged:  # its hours stay, without views
-            make_cell(project, bucket_at=midnight - days * DAY, merged_into=day.id)
-            make_cell(project, bucket_at=midnight - days * DAY + timedelta(hours=9), merged_into=day.id)
+            make_cell(project, starts_at=midnight - days * DAY, merged_into=day.id)
+            make_cell(project, starts_at=midnight - days * DAY + timedelta(hours=9), merged_into=day.id)
         if days in (9, 10, 13):
             make_view(day, make_receipt(project))
-    work = ("fieldflame_upkeep_overdue_seconds", "views")
+    work = ("fieldflame_maintenance_overdue_seconds", "views")
     assert read_values(client)[work] / 3600 == pytest.approx(2 * 24 + since_midnight, abs=0.1)
-    View.objects.filter(cell_id__in=Cell.objects.filter(bucket_at__lt=midnight - 10 * DAY).values("id")).delete()
-    KEPT_GAUGES.forget()
+    PageView.objects.filter(cell_id__in=Cell.objects.filter(starts_at__lt=midnight - 10 * DAY).values("id")).delete()
+    KEPT_GAUGES.clear()
     assert read_values(client)[work] == 0
 
 
@@ -131,16 +131,20 @@ def test_views_past_their_retention_are_overdue_and_cells_that_stay_are_not(clie
 def test_what_a_cluster_is_asked_instead_has_the_same_answers(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     shop, busy = (Project.objects.create(slug=slug, name=slug, keep_views_days=10) for slug in ("shop", "busy"))
     midnight = datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
-    make_view(make_cell(shop, bucket_at=midnight - 12 * DAY), make_receipt(shop))
-    make_cell(shop, bucket_at=midnight - 500 * DAY)
+    make_view(make_cell(shop, starts_at=midnight - 12 * DAY), make_receipt(shop))
+    make_cell(shop, starts_at=midnight - 500 * DAY)
     store_pending(shop, 2, age=timedelta(minutes=3))
     store_pending(busy, LARGE_BACKLOG, age=timedelta(hours=2))
     plain = read_values(client)
-    KEPT_GAUGES.forget()
+    KEPT_GAUGES.clear()
     monkeypatch.setattr(tables, "_too_hard", {tables.PENDING_AGES, tables.OLDEST_CELLS})
     spread = read_values(client)
-    assert plain["fieldflame_upkeep_overdue_seconds", "views"] > 0 < plain["fieldflame_upkeep_overdue_seconds", "cells"]
-    names = ("projects", "traces_pending", "traces_oldest_pending_seconds", "upkeep_overdue_seconds")
+    assert (
+        plain["fieldflame_maintenance_overdue_seconds", "views"]
+        > 0
+        < plain["fieldflame_maintenance_overdue_seconds", "cells"]
+    )
+    names = ("projects", "traces_pending", "traces_oldest_pending_seconds", "maintenance_overdue_seconds")
     for key in plain:
         if key[0].removeprefix("fieldflame_") in names:
             assert spread[key] == pytest.approx(plain[key], abs=600), key
@@ -148,17 +152,17 @@ def test_what_a_cluster_is_asked_instead_has_the_same_answers(client: Client, mo
 
 @pytest.mark.django_db
 def test_receipts_past_their_retention_are_overdue(client: Client, settings: Settings) -> None:
-    work = ("fieldflame_upkeep_overdue_seconds", "receipts")
+    work = ("fieldflame_maintenance_overdue_seconds", "receipts")
     assert read_values(client)[work] == 0
     settings.KEEP_RECEIPTS_DAYS = settings.KEEP_VIEWS_DAYS = settings.KEEP_RAW_DAYS = 10
     midnight = datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
     create_receipt_partitions((midnight - 30 * DAY).date(), 1)
     end_at = list_receipt_partitions()[0].end_at
-    KEPT_GAUGES.forget()
+    KEPT_GAUGES.clear()
     late = (datetime.now(UTC) - end_at - 10 * DAY).total_seconds()
     assert read_values(client)[work] == pytest.approx(max(late, 0), abs=600)
     Project.objects.create(slug="long", name="Long", keep_views_days=400)
-    KEPT_GAUGES.forget()
+    KEPT_GAUGES.clear()
     assert read_values(client)[work] == 0
 
 
@@ -177,7 +181,7 @@ def test_partitions_and_valkey_are_there(client: Client) -> None:
     values = read_values(client)
     assert values["fieldflame_partitions_ahead", ""] >= 2  # the tests' fixture makes two, a migration more
     assert values["fieldflame_valkey_up", ""] == 1
-    assert values["fieldflame_tasks_waiting", "upkeep"] >= 0
+    assert values["fieldflame_tasks_waiting", "maintenance"] >= 0
 
 
 def test_only_days_in_a_row_are_ahead() -> None:

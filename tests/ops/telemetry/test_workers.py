@@ -78,12 +78,12 @@ def test_rejected_traces_and_lost_claims_are_counted(key: str, monkeypatch: pyte
 
 
 @pytest.mark.django_db
-def test_upkeep_and_jobs_are_counted_by_kind(key: str) -> None:
+def test_maintenance_and_jobs_are_counted_by_kind(key: str) -> None:
     post(key, make_envelope())
     fold_pending_batch()
-    before = read("upkeep_total", kind="cells")
+    before = read("maintenance_total", kind="cells")
     expire_all(datetime.now(UTC) + 500 * DAY)
-    assert read("upkeep_total", kind="cells") == before + 1
+    assert read("maintenance_total", kind="cells") == before + 1
     done = read("job_seconds_count", kind="functions", outcome="done")
     start_job(Project.objects.get().pk, kind="functions", params=[("release", "1")], link="")
 

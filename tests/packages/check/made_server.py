@@ -134,8 +134,8 @@ VERDICT: Final[Mapping[str, Any]] = {
     "rolled_back_by": None,
 }
 
-WATCHES: Final[dict[str, Any]] = {
-    "watches": [
+ALERTS: Final[dict[str, Any]] = {
+    "alerts": [
         {
             "id": 0,
             "kind": "release",
@@ -169,11 +169,11 @@ WATCHES: Final[dict[str, Any]] = {
     ],
     "open": [
         {
-            "watch": {"id": 1, "kind": "budget", "name": "Script on phones"},
+            "alert": {"id": 1, "kind": "budget", "name": "Script on phones"},
             "state": "confirmed",
             "text": "Script on phones: over its limit (412 ms)",
         },
-        {"watch": None, "state": "confirmed", "text": "of a watch that was deleted"},
+        {"alert": None, "state": "confirmed", "text": "of an alert that was deleted"},
     ],
 }
 

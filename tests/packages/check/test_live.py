@@ -10,7 +10,7 @@ from django.utils import timezone
 from fieldflame.main import main
 
 from aggregate.models import VerdictLook
-from alerts.models import Watch, WatchState
+from alerts.models import AlertRule, AlertState
 from profcore.alerts.states import State
 from projects.models import AnnouncedRelease, Project
 from projects.tokens import create_token
@@ -170,11 +170,11 @@ def test_a_budget_that_is_exceeded_fails_the_build(run: Run, lab: Project, capsy
     now = timezone.now()
     for number, (name, state) in enumerate((("Script on phones", State.CONFIRMED), ("Ads", State.OK)), start=1):
         question = {"measure": "time", "limit": 400.0}
-        Watch.objects.create(
+        AlertRule.objects.create(
             project=lab, id=number, kind="budget", name=name, question=question, created_at=now, due_at=now
         )
-        WatchState.objects.create(
-            project=lab, watch_id=number, subject_key=b"key", state=state, value=412.0, since_at=now, seen_at=now
+        AlertState.objects.create(
+            project=lab, alert_id=number, subject_key=b"key", state=state, value=412.0, since_at=now, seen_at=now
         )
     capsys.readouterr()
     assert run("check", "--release", NEW, "--fail-on", "budget") == 1

@@ -9,9 +9,9 @@ import pytest
 from fieldflame.reports.markdown import code
 
 from tests.packages.check.made_server import (
+    ALERTS,
     HOSTILE,
     URL,
-    WATCHES,
     MadeServer,
     make_verdict,
     read_json,
@@ -68,7 +68,7 @@ ANSWERS: Final[dict[str, Any]] = {
 
 def write(folder: Path, answer: dict[str, Any], *words: str) -> Path:
     """Runs a check that writes all files, and returns their folder."""
-    server = MadeServer({"verdict": answer, "watches": WATCHES})
+    server = MadeServer({"verdict": answer, "alerts": ALERTS})
     files = [word for kind in ("junit", "markdown", "json") for word in (f"--{kind}", str(folder / kind))]
     assert server.check(*files, *words) in (0, 1, 2)
     return folder

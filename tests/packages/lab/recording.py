@@ -12,7 +12,7 @@ from tqdm import tqdm
 
 from ingest.snippet.views import STUB_PATH
 from tests.packages.lab.shop import RELEASES, name_script, write_script
-from tests.snippet_site import POLICY, Door, serve
+from tests.snippet_site import POLICY, IngestServer, serve
 
 if TYPE_CHECKING:
     from playwright.async_api import Browser
@@ -69,11 +69,12 @@ def plan_visits(views: Mapping[Side, int], releases: Sequence[int], seed: int = 
 
 
 def _write_page(port: int, release: int) -> str:
-    door = f"http://127.0.0.1:{port}"
+    endpoint = f"http://127.0.0.1:{port}"
     return (
         f"<!doctype html><meta charset=utf-8><title>shop</title><link rel=icon href='data:,'>"
         f"<script>{STUB_PATH.read_text()}</script>"
-        f"<script async src='{door}/snippet.js' data-key=shop data-release={RELEASES[release].name} data-page={PAGE}"
+        f"<script async src='{endpoint}/snippet.js' data-key=shop data-release={RELEASES[release].name}"
+        f" data-page={PAGE}"
         f" data-localhost></script><main></main><script src='{name_script(release)}'></script>"
     )
 
@@ -100,12 +101,12 @@ async def _visit(browser: "Browser", port: int, visit: ShopVisit) -> None:
         await context.close()
 
 
-async def _record(visits: Sequence[ShopVisit], chromium: str, at_a_time: int) -> Door:
+async def _record(visits: Sequence[ShopVisit], chromium: str, at_a_time: int) -> IngestServer:
     from playwright.async_api import async_playwright  # only the tests' packages have it
 
-    door = Door()
+    endpoint = IngestServer()
     pages: dict[str, tuple[str, dict[str, str]]] = {}
-    with serve(pages, door) as port:
+    with serve(pages, endpoint) as port:
         for release in {visit.release for visit in visits}:
             pages[f"/r{release}"] = (_write_page(port, release), {"Document-Policy": POLICY})
             pages[name_script(release)] = (write_script(release), {})
@@ -121,7 +122,7 @@ async def _record(visits: Sequence[ShopVisit], chromium: str, at_a_time: int) ->
             async def one(visit: ShopVisit) -> None:
                 async with places:
                     for attempt in range(TRIES):
-                        door.envelopes.pop(visit.name, None)
+                        endpoint.envelopes.pop(visit.name, None)
                         try:
                             await _visit(browser, port, visit)
                             break
@@ -133,13 +134,13 @@ async def _record(visits: Sequence[ShopVisit], chromium: str, at_a_time: int) ->
             await asyncio.gather(*(one(visit) for visit in visits))
             bar.close()
             await browser.close()
-    return door
+    return endpoint
 
 
 def record(visits: Sequence[ShopVisit], *, chromium: str, at_a_time: int) -> dict[tuple[Side, int], list[Envelope]]:
     """Returns the envelopes of all visits by side and release. Chunks of one visit are in order."""
-    door = asyncio.run(_record(visits, chromium, at_a_time))
+    endpoint = asyncio.run(_record(visits, chromium, at_a_time))
     found: dict[tuple[Side, int], list[Envelope]] = defaultdict(list)
     for visit in visits:
-        found[visit.side, visit.release] += sorted(door.envelopes.get(visit.name, []), key=lambda each: each["seq"])
+        found[visit.side, visit.release] += sorted(endpoint.envelopes.get(visit.name, []), key=lambda each: each["seq"])
     return dict(found)

@@ -19,8 +19,8 @@ from aggregate.sourcemaps.deleting import delete_release
 from aggregate.sourcemaps.moving import move_scripts
 from aggregate.sourcemaps.uploading import store_build
 from alerts import channels
-from alerts import rules as watches
-from alerts.models import Channel, Watch, WatchState
+from alerts import rules as alerts
+from alerts.models import AlertRule, AlertState, Channel
 from dashboard.pages.account import write_password_link
 from ingest.imports import import_file
 from profcore.alerts.states import State
@@ -94,19 +94,19 @@ def _link(project: Project) -> object:
     return shared_links.create_shared_link(project=project, creator=_user("anna"), page="page/", now=NOW)[0]
 
 
-def _watch(project: Project) -> Watch:
+def _alert(project: Project) -> AlertRule:
     question = {"measure": "time", "limit": 100.0}
-    return watches.create_watch(project=project, kind="budget", name="Cart", question=question, now=NOW)
+    return alerts.create_alert(project=project, kind="budget", name="Cart", question=question, now=NOW)
 
 
 def _open_state(project: Project) -> bytes:
     change_state(project, State.CONFIRMED)
-    return bytes(WatchState.objects.get().subject_key)
+    return bytes(AlertState.objects.get().subject_key)
 
 
 def _accept(project: Project, key: object) -> object:
     assert isinstance(key, bytes)
-    return watches.accept(Watch.objects.get(project=project), key, NOW)
+    return alerts.accept(AlertRule.objects.get(project=project), key, NOW)
 
 
 def _channel(project: Project) -> Channel:
@@ -186,13 +186,13 @@ ACTS: Final[dict[Act, Steps]] = {
         _link,
         lambda p, _: shared_links.revoke_links(shared_links.live_links(NOW).filter(project=p), NOW),
     ),
-    Act.WATCH_CREATED: _only(_watch),
-    Act.WATCH_CHANGED: (
-        _watch,
-        lambda p, watch: watches.change_watch(watch, name="List", question={}, is_on=False, now=NOW),  # type: ignore[arg-type]
+    Act.ALERT_CREATED: _only(_alert),
+    Act.ALERT_CHANGED: (
+        _alert,
+        lambda p, alert: alerts.change_alert(alert, name="List", question={}, is_on=False, now=NOW),  # type: ignore[arg-type]
     ),
-    Act.WATCH_DELETED: (_watch, lambda p, watch: watches.delete_watch(watch, NOW)),  # type: ignore[arg-type]
-    Act.WATCH_ACCEPTED: (_open_state, _accept),
+    Act.ALERT_DELETED: (_alert, lambda p, alert: alerts.delete_alert(alert, NOW)),  # type: ignore[arg-type]
+    Act.ALERT_ACCEPTED: (_open_state, _accept),
     Act.CHANNEL_CREATED: _only(_channel),
     Act.CHANNEL_CHANGED: (
         _channel,

@@ -55,15 +55,15 @@ async function load(fetching) {
   const waiting = document.getElementById("flame-wait");
   waiting.hidden = false;
   facts.textContent = "Loading call tree…";
-  const patience = setTimeout(() => {
+  const deadline = setTimeout(() => {
     facts.textContent = "Adding up many call trees takes some seconds. A single page or release is faster.";
   }, SLOW_MS);
   try {
-    answer = await fetching(() => clearTimeout(patience));
+    answer = await fetching(() => clearTimeout(deadline));
   } catch (error) {
     return showProblem(error, load);
   } finally {
-    clearTimeout(patience);
+    clearTimeout(deadline);
     waiting.hidden = true;
   }
   trees = { "": { down: readTree(answer), up: null } };

@@ -5,7 +5,7 @@
 import { say } from "./toast.js";
 
 const ASK_EVERY_MS = 250;
-const PATIENCE_MS = 30_000;
+const DEADLINE_MS = 30_000;
 
 const BUTTONS = "button[data-viewer-origin]";
 const showButtons = (host) => { for (const button of host.querySelectorAll(BUTTONS)) button.hidden = false; };
@@ -72,16 +72,16 @@ function waitUntilListening(viewer, origin, signal) {
       if (viewer.closed) reject(new Problem("The new window was closed before the profile was ready."));
       else viewer.postMessage({ name: "ready:request" }, "*");
     }, ASK_EVERY_MS);
-    const patience = setTimeout(() => {
+    const deadline = setTimeout(() => {
       reject(new Problem(`The viewer at ${origin} did not answer. Download the profile and drop it onto the viewer.`));
-    }, PATIENCE_MS);
+    }, DEADLINE_MS);
     const hear = (event) => {
       if (event.source === viewer && event.origin === origin && event.data?.name === "ready:response") resolve();
     };
     window.addEventListener("message", hear);
     signal.addEventListener("abort", () => {
       clearInterval(asking);
-      clearTimeout(patience);
+      clearTimeout(deadline);
       window.removeEventListener("message", hear);
     });
   });

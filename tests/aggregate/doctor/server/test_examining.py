@@ -208,7 +208,7 @@ def test_old_traces_jobs_and_cells_are_found_in_the_tables() -> None:
     Job(project=shop, id=uuid4(), kind="x", params=[], link="", created_at=now - timedelta(hours=1)).save()
     shop.keep_cells_days = shop.keep_views_days = shop.keep_raw_days = 3
     shop.save()
-    make_cell(shop, bucket_at=now.replace(minute=0, second=0, microsecond=0) - timedelta(days=7))
+    make_cell(shop, starts_at=now.replace(minute=0, second=0, microsecond=0) - timedelta(days=7))
     create_partitions((now - timedelta(days=6)).date(), 1)
     (pending,) = check_pending(now)
     assert pending.sentence.startswith("1 traces wait for their fold, the oldest for 6 minutes.")

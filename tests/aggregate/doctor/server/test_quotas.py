@@ -69,7 +69,7 @@ def test_what_is_proposed_has_room_and_is_round() -> None:
 
 
 @pytest.mark.django_db
-def test_bytes_are_those_that_the_door_counts_and_the_line_helps() -> None:
+def test_bytes_are_those_that_the_endpoint_counts_and_the_line_helps() -> None:
     project = Project.objects.create(slug="shop", name="Shop", max_kept_mb=100, keep_raw_days=10)
     for days in range(1, 7):
         for shard in range(2):

@@ -323,7 +323,7 @@ def test_a_deleted_projects_objects_are_deleted(key: str, project_id: int, objec
     post("other-key", make_envelope("others"))
     fold_all()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("aggregate.maintenance.project_deletion.wake_worker", lambda *_: True)
+        patch.setattr("aggregate.maintenance.project_deletion.notify_worker", lambda *_: True)
         begin_deletion(Project.objects.get(pk=project_id))
     objects.be_away()
     assert delete_marked_projects(NOW + timedelta(hours=1)) == 0
@@ -332,7 +332,7 @@ def test_a_deleted_projects_objects_are_deleted(key: str, project_id: int, objec
     assert [found[0] for name in objects.packs if (found := read_name(name))] == [Project.objects.get(slug="other").pk]
 
 
-def test_without_packs_upkeep_asks_the_store_nothing(key: str, objects: MemoryStore, settings: Settings) -> None:
+def test_without_packs_maintenance_asks_the_store_nothing(key: str, objects: MemoryStore, settings: Settings) -> None:
     settings.OBJECTS_PUT = False
     post(key, make_envelope("a"))
     fold_all()

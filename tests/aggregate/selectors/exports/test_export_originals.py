@@ -11,7 +11,7 @@ import pytest
 from pytest_django import Settings
 
 from aggregate.label_models import ReleaseScript
-from aggregate.selectors.code.symbols import select_code
+from aggregate.selectors.code.symbols import load_symbols
 from aggregate.selectors.slice.slices import Slice, SliceError, SliceQuery
 from profcore.formats.registry import EXPORTERS
 from projects.models import Project
@@ -109,6 +109,6 @@ def test_a_format_without_a_place_for_texts_says_so(shop: Project) -> None:
 
 
 def test_the_fingerprint_of_an_export_changes_with_its_labels(shop: Project) -> None:
-    before = select_code(shop.pk).version
+    before = load_symbols(shop.pk).version
     ReleaseScript.objects.filter(project=shop, release="1.0.0").update(labelled_func_id=99)
-    assert select_code(shop.pk).version != before
+    assert load_symbols(shop.pk).version != before

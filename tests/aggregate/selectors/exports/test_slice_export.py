@@ -74,8 +74,8 @@ def test_an_anonymous_function_is_labelled_by_its_place() -> None:
 
 def test_the_bounds_are_those_asked_for_or_those_of_the_cells() -> None:
     project = make_project()
-    make_cell(project, bucket_at=MONDAY)
-    make_cell(project, bucket_at=MONDAY + timedelta(days=1, hours=-9), grain=Cell.Grain.DAY)
+    make_cell(project, starts_at=MONDAY)
+    make_cell(project, starts_at=MONDAY + timedelta(days=1, hours=-9), grain=Cell.Grain.DAY)
 
     def bounds(*ranges: tuple[object, object]) -> tuple[float, float]:
         export = select_slice_export(Slice(project_id=project.pk, ranges=ranges), project="Shop")  # type: ignore[arg-type]

@@ -14,7 +14,7 @@ from pytest_django import Settings
 from aggregate.models import Func
 from aggregate.selectors.exports.segments import select_difference_export
 from aggregate.selectors.exports.slice_export import select_slice_export
-from aggregate.selectors.functions.breakdown import select_census
+from aggregate.selectors.functions.breakdown import select_function_breakdown
 from aggregate.selectors.functions.calls import select_call_tree, select_calls, select_func
 from aggregate.selectors.functions.grouped_rows import select_members
 from aggregate.selectors.functions.groups import select_function_table, select_group_table
@@ -277,9 +277,9 @@ def test_what_a_rule_made_is_found_by_its_id_with_no_sums_that_nothing_tells(app
     found = select_func(app.pk, made.id)
     assert found is not None
     assert (found.id, found.label) == (made.id, "React")
-    census = select_census(slice_, made.id, "release")
-    assert [(row.self_us, row.views) for row in census.rows] == [(70_000, 3)]
-    assert census.is_made  # so that nothing is said of its totals and views
+    breakdown = select_function_breakdown(slice_, made.id, "release")
+    assert [(row.self_us, row.views) for row in breakdown.rows] == [(70_000, 3)]
+    assert breakdown.is_made  # so that nothing is said of its totals and views
     members = select_members(slice_, str(made.id))
     assert {row.label for row in members.functions} == {"rRender", "rHooks", "rEffect"}
     assert sum(row.self_us for row in members.functions) == 70_000

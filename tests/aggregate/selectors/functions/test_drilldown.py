@@ -6,7 +6,7 @@ import pytest
 from pytest_django import DjangoAssertNumQueries, Settings
 
 from aggregate.selectors.exports.slice_export import select_slice_export
-from aggregate.selectors.functions.breakdown import DIMENSIONS, select_census
+from aggregate.selectors.functions.breakdown import DIMENSIONS, select_function_breakdown
 from aggregate.selectors.functions.calls import select_call_tree, select_calls, select_neighbours
 from aggregate.selectors.functions.groups import select_group_table
 from aggregate.selectors.functions.table import FunctionTable, select_functions
@@ -146,11 +146,11 @@ def test_a_pruned_tree_says_what_was_pruned(shop: Project) -> None:
     assert len(select_call_tree(Slice(project_id=shop.pk), min_share=0, max_nodes=1).tree) == 1
 
 
-def test_a_census_breaks_one_funcs_sums_down_and_shows_where_it_took_none(shop: Project) -> None:
+def test_a_breakdown_breaks_one_funcs_sums_down_and_shows_where_it_took_none(shop: Project) -> None:
     def told(by: str) -> list[tuple[str, int, int | None, int]]:
         return [
             (row.value, row.views, row.func_views, row.self_us // 1000)
-            for row in select_census(Slice(project_id=shop.pk), func_id("B"), by).rows
+            for row in select_function_breakdown(Slice(project_id=shop.pk), func_id("B"), by).rows
         ]
 
     assert told("release") == [("1.0.0", 2, 1, 20), ("2.0.0", 1, 1, 20)]
@@ -187,28 +187,28 @@ def test_statements_do_not_grow_with_the_slice(
     with django_assert_num_queries(3):
         select_calls(Slice(project_id=shop.pk), called, "callers")
     with django_assert_num_queries(2):
-        select_census(Slice(project_id=shop.pk), 1, "page")
+        select_function_breakdown(Slice(project_id=shop.pk), 1, "page")
     with django_assert_num_queries(4):
         select_views(Slice(project_id=shop.pk), func_id=None, order="worst", limit=9)
     with django_assert_num_queries(1):
         select_traces(Slice(project_id=shop.pk), limit=9)
 
 
-def test_a_census_of_a_fine_slice_says_its_source_and_tells_the_same_as_the_cells(shop: Project) -> None:
+def test_a_breakdown_of_a_fine_slice_says_its_source_and_tells_the_same_as_the_cells(shop: Project) -> None:
     views = tuple(UUID(view_id_of(word)) for word in "abc")
     for by in DIMENSIONS:
         for name in "ABC":
-            cells = select_census(Slice(project_id=shop.pk), func_id(name), by)
-            seen = select_census(Slice(project_id=shop.pk, views=views), func_id(name), by)
+            cells = select_function_breakdown(Slice(project_id=shop.pk), func_id(name), by)
+            seen = select_function_breakdown(Slice(project_id=shop.pk, views=views), func_id(name), by)
             assert (cells.source, seen.source) == ("cells", "contributions")
             assert seen.rows == cells.rows
-    tagged = select_census(Slice(project_id=shop.pk, tags=(("cache", "warm"),)), func_id("C"), "device")
+    tagged = select_function_breakdown(Slice(project_id=shop.pk, tags=(("cache", "warm"),)), func_id("C"), "device")
     assert (tagged.source, [(row.value, row.views, row.self_us) for row in tagged.rows]) == (
         "raw",
         [("mobile", 1, 10_000)],
     )
     costly = Slice(project_id=shop.pk, func_over=((func_id("A"), 20_000),))
-    assert [(row.value, row.self_us) for row in select_census(costly, func_id("B"), "release").rows] == [
+    assert [(row.value, row.self_us) for row in select_function_breakdown(costly, func_id("B"), "release").rows] == [
         ("1.0.0", 20_000)
     ]
 

@@ -9,9 +9,9 @@ from django.db.models import F
 from pytest_django import DjangoAssertNumQueries, Settings
 
 from aggregate.label_models import Label, ReleaseScript
-from aggregate.models import CallTreePiece, View
+from aggregate.models import CallTreePiece, PageView
 from aggregate.selectors.exports.slice_export import select_slice_export
-from aggregate.selectors.functions.breakdown import DIMENSIONS, select_census
+from aggregate.selectors.functions.breakdown import DIMENSIONS, select_function_breakdown
 from aggregate.selectors.functions.calls import select_call_tree, select_calls, select_func
 from aggregate.selectors.functions.groups import select_function_table, select_group_table
 from aggregate.selectors.functions.table import FunctionRow, FunctionTable
@@ -110,10 +110,10 @@ def test_drill_down_by_its_id_tells_the_same_as_the_table(shop: str, request: py
     for name in ("render", "total"):
         row = row_named(table, name)
         for by in DIMENSIONS:
-            census = select_census(slice_, row.id, by).rows
-            assert sum(each.self_us for each in census) == row.self_us
-            assert sum(each.total_us or 0 for each in census) == row.total_us
-            assert sum(each.func_views or 0 for each in census) == row.views
+            breakdown = select_function_breakdown(slice_, row.id, by).rows
+            assert sum(each.self_us for each in breakdown) == row.self_us
+            assert sum(each.total_us or 0 for each in breakdown) == row.total_us
+            assert sum(each.func_views or 0 for each in breakdown) == row.views
         views = select_views(slice_, func_id=row.id, order="worst", limit=10)
         assert sum(each.self_us for each in views.views) == row.self_us
         callers = select_calls(slice_, row.id, "callers").rows
@@ -211,7 +211,7 @@ def test_where_contributions_have_expired_totals_come_from_trees_and_views_are_n
     fold_all()
     for script in ("x.js", "y.js"):
         make_label(func(hashed, "z", script), "3.0.0", "src/shared.ts", "step", line=4)
-    View.objects.filter(project=hashed, view_id=view_id_of("copies")).delete()
+    PageView.objects.filter(project=hashed, view_id=view_id_of("copies")).delete()
     assert ms_by_label(select_function_table(Slice(project_id=hashed.pk, releases=("3.0.0",)))) == {
         "step": (20, 20, None)
     }
@@ -284,8 +284,8 @@ def test_an_override_makes_two_functions_one(hashed: Project) -> None:
     assert ms_by_label(after)["total"] == (120, 120, 5)
     found = select_func(hashed.pk, ids["sum"])
     assert found is None or str(found.id) == ids["total"]
-    census = select_census(Slice(project_id=hashed.pk), ids["total"], "release").rows
-    assert {row.value: row.self_us // 1000 for row in census} == {"1.0.0": 60, "2.0.0": 60}
+    breakdown = select_function_breakdown(Slice(project_id=hashed.pk), ids["total"], "release").rows
+    assert {row.value: row.self_us // 1000 for row in breakdown} == {"1.0.0": 60, "2.0.0": 60}
 
 
 def test_unmapped_functions_can_be_said_to_be_the_same() -> None:

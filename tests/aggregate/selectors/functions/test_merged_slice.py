@@ -22,7 +22,7 @@ def test_the_sums_of_cells_have_every_place_and_time_of_them(django_assert_num_q
     cells = [
         make_cell(project, release="1", page="/a", js_us=6, hidden_us=1, views=2, traces=3),
         make_cell(project, release="1", page="/a", device="mobile-low", browser="other", js_us=8, views=4, traces=5),
-        make_cell(project, release="2", page="/b", bucket_at=later, navigation="prerender", js_us=1),
+        make_cell(project, release="2", page="/b", starts_at=later, navigation="prerender", js_us=1),
     ]
     make_cell(project, release="3", page="/c", traces=0, views=0)  # nothing was folded into it
     Cell.objects.filter(project=project, id=cells[0].id).update(grain=Cell.Grain.DAY)

@@ -6,7 +6,7 @@ import pytest
 
 from aggregate.label_models import Label
 from aggregate.selectors.code.refs import find_ref
-from aggregate.selectors.code.symbols import forget_labels, select_code
+from aggregate.selectors.code.symbols import clear_labels, load_symbols
 from aggregate.selectors.exports.segments import select_difference_export
 from aggregate.selectors.functions.calls import select_func
 from aggregate.selectors.functions.groups import select_function_table
@@ -122,7 +122,7 @@ def test_two_functions_that_ran_in_one_release_are_no_rename(build: Build) -> No
     project = build({"a": text("percentile")}, {"b": text("quantile")})
     label = Label.objects.filter(project=project, release="1.0.0").values().get()
     Label.objects.create(**{**label, "release": "2.0.0"})  # in views that are not compared
-    forget_labels()
+    clear_labels()
     assert told(compared(project)) == {("quantile", "new", None), ("percentile", "gone", None)}
 
 
@@ -165,7 +165,7 @@ def test_its_trend_goes_on_over_the_rename(build: Build) -> None:
         at = func(project, own, HASHED["2.0.0" if own == "b" else "1.0.0"])
         row = select_func(project.pk, at.id)
         assert row is not None
-        (found,) = select_other_names(select_code(project.pk), row)
+        (found,) = select_other_names(load_symbols(project.pk), row)
         assert (found.label, list(found.releases)) == (other, [release])
         assert found.ref.row_id != find_ref(project.pk, at.id).row_id
 
@@ -174,4 +174,4 @@ def test_a_trend_does_not_go_on_if_a_release_has_both(build: Build) -> None:
     project = build({"a": text("percentile"), "c": text("median")}, {"b": text("quantile")})
     row = select_func(project.pk, func(project, "b", HASHED["2.0.0"]).id)
     assert row is not None
-    assert select_other_names(select_code(project.pk), row) == []
+    assert select_other_names(load_symbols(project.pk), row) == []

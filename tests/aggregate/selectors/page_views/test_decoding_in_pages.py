@@ -69,7 +69,7 @@ def test_a_reading_in_pages_has_all_views_whatever_the_bytes_of_a_page(
 ) -> None:
     slice_ = Slice(project_id=shop.pk)
     whole = [view for page in iter_slice_views(slice_, Reading.in_pages()) for view in page]
-    for most_bytes in (1, 2 * max(len(body) for (body,) in rows("SELECT contribution FROM aggregate_view"))):
+    for most_bytes in (1, 2 * max(len(body) for (body,) in rows("SELECT contribution FROM aggregate_pageview"))):
         monkeypatch.setattr(contributions, "PAGE_BYTES", most_bytes)
         assert [view for page in iter_slice_views(slice_, Reading.in_pages()) for view in page] == whole
     assert len(whole) == 7
@@ -77,7 +77,7 @@ def test_a_reading_in_pages_has_all_views_whatever_the_bytes_of_a_page(
 
 def test_contributions_beyond_the_bytes_of_an_answer_are_not_fetched(shop: Project, settings: Settings) -> None:
     slice_ = Slice(project_id=shop.pk, func_over=((rows("SELECT id FROM aggregate_func WHERE name = 'A'")[0][0], 0),))
-    ((size,),) = rows("SELECT sum(octet_length(contribution)) FROM aggregate_view")
+    ((size,),) = rows("SELECT sum(octet_length(contribution)) FROM aggregate_pageview")
     settings.READ_MAX_CONTRIBUTION_BYTES = size
     assert select_functions(slice_, limit=1).views == 7
     settings.READ_MAX_CONTRIBUTION_BYTES = size - 1

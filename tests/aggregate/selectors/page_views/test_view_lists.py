@@ -7,7 +7,7 @@ from uuid import UUID
 import pytest
 from pytest_django import DjangoAssertNumQueries, Settings
 
-from aggregate.models import View
+from aggregate.models import PageView
 from aggregate.selectors.page_views.view_facts import select_listed, select_view
 from aggregate.selectors.page_views.view_lists import LIST_ORDERS, ListOrder, ListQuery, select_view_page
 from aggregate.selectors.slice.slices import Slice, SliceQuery, resolve_slice
@@ -159,9 +159,9 @@ def test_rows_have_their_traces_starts_and_vitals(site: Project) -> None:
 
 
 def test_views_whose_rows_have_expired_are_not_listed(site: Project) -> None:
-    View.objects.filter(project=site, view_id=view_id_of("v8")).delete()
+    PageView.objects.filter(project=site, view_id=view_id_of("v8")).delete()
     assert names(site, ListQuery(order="worst"))[0] == "v7"
-    View.objects.filter(project=site).delete()
+    PageView.objects.filter(project=site).delete()
     page = select_view_page(Slice(project_id=site.pk), ListQuery(order="worst"))
     assert page.keys == []
     assert page.distribution.percentile_us(0.5) is None

@@ -24,7 +24,7 @@ def make_view(view_id: UUID) -> SliceView:
         browser=0,
         navigation=0,
         device=0,
-        bucket_at=datetime(2026, 11, 23, tzinfo=UTC),
+        starts_at=datetime(2026, 11, 23, tzinfo=UTC),
         grain=0,
         traces=1,
         is_truncated=False,

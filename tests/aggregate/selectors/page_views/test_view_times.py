@@ -35,7 +35,7 @@ def test_few_views_are_all_there_with_their_facts(project: Project) -> None:
 def test_strata_are_by_page_and_by_bucket_too(project: Project) -> None:
     later = MONDAY + timedelta(days=1)
     for page, at, us in (("/a", MONDAY, 1), ("/a", later, 2), ("/b", later, 3)):
-        make_timed_views(project, [us], page=page, bucket_at=at)
+        make_timed_views(project, [us], page=page, starts_at=at)
     midnight = later.replace(hour=0)
     by_day = select_view_times(Slice(project_id=project.pk), [Stratum(views=2, at=midnight)], most=10, bucket="day")
     assert sorted(by_day.js_us.tolist()) == [2, 3]
@@ -50,7 +50,7 @@ def test_a_large_stratum_is_sampled_evenly_over_large_and_small_cells(project: P
     # Half of the views lie in one cell, half in cells of one to three, of which only some are asked.
     make_timed_views(project, [1_000] * 1_200, page="/large")
     for n in range(600):
-        make_timed_views(project, [2_000] * (1 + n % 3), page="/small", bucket_at=MONDAY + timedelta(hours=n))
+        make_timed_views(project, [2_000] * (1 + n % 3), page="/small", starts_at=MONDAY + timedelta(hours=n))
     times = select_view_times(Slice(project_id=project.pk), [Stratum(views=2_400)], most=300)
     large, small = (int(np.count_nonzero(times.js_us == us)) for us in (1_000, 2_000))
     # 150 of each are expected; five standard deviations.

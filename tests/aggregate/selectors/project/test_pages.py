@@ -82,7 +82,7 @@ def test_nothing_pending_has_no_age() -> None:
 def test_projects_are_summed_up_each_on_its_own() -> None:
     busy, quiet = make_project("busy"), make_project("quiet")
     make_cell(busy, page="/a", views=2)
-    make_cell(busy, page="/a", release="2", views=3, bucket_at=MONDAY + timedelta(hours=1))
+    make_cell(busy, page="/a", release="2", views=3, starts_at=MONDAY + timedelta(hours=1))
     make_cell(busy, page="/b", views=4)
     make_receipt(busy, state=Receipt.State.PENDING)
     make_receipt(busy, state=Receipt.State.FOLDED)

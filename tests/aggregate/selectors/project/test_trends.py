@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 from pytest_django import DjangoAssertNumQueries
 
-from aggregate.models import Cell, View
+from aggregate.models import Cell, PageView
 from aggregate.selectors.project.last_release import pick_last_releases
 from aggregate.selectors.project.overview import select_overview
 from aggregate.selectors.project.pages import select_releases
@@ -75,7 +75,7 @@ def test_the_newest_releases_are_shown_and_the_others_counted(project: Project) 
 
 
 def test_a_slice_narrows_a_trend(project: Project) -> None:
-    make_timed_views(project, [90_000] * 30, release="new", bucket_at=MONDAY + DAY, device="mobile")
+    make_timed_views(project, [90_000] * 30, release="new", starts_at=MONDAY + DAY, device="mobile")
     assert picture(trend_of(project, device=["mobile"])) == {"new": [("Tue 09", 90.0, 30, True)]}
     assert list(picture(trend_of(project, release=["old"]))) == ["old"]
     with pytest.raises(SliceError, match="nothing finer"):
@@ -85,17 +85,17 @@ def test_a_slice_narrows_a_trend(project: Project) -> None:
 def test_two_days_of_hours_are_told_by_the_hour_and_merged_hours_by_the_day() -> None:
     project = make_project("hours")
     make_timed_views(project, TIMES)
-    make_timed_views(project, TIMES, bucket_at=MONDAY + timedelta(hours=2))
+    make_timed_views(project, TIMES, starts_at=MONDAY + timedelta(hours=2))
     assert picture(trend_of(project))["1.0.0"] == [("Mon 09", 15.0, 40, True), ("Mon 11", 15.0, 40, True)]
-    make_timed_views(project, TIMES, bucket_at=MONDAY.replace(hour=0), grain=Cell.Grain.DAY)
+    make_timed_views(project, TIMES, starts_at=MONDAY.replace(hour=0), grain=Cell.Grain.DAY)
     assert picture(trend_of(project))["1.0.0"] == [("Mon 00", 15.0, 120, True)]
 
 
 def test_many_months_are_told_by_the_week_which_begins_on_monday() -> None:
     project = make_project("year")
-    make_timed_views(project, TIMES, bucket_at=MONDAY - timedelta(days=300))
-    make_timed_views(project, TIMES, bucket_at=MONDAY + 2 * DAY)
-    make_timed_views(project, TIMES, bucket_at=MONDAY + 6 * DAY)
+    make_timed_views(project, TIMES, starts_at=MONDAY - timedelta(days=300))
+    make_timed_views(project, TIMES, starts_at=MONDAY + 2 * DAY)
+    make_timed_views(project, TIMES, starts_at=MONDAY + 6 * DAY)
     trend = trend_of(project)
     assert trend.bucket == "week"
     assert [point.at.strftime("%a") for point in trend.lines[0].points] == ["Mon", "Mon"]
@@ -116,7 +116,7 @@ def test_a_sample_tells_the_interval_and_all_views_the_mean(project: Project, mo
 
 
 def test_views_that_have_expired_leave_means_without_intervals(project: Project) -> None:
-    View.objects.filter(project_id=project.pk).delete()
+    PageView.objects.filter(project_id=project.pk).delete()
     assert {has for line in picture(trend_of(project)).values() for *_, has in line} == {False}
     assert not trend_of(project).lines[0].points[0].mean.is_complete
 

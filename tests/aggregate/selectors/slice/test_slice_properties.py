@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from aggregate.fold.rollups import roll_up_hours
 from aggregate.maintenance.merging import merge_old_hours
-from aggregate.selectors.functions.breakdown import DIMENSIONS, select_census
+from aggregate.selectors.functions.breakdown import DIMENSIONS, select_function_breakdown
 from aggregate.selectors.functions.groups import select_group_table
 from aggregate.selectors.functions.merged_slice import merge_slice
 from aggregate.selectors.functions.table import select_functions
@@ -69,7 +69,7 @@ def answers(project_id: int, query: SliceQuery) -> dict[str, Any]:
     }
     found |= {by: select_group_table(slice_, by, limit=ALL) for by in ("file", "category")}
     for row in functions.functions[:2]:
-        found |= {f"{by} of {row.id}": select_census(slice_, int(row.id), by) for by in DIMENSIONS}
+        found |= {f"{by} of {row.id}": select_function_breakdown(slice_, int(row.id), by) for by in DIMENSIONS}
     return found
 
 
@@ -93,7 +93,7 @@ def test_a_merge_changes_no_answer_about_days(envelopes: list[Json], asked: list
     with fresh_project() as project:
         post("shop", *envelopes)
         fold_all()
-        old_hours = "SELECT count(*) FROM aggregate_cell WHERE grain = 0 AND traces > 0 AND bucket_at < %s"
+        old_hours = "SELECT count(*) FROM aggregate_cell WHERE grain = 0 AND traces > 0 AND starts_at < %s"
         had_old_hours = rows(old_hours, str(OLD)) != [(0,)]
         before = [answers(project.pk, query) for query in asked]
         roll_up = [select_overview(Slice(project_id=project.pk), [by], limit=1_000) for by in OVERVIEW_DIMENSIONS]

@@ -41,7 +41,7 @@ def test_a_time_is_epoch_milliseconds_or_iso_with_a_zone_or_utc(text: str) -> No
 
 def test_times_in_a_day_whose_hours_were_merged_are_rounded_to_that_day() -> None:
     project = make_project()
-    make_cell(project, bucket_at=MONDAY.replace(hour=0), grain=Cell.Grain.DAY)
+    make_cell(project, starts_at=MONDAY.replace(hour=0), grain=Cell.Grain.DAY)
     query = SliceQuery(from_=["2026-11-16T09:41:12Z"], to=["2026-11-16T11:00:01Z"])
     assert instants(query, project.pk) == [("11-16T00:00", "11-17T00:00")]
 
@@ -49,7 +49,7 @@ def test_times_in_a_day_whose_hours_were_merged_are_rounded_to_that_day() -> Non
 def test_several_froms_and_tos_are_pairs_and_their_union_is_picked() -> None:
     project = make_project()
     for hour in range(4):
-        make_cell(project, bucket_at=MONDAY + timedelta(hours=hour), views=10**hour)
+        make_cell(project, starts_at=MONDAY + timedelta(hours=hour), views=10**hour)
     query = SliceQuery(from_=["2026-11-16T09:00Z", "2026-11-16T11:00Z"], to=["2026-11-16T10:00Z", "2026-11-16T12:00Z"])
     slice_ = resolve_slice(project.pk, query)
     assert select_functions(slice_, limit=1).views == 101

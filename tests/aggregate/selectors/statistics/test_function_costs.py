@@ -11,7 +11,7 @@ from pytest_django import DjangoAssertNumQueries, Settings
 
 from aggregate.models import Func
 from aggregate.selectors.code.refs import FuncRef, find_ref
-from aggregate.selectors.functions.breakdown import DIMENSIONS, select_census
+from aggregate.selectors.functions.breakdown import DIMENSIONS, select_function_breakdown
 from aggregate.selectors.functions.calls import select_func
 from aggregate.selectors.functions.group_sums import sum_groups
 from aggregate.selectors.page_views.contributions import sample_slice_views, select_slice_views
@@ -115,13 +115,15 @@ def test_a_fine_slice_of_all_views_costs_the_same(project: Project, by: str | No
 @pytest.mark.parametrize("by", ["release", "page", "day"])
 def test_the_roll_up_tells_what_cells_tell(project: Project, by: str) -> None:
     ref = ref_of(project, "slow")
-    rolled = select_census(Slice(project_id=project.pk), ref.row_id, by)
+    rolled = select_function_breakdown(Slice(project_id=project.pk), ref.row_id, by)
     assert (
-        select_census(Slice(project_id=project.pk, devices=tuple(DEVICE_CLASSES)), ref.row_id, by) == rolled
+        select_function_breakdown(Slice(project_id=project.pk, devices=tuple(DEVICE_CLASSES)), ref.row_id, by) == rolled
     )  # from cells
     with connection.cursor() as cursor:
         cursor.execute("UPDATE aggregate_cell SET is_rolled = false WHERE project_id = %s", [project.pk])
-    assert select_census(Slice(project_id=project.pk), ref.row_id, by) == rolled  # none of it is in the roll-up
+    assert (
+        select_function_breakdown(Slice(project_id=project.pk), ref.row_id, by) == rolled
+    )  # none of it is in the roll-up
 
 
 def test_rows_can_be_picked_and_cut(project: Project) -> None:
@@ -166,9 +168,9 @@ def test_views_of_other_rates_count_for_as_many_as_they_stand_for(project: Proje
 def test_what_has_expired_is_told_apart(project: Project) -> None:
     with connection.cursor() as cursor:
         cursor.execute(
-            """DELETE FROM aggregate_view v USING aggregate_cell c, ingest_group g
+            """DELETE FROM aggregate_pageview v USING aggregate_cell c, ingest_group g
                WHERE c.project_id = v.project_id AND c.id = v.cell_id AND g.project_id = c.project_id
-                 AND g.id = c.group_id AND g.release = '1.0.0' AND c.bucket_at < %s""",
+                 AND g.id = c.group_id AND g.release = '1.0.0' AND c.starts_at < %s""",
             [YESTERDAY.replace(hour=0, minute=0)],
         )
     found = costs_by(Slice(project_id=project.pk), ref_of(project, "slow"), "release", values=["1.0.0", "2.0.0"]).rows

@@ -82,24 +82,24 @@ def test_of_many_views_the_sample_is_that_of_the_smallest_hashes(project: Projec
     settings.STATISTICS_MAX_VIEWS = 10
     sample = select_view_sample(sliced(project))
     assert (sample.views, sample.population) == (10, 30)
-    js = dict(rows("SELECT view_id, js_us FROM aggregate_view"))
+    js = dict(rows("SELECT view_id, js_us FROM aggregate_pageview"))
     chosen = sorted(js, key=sample_key)[:10]
     assert sample.facts.js_us.tolist() == [js[view_id] for view_id in chosen]
 
 
 def test_the_database_has_the_keys_of_the_core(project: Project) -> None:
     fold(*(view(f"v{n}", 0) for n in range(20)))
-    stored = rows("SELECT view_id, fieldflame_sample_key(view_id) FROM aggregate_view")
+    stored = rows("SELECT view_id, fieldflame_sample_key(view_id) FROM aggregate_pageview")
     assert {view_id: sample_key(view_id) for view_id, _ in stored} == dict(stored)
 
 
 def test_a_sample_of_what_is_left_is_found_however_far_it_lies(project: Project, settings: Settings) -> None:
     fold(*(view(f"v{n}", 1) for n in range(40)))
     settings.STATISTICS_MAX_VIEWS = 4
-    kept = sorted((sample_key(row[0]), row[0]) for row in rows("SELECT view_id FROM aggregate_view"))[-3:]
+    kept = sorted((sample_key(row[0]), row[0]) for row in rows("SELECT view_id FROM aggregate_pageview"))[-3:]
     with connection.cursor() as cursor:
         cursor.execute(
-            "DELETE FROM aggregate_view WHERE view_id <> ALL(%s::uuid[])", [[view_id for _, view_id in kept]]
+            "DELETE FROM aggregate_pageview WHERE view_id <> ALL(%s::uuid[])", [[view_id for _, view_id in kept]]
         )
     sample = select_view_sample(sliced(project))
     assert (sample.views, sample.population) == (3, 40)
@@ -270,9 +270,9 @@ def test_where_sample_rates_differ_the_field_is_told_and_no_longer_the_recording
 
 def test_where_contributions_have_expired_the_rest_speaks_for_itself(project: Project) -> None:
     fold(*(view(f"v{n}", 4) for n in range(40)), *(view(f"w{n}", 0) for n in range(40)))
-    ran = [row[0] for row in rows("SELECT view_id FROM aggregate_view WHERE js_us > 20000")]
+    ran = [row[0] for row in rows("SELECT view_id FROM aggregate_pageview WHERE js_us > 20000")]
     with connection.cursor() as cursor:
-        cursor.execute("DELETE FROM aggregate_view WHERE view_id = ANY(%s::uuid[])", [ran[:10]])
+        cursor.execute("DELETE FROM aggregate_pageview WHERE view_id = ANY(%s::uuid[])", [ran[:10]])
     table = table_of(project)
     assert table.summary is not None
     assert (table.summary.views, table.summary.population) == (70, 80)
@@ -309,7 +309,7 @@ def test_a_slice_by_tags_has_estimates_of_what_its_traces_add(project: Project, 
 def test_the_sample_of_a_fine_slice_is_that_of_the_smallest_hashes(project: Project, settings: Settings) -> None:
     fold(*(view(f"v{n}", 1 + n) for n in range(40)))
     settings.TABLE_STATISTICS_MAX_VIEWS = 30
-    js = dict(rows("SELECT view_id, js_us FROM aggregate_view"))
+    js = dict(rows("SELECT view_id, js_us FROM aggregate_pageview"))
     chosen = sorted(js, key=sample_key)[:30]
     table = select_functions(resolve_slice(project.pk, SliceQuery(view=[str(view_id) for view_id in js])), limit=5)
     assert table.sample is not None
@@ -326,8 +326,8 @@ def test_a_sample_says_when_the_oldest_views_have_expired(project: Project, sett
     assert before.summary.is_complete
     with connection.cursor() as cursor:
         cursor.execute(
-            """DELETE FROM aggregate_view v USING aggregate_cell c WHERE c.id = v.cell_id AND c.bucket_at = (
-               SELECT min(bucket_at) FROM aggregate_cell)"""
+            """DELETE FROM aggregate_pageview v USING aggregate_cell c WHERE c.id = v.cell_id AND c.starts_at = (
+               SELECT min(starts_at) FROM aggregate_cell)"""
         )
     after = table_of(project)
     assert after.summary is not None

@@ -36,8 +36,8 @@ def sides(project: Project) -> tuple[Slice, Slice]:
 
 def look_again(project: Project, more_views: int) -> Look:
     if more_views:
-        bucket_at = MONDAY + timedelta(hours=Cell.objects.count())
-        make_timed_views(project, (TIMES * 10)[:more_views], release="new", bucket_at=bucket_at)
+        starts_at = MONDAY + timedelta(hours=Cell.objects.count())
+        make_timed_views(project, (TIMES * 10)[:more_views], release="new", starts_at=starts_at)
     look = select_verdict(*sides(project), now=timezone.now()).look
     assert look is not None
     return look

@@ -7,7 +7,7 @@ import pytest
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries, Settings
 
-from aggregate.models import Func, VerdictLook, View
+from aggregate.models import Func, PageView, VerdictLook
 from aggregate.selectors.slice.sides import name_sides
 from aggregate.selectors.slice.slices import Slice, SliceError
 from aggregate.selectors.verdict.page_changes import PageComparer, sum_pages
@@ -187,7 +187,7 @@ def give_func(project: Project, release: str, func: Func, us: int) -> None:
             uncertain_us=[0],
         )
     )
-    View.objects.filter(project=project, group_id__in=list(groups)).update(contribution=blob)
+    PageView.objects.filter(project=project, group_id__in=list(groups)).update(contribution=blob)
 
 
 def test_the_function_that_did_it_is_named(project: Project) -> None:
@@ -212,7 +212,7 @@ def test_the_sentence_names_a_function_that_has_enough_of_the_change(project: Pr
 
 
 def test_a_verdict_says_what_it_could_have_seen(project: Project) -> None:
-    make_timed_views(project, TIMES * 2, release="same", bucket_at=MONDAY + DAY)
+    make_timed_views(project, TIMES * 2, release="same", starts_at=MONDAY + DAY)
     found = verdict_of(project, "old", "same")
     assert found.leading.state == "no_clear_change"
     assert found.smallest is not None

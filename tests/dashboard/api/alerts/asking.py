@@ -1,4 +1,4 @@
-"""Requests to the endpoints of watches and channels, with a token that may change them."""
+"""Requests to the endpoints of alerts and channels, with a token that may change them."""
 
 import json
 from dataclasses import dataclass

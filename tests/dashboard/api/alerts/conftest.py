@@ -1,4 +1,4 @@
-"""A client with a token that may change watches and channels."""
+"""A client with a token that may change alerts and channels."""
 
 import pytest
 
@@ -8,4 +8,4 @@ from tests.dashboard.api.alerts.asking import Asker, ask_with
 
 @pytest.fixture
 def coder(shop: Project) -> Asker:
-    return ask_with(shop, "watches")
+    return ask_with(shop, "alerts")

@@ -55,24 +55,24 @@ def test_mail_addresses_are_shown_in_part_only(coder: Asker, shop: Project) -> N
     assert (made["address"], made["secret"]) == ("a…@shop.example, b…@shop.example", None)
 
 
-def test_watches_and_pages_are_named_kept_and_taken_away(coder: Asker, shop: Project) -> None:
-    change_state(shop, State.OK)  # makes the watch on releases
-    coder.ask("PUT", "watches/cart", BUDGET)
-    wanted = {**WEBHOOK, "watches": ["release", "cart"], "pages": ["/cart", "/checkout/*"]}
+def test_alerts_and_pages_are_named_kept_and_taken_away(coder: Asker, shop: Project) -> None:
+    change_state(shop, State.OK)  # makes the alert on releases
+    coder.ask("PUT", "alerts/cart", BUDGET)
+    wanted = {**WEBHOOK, "alerts": ["release", "cart"], "pages": ["/cart", "/checkout/*"]}
     made = coder.ask("PUT", "channels/team", wanted).json()
-    number = coder.ask("GET", "watches/cart").json()["id"]
-    assert (made["watches"], made["pages"]) == ([0, number], ["/cart", "/checkout/*"])
-    assert coder.ask("PUT", "channels/team", {**wanted, "watches": [number, 0]}).json()["watches"] == [0, number]
+    number = coder.ask("GET", "alerts/cart").json()["id"]
+    assert (made["alerts"], made["pages"]) == ([0, number], ["/cart", "/checkout/*"])
+    assert coder.ask("PUT", "channels/team", {**wanted, "alerts": [number, 0]}).json()["alerts"] == [0, number]
     assert AuditEntry.objects.filter(act="channel.changed").count() == 0
-    coder.ask("DELETE", "watches/cart")
+    coder.ask("DELETE", "alerts/cart")
     kept = coder.ask("PATCH", "channels/team", {"is_digest": True}).json()
-    assert kept["watches"] == [0, number]  # a deleted one is no reason to get all, or to refuse a change
-    freed = coder.ask("PATCH", "channels/team", {"watches": None, "pages": None}).json()
-    assert (freed["watches"], freed["pages"]) == (None, None)
+    assert kept["alerts"] == [0, number]  # a deleted one is no reason to get all, or to refuse a change
+    freed = coder.ask("PATCH", "channels/team", {"alerts": None, "pages": None}).json()
+    assert (freed["alerts"], freed["pages"]) == (None, None)
     for field, wrong in (
-        ("watches", ["cart"]),
-        ("watches", "cart"),
-        ("watches", [True]),
+        ("alerts", ["cart"]),
+        ("alerts", "cart"),
+        ("alerts", [True]),
         ("pages", "/cart"),
         ("pages", []),
     ):
@@ -143,7 +143,7 @@ def test_a_wrong_field_is_named_and_no_secret_with_it(coder: Asker, change: dict
 
 
 def test_a_project_has_a_bound_of_channels_for_the_api_too(coder: Asker, settings: Settings) -> None:
-    settings.GUARD_MAX_CHANNELS = 1
+    settings.ALERTS_MAX_CHANNELS = 1
     assert coder.ask("PUT", "channels/one", MAIL).status_code == 201
     assert coder.ask("PUT", "channels/two", MAIL).json()["field"] == "name"
     assert coder.ask("PUT", "channels/9", MAIL).status_code == 404
@@ -152,7 +152,7 @@ def test_a_project_has_a_bound_of_channels_for_the_api_too(coder: Asker, setting
 
 
 def test_tests_are_sent_and_bounded_by_the_hour(coder: Asker, settings: Settings) -> None:
-    settings.GUARD_TESTS_PER_HOUR = 2
+    settings.ALERTS_TESTS_PER_HOUR = 2
     coder.ask("PUT", "channels/mail", MAIL)
     answers = [coder.ask("POST", "channels/mail/test") for _ in range(3)]
     assert [answer.status_code for answer in answers] == [202, 202, 429]
@@ -203,6 +203,6 @@ def test_members_see_the_list_and_nothing_else(people: People, coder: Asker) -> 
 
 def test_a_channel_of_another_project_is_not_found(people: People, coder: Asker) -> None:
     coder.ask("PUT", "channels/mail", MAIL)
-    other = ask_with(Project.objects.get(slug="elsewhere"), "watches")
+    other = ask_with(Project.objects.get(slug="elsewhere"), "alerts")
     assert other.ask("GET", "channels/mail").status_code == 404
     assert other.ask("POST", "channels/mail/test").status_code == 404

@@ -1,4 +1,4 @@
-"""Two clients that put the same watch or channel at the same time make one."""
+"""Two clients that put the same alert or channel at the same time make one."""
 
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from django.db import connection
 
-from alerts.models import Channel, Watch
+from alerts.models import AlertRule, Channel
 from tests.builders import make_project
 from tests.dashboard.api.alerts.asking import BUDGET, WEBHOOK, Asker, ask_with
 
@@ -15,9 +15,9 @@ pytestmark = pytest.mark.django_db(transaction=True)
 AT_ONCE = 4
 
 
-@pytest.mark.parametrize(("address", "body"), [("watches/cart", BUDGET), ("channels/team", WEBHOOK)])
+@pytest.mark.parametrize(("address", "body"), [("alerts/cart", BUDGET), ("channels/team", WEBHOOK)])
 def test_of_puts_at_the_same_time_one_creates(address: str, body: dict[str, Any]) -> None:
-    askers = [ask_with(make_project("shop"), "watches")]
+    askers = [ask_with(make_project("shop"), "alerts")]
     askers += [Asker(type(askers[0].client)(), askers[0].headers) for _ in range(AT_ONCE - 1)]
     together = Barrier(AT_ONCE)
 
@@ -31,4 +31,4 @@ def test_of_puts_at_the_same_time_one_creates(address: str, body: dict[str, Any]
     with ThreadPoolExecutor(AT_ONCE) as pool:
         statuses = sorted(pool.map(put, askers))
     assert statuses == [200, 200, 200, 201]
-    assert Watch.objects.count() + Channel.objects.count() == 1
+    assert AlertRule.objects.count() + Channel.objects.count() == 1

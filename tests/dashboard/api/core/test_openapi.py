@@ -61,12 +61,12 @@ def test_it_lists_every_address_of_the_api(schema: dict[str, Any]) -> None:
         "views/{view_id}/timeline",
         "verdict",
     }
-    names |= {"watches", "watches/changes", "watches/preview", "watches/{watch}", "watches/{watch}/states/{key}/accept"}
+    names |= {"alerts", "alerts/changes", "alerts/preview", "alerts/{alert}", "alerts/{alert}/states/{key}/accept"}
     names |= {"channels", "channels/{channel}"}
     names |= {f"channels/{{channel}}/{name}" for name in ("secret", "test", "deliveries")}
     names |= {"channels/{channel}/deliveries/{message_id}/replay"}
     names |= {"audit", "erasures", "erasures/{job_id}", "code", "code/preview", "matches", "display", "display/preview"}
-    names |= {f"functions/{{func_id}}/{name}" for name in ("census", "callers", "callees", "source")}
+    names |= {f"functions/{{func_id}}/{name}" for name in ("breakdown", "callers", "callees", "source")}
     own = {prefix + name for name in names} | {"/api/v1/shared/{token}/{file_name}"}
     assert set(schema["paths"]) == own
 
@@ -90,15 +90,15 @@ def test_it_lists_every_address_of_the_api(schema: dict[str, Any]) -> None:
         "views",
         "traces",
         "traces/{ref}",
-        "functions/{func_id}/census",
+        "functions/{func_id}/breakdown",
         "functions/{func_id}/callers",
         "functions/{func_id}/callees",
         "jobs",
         "sourcemaps",
         "jobs/{job_id}",
         "verdict",
-        "watches",
-        "watches/changes",
+        "alerts",
+        "alerts/changes",
     ],
 )
 def test_answers_are_what_it_says_field_by_field(

@@ -198,7 +198,7 @@ def test_equal_jobs_are_one_and_too_many_are_429(
         ("[" * 60_000, "kind"),
         ('"\xff"', "kind"),
         ("{}", "kind"),
-        ('{"kind": "census"}', "kind"),
+        ('{"kind": "breakdown"}', "kind"),
         ('{"kind": ["functions"]}', "kind"),
         ('{"kind": "functions", "param": {}}', "param"),
         ('{"kind": "functions", "params": []}', "params"),

@@ -45,7 +45,7 @@ def releases(shop: Project) -> Project:
     for number, release in enumerate(("2.0.0", "3.0.0")):
         make_group(shop, release, "/cart", first_seen_at=MONDAY + timedelta(days=number + 1))
         times = [us + 15_000 * number for us in TIMES]
-        make_timed_views(shop, times, release=release, bucket_at=MONDAY + timedelta(days=number + 1))
+        make_timed_views(shop, times, release=release, starts_at=MONDAY + timedelta(days=number + 1))
     return shop
 
 

@@ -119,7 +119,7 @@ def test_a_moved_and_renamed_function_is_offered_by_its_body_and_an_override_tak
     assert client.get(f"{address}matches{asked}").json()["matches"] == []
     functions = client.get(f"{address}functions").json()["functions"]
     assert {each["label"]: each["views"] for each in functions} == {"main": 2, "total": 2}
-    assert client.get(f"{address}functions/{same[0]['to']}/census").status_code == 200
+    assert client.get(f"{address}functions/{same[0]['to']}/breakdown").status_code == 200
 
 
 def test_a_release_must_be_named_for_matches(client: Client, shop: Project, bearer: dict[str, str]) -> None:

@@ -104,7 +104,7 @@ def test_answers_say_which_rules_applied_and_none_asks_for_the_plain_truth(
 
 
 def test_whatever_takes_a_slice_takes_how_it_is_shown(client: Client, folded: Project, bearer: dict[str, str]) -> None:
-    for name in ("pages", "overview", "markers", "views", "traces", "functions/1/census", "functions/1/callers"):
+    for name in ("pages", "overview", "markers", "views", "traces", "functions/1/breakdown", "functions/1/callers"):
         assert client.get(f"{API}{name}?display=none", headers=bearer).status_code == 200, name
     assert client.get(API + "status?display=none", headers=bearer).status_code == 400
 
@@ -113,14 +113,16 @@ def test_a_group_has_places_of_its_own_where_they_tell_something(
     client: Client, folded: Project, bearer: dict[str, str]
 ) -> None:
     (shown,) = client.get(API + "functions", headers=bearer).json()["functions"]
-    census = client.get(f"{API}functions/{shown['id']}/census", headers=bearer).json()
-    assert census["function"]["label"] == "The app"
-    assert [(row["self_ms"], row["total_ms"], row["function_views"]) for row in census["census"]] == [(9.0, None, None)]
+    breakdown = client.get(f"{API}functions/{shown['id']}/breakdown", headers=bearer).json()
+    assert breakdown["function"]["label"] == "The app"
+    assert [(row["self_ms"], row["total_ms"], row["function_views"]) for row in breakdown["breakdown"]] == [
+        (9.0, None, None)
+    ]
     callers = client.get(f"{API}functions/{shown['id']}/callers", headers=bearer).json()
     assert (callers["display"], [call["total_ms"] for call in callers["callers"]]) == ({"rules": 1}, [9.0])
     refused = client.get(f"{API}views?func={shown['id']}", headers=bearer)
     assert (refused.status_code, refused.json()["field"]) == (400, "func")
-    assert client.get(f"{API}functions/d{'0' * 20}/census", headers=bearer).status_code == 404
+    assert client.get(f"{API}functions/d{'0' * 20}/breakdown", headers=bearer).status_code == 404
     assert client.get(f"{API}functions?func_over={shown['id']}:1", headers=bearer).json()["field"] == "func_over"
 
 

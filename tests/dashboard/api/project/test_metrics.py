@@ -12,7 +12,7 @@ from prometheus_client.core import Metric
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 from pytest_django import DjangoAssertNumQueries, Settings
 
-from alerts.models import Watch, WatchState
+from alerts.models import AlertRule, AlertState
 from dashboard.api.project.openmetrics import MAX_LABEL_CHARS, clean_label
 from profcore.alerts.states import State
 from profcore.times import start_of_hour
@@ -47,7 +47,7 @@ def add_views(project: Project, js_ms: list[int], *, hours_ago: int = 1, age_day
     now = datetime.now(UTC)
     make_group(project, cell["release"], cell["page"], first_seen_at=now - timedelta(days=age_days))
     at = start_of_hour(now) - timedelta(hours=hours_ago)
-    make_timed_views(project, [1_000 * ms for ms in js_ms], bucket_at=at, **cell)
+    make_timed_views(project, [1_000 * ms for ms in js_ms], starts_at=at, **cell)
 
 
 def test_a_page_in_a_release_has_exact_means_and_a_histogram_that_names_views(
@@ -136,7 +136,7 @@ def test_what_did_not_change_is_not_computed_again(
 ) -> None:
     add_views(shop, [10], release="2.0.0", page="/a")
     first = scrape(client, bearer)
-    with django_assert_num_queries(5):  # the token, the window, the cells; watches and their states
+    with django_assert_num_queries(5):  # the token, the window, the cells; alerts and their states
         assert scrape(client, bearer).keys() == first.keys()
     add_views(shop, [10], release="2.0.0", page="/b")
     assert len(values(scrape(client, bearer)["fieldflame_page_views"])) == 2
@@ -147,24 +147,24 @@ def test_a_bad_window_is_named(client: Client, bearer: Labels) -> None:
     assert (response.status_code, response.json()["field"]) == (400, "hours")
 
 
-def watch(project: Project, number: int, name: str, states: list[State], **fields: Any) -> None:
-    """Adds a watch with subjects in some states."""
+def alert(project: Project, number: int, name: str, states: list[State], **fields: Any) -> None:
+    """Adds an alert with subjects in some states."""
     now = datetime.now(UTC)
-    Watch.objects.create(
-        project=project, id=number, kind=Watch.Kind.BUDGET, name=name, created_at=now, due_at=now, **fields
+    AlertRule.objects.create(
+        project=project, id=number, kind=AlertRule.Kind.BUDGET, name=name, created_at=now, due_at=now, **fields
     )
     for place, state in enumerate(states):
         key = bytes([number, place])
-        WatchState.objects.create(
-            project=project, watch_id=number, subject_key=key, state=state, since_at=now, seen_at=now
+        AlertState.objects.create(
+            project=project, alert_id=number, subject_key=key, state=state, since_at=now, seen_at=now
         )
 
 
-def test_watches_have_gauges_of_their_states(client: Client, bearer: Labels, shop: Project) -> None:
-    watch(shop, 7, "Budget", [State.CONFIRMED, State.OK, State.OK], evaluated_at=datetime(2026, 11, 23, tzinfo=UTC))
-    watch(shop, 8, "Switched off", [State.CONFIRMED], is_on=False)
+def test_alerts_have_gauges_of_their_states(client: Client, bearer: Labels, shop: Project) -> None:
+    alert(shop, 7, "Budget", [State.CONFIRMED, State.OK, State.OK], evaluated_at=datetime(2026, 11, 23, tzinfo=UTC))
+    alert(shop, 8, "Switched off", [State.CONFIRMED], is_on=False)
     found = scrape(client, bearer)
-    subjects = values(found["fieldflame_watch_subjects"], watch="Budget", watch_id="7", kind="budget")
+    subjects = values(found["fieldflame_alert_subjects"], alert="Budget", alert_id="7", kind="budget")
     assert {labels["state"]: value for labels, value in subjects} == {
         "unknown": 0,
         "ok": 2,
@@ -172,14 +172,14 @@ def test_watches_have_gauges_of_their_states(client: Client, bearer: Labels, sho
         "confirmed": 1,
         "resolved": 0,
     }
-    assert len(found["fieldflame_watch_subjects"].samples) == 5
-    ((_, evaluated),) = values(found["fieldflame_watch_evaluated_timestamp_seconds"])
+    assert len(found["fieldflame_alert_subjects"].samples) == 5
+    ((_, evaluated),) = values(found["fieldflame_alert_evaluated_timestamp_seconds"])
     assert evaluated == datetime(2026, 11, 23, tzinfo=UTC).timestamp()
 
 
 def test_the_documentation_names_all_metrics_and_no_others(client: Client, bearer: Labels, shop: Project) -> None:
     add_views(shop, [10], release="2.0.0", page="/a")
-    watch(shop, 7, "Budget", [State.OK], evaluated_at=datetime.now(UTC))
+    alert(shop, 7, "Budget", [State.OK], evaluated_at=datetime.now(UTC))
     names = {name for family in scrape(client, bearer).values() for name in (family.name, *_names(family))}
     text = (Path(own_settings.BASE_DIR) / "docs" / "metrics-for-grafana.md").read_text()
     documented = set(re.findall(r"fieldflame_\w+", text))

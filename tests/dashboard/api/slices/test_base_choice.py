@@ -64,7 +64,7 @@ def test_compare_and_verdict_choose_among_the_releases_that_a_page_has(member: C
     for release, days in (("1.2", 8), ("1.3", 9)):
         at = MONDAY + timedelta(days=days)
         make_group(shop, release, "/home", first_seen_at=at)
-        make_timed_views(shop, [10_000] * 40, release=release, page="/home", bucket_at=at)
+        make_timed_views(shop, [10_000] * 40, release=release, page="/home", starts_at=at)
     for page, head in (("/home", "1.3"), ("/cart", "1.2")):
         assert ask(member, f"page={page}")["head"] == head
         assert f"&head_release={head}" in html_of(member, f"/projects/shop/compare/?page={page}"), page
@@ -75,7 +75,7 @@ def test_of_several_that_were_passed_over_the_last_time_is_told(member: Client, 
     for number in range(4):
         release, first_seen_at = f"1.1.{number}", START + timedelta(hours=49 + number / 10)
         make_group(shop, release, "/cart", first_seen_at=first_seen_at - timedelta(hours=2))
-        make_timed_views(shop, TIMES * 9, release=release, bucket_at=START + timedelta(hours=60))
+        make_timed_views(shop, TIMES * 9, release=release, starts_at=START + timedelta(hours=60))
         said_at = START + timedelta(days=2 + number)
         announce_release(shop.pk, release, said_at, {"rolled_back_at": said_at})
     told = "Passed over: 1.1.4 , 1.1.3 , 1.1.2 and others, rolled back on "

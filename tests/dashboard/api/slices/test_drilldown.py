@@ -1,4 +1,4 @@
-"""Drill-down: a func's census, callers and callees, the call tree, views, traces and raw bytes."""
+"""Drill-down: a func's breakdown, callers and callees, the call tree, views, traces and raw bytes."""
 
 import gzip
 from typing import Any
@@ -24,14 +24,14 @@ def ask(client: Client, address: str) -> dict[str, Any]:
     return answer
 
 
-def test_callers_callees_and_census_tell_the_same_time(member: Client) -> None:
+def test_callers_callees_and_breakdown_tell_the_same_time(member: Client) -> None:
     (caller,) = ask(member, "functions/2/callers")["callers"]
     assert (caller["function"]["name"], caller["self_ms"], caller["total_ms"]) == ("main", 7.0, 7.0)
     (callee,) = ask(member, "functions/1/callees")["callees"]
     assert (callee["function"]["name"], callee["total_ms"]) == ("draw", 7.0)
     (root,) = ask(member, "functions/1/callers")["callers"]
     assert (root["function"], root["total_ms"]) == (None, 9.0)
-    (page,) = ask(member, "functions/2/census?by=page")["census"]
+    (page,) = ask(member, "functions/2/breakdown?by=page")["breakdown"]
     assert (page["value"], page["views"], page["self_ms"], page["self_ms_per_view"]) == ("/cart", 1, 7.0, 7.0)
 
 
@@ -77,7 +77,7 @@ def test_the_raw_body_comes_as_it_is_kept_or_expanded(client: Client, people: Pe
 def test_another_projects_trace_and_func_are_not_there(client: Client, people: People, shop: Project) -> None:
     client.force_login(people.stranger)
     base = "/api/v1/projects/elsewhere/"
-    for address in (f"traces/{TRACE_ID}", f"traces/{TRACE_ID}/raw", "functions/1/census"):
+    for address in (f"traces/{TRACE_ID}", f"traces/{TRACE_ID}/raw", "functions/1/breakdown"):
         assert client.get(base + address).status_code == 404
     assert make_project("third").slug == "third"
 
@@ -88,15 +88,15 @@ def test_hostile_references_are_404(client: Client, people: People, ref: str) ->
     for address in (f"traces/{ref}", f"traces/{ref}/raw"):
         assert client.get(API + address).status_code == 404
     if ref != "1":
-        for name in ("census", "callers", "callees"):
+        for name in ("breakdown", "callers", "callees"):
             assert client.get(API + f"functions/{ref}/{name}").status_code == 404
 
 
 @pytest.mark.parametrize(
     ("address", "field"),
     [
-        ("functions/1/census?by=colour", "by"),
-        ("functions/1/census?view=x", "view"),
+        ("functions/1/breakdown?by=colour", "by"),
+        ("functions/1/breakdown?view=x", "view"),
         ("calltree?min_share=2", "min_share"),
         ("calltree?min_share=nan", "min_share"),
         ("calltree?max_nodes=0", "max_nodes"),
@@ -120,7 +120,7 @@ def test_answers_take_a_fixed_number_of_statements(
 ) -> None:
     client.get(API + "traces", headers=bearer)  # notes that the token was used, once in ten minutes
     for address, count in [
-        ("functions/2/census", 6),  # token with its project, func, code, sites; code and census
+        ("functions/2/breakdown", 6),  # token with its project, func, code, sites; code and breakdown
         ("functions/2/callers", 6),  # and the tree and the names in it in its place; the sites are remembered
         ("functions", 6),  # token, code, the slice's fingerprint, functions, their sample, arrivals
         ("functions", 4),  # the same table again is remembered: without functions and sample
@@ -134,7 +134,7 @@ def test_answers_take_a_fixed_number_of_statements(
 
 
 @pytest.mark.django_db
-def test_views_and_traces_take_tags_and_traces_and_a_census_any_slice(client: Client) -> None:
+def test_views_and_traces_take_tags_and_traces_and_a_breakdown_any_slice(client: Client) -> None:
     project = make_project("site")
     post(
         "KEY-site",
@@ -166,5 +166,5 @@ def test_views_and_traces_take_tags_and_traces_and_a_census_any_slice(client: Cl
         ("&tag=cache:warm", "raw", 40.0),
         (f"&func_over={func}:15", "contributions", 50.0),
     ):
-        census = told(f"functions/{func}/census?by=page{query}")
-        assert (census["source"], [row["self_ms"] for row in census["census"]]) == (source, [self_ms])
+        breakdown = told(f"functions/{func}/breakdown?by=page{query}")
+        assert (breakdown["source"], [row["self_ms"] for row in breakdown["breakdown"]]) == (source, [self_ms])

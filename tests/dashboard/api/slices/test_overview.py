@@ -48,7 +48,7 @@ def test_a_row_has_the_contracts_fields(member: Client, shop: Project) -> None:
 
 
 def test_rows_are_by_what_was_asked_for(member: Client, shop: Project) -> None:
-    make_cell(shop, release="2.0.0", bucket_at=MONDAY + timedelta(days=1), js_us=5)
+    make_cell(shop, release="2.0.0", starts_at=MONDAY + timedelta(days=1), js_us=5)
     answer = ask(member, "?by=day&by=release")
     assert answer["by"] == ["day", "release"]
     assert [(row["day"], row["release"], row["page"]) for row in answer["rows"]] == [

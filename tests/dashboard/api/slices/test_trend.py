@@ -16,7 +16,7 @@ API = "/api/v1/projects/shop/trend"
 def releases(shop: Project) -> Project:
     """Release 2.0.0, with forty views on each of two days."""
     for day in range(2):
-        make_timed_views(shop, [10_000, 20_000] * 20, release="2.0.0", bucket_at=MONDAY + timedelta(days=3 * day))
+        make_timed_views(shop, [10_000, 20_000] * 20, release="2.0.0", starts_at=MONDAY + timedelta(days=3 * day))
     return shop
 
 

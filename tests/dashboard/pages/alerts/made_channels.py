@@ -7,6 +7,6 @@ from tests.alerts.told_changes import NOON
 
 
 def make_channel(project: Project) -> Channel:
-    """Returns a webhook that gets the messages of all watches."""
+    """Returns a webhook that gets the messages of all alerts."""
     addresses = ["https://hooks.example/secret"]
     return create_channel(project=project, kind="webhook", name="Team", addresses=addresses, terms=Terms(), now=NOON)[0]

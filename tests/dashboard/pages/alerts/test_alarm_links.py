@@ -9,7 +9,7 @@ from django.test import Client
 
 from alerts.conditions import clean_question
 from alerts.evaluating import evaluate_one
-from alerts.rules import create_watch
+from alerts.rules import create_alert
 from projects.models import Project
 from tests.alerts.costly_days import APP, TODAY, add_functions
 
@@ -21,19 +21,19 @@ TAG, OTHER = "https://www.googletagmanager.com/gtag/js", "https://connect.facebo
 @pytest.mark.parametrize(
     ("kind", "question"),
     [
-        ("new_cost", {"by": "party", "limit": 10.0}),
+        ("new_third_parties", {"by": "party", "limit": 10.0}),
         ("budget", {"measure": "share", "by": "party", "name": "Google Tag Manager", "limit": 0.1}),
     ],
 )
 def test_an_alarm_leads_to_its_row(member: Client, shop: Project, kind: str, question: dict[str, object]) -> None:
     asked = clean_question(kind, question)
-    watch = create_watch(project=shop, kind=kind, name="Tags", question=asked, now=TODAY - timedelta(days=5))
+    alert = create_alert(project=shop, kind=kind, name="Tags", question=asked, now=TODAY - timedelta(days=5))
     for days_ago in range(9, 0, -1):
         new = {TAG: 0.2} if days_ago <= 5 else {}
         add_functions(shop, days_ago, {APP: 0.3, OTHER: 0.3, **new}, today=NOW)
     add_functions(shop, 0, {APP: 0.1, TAG: 0.9}, today=NOW)  # not judged yet, so not in the link
-    assert evaluate_one(shop.pk, watch.id, NOW)
-    page = member.get("/projects/shop/watches/").content.decode()
+    assert evaluate_one(shop.pk, alert.id, NOW)
+    page = member.get("/projects/shop/alerts/").content.decode()
     (link,) = re.findall(r'href="([^"]*/projects/shop/page/\?[^"]*)"', page.partition('id="watched"')[0])
     shown = member.get(html.unescape(link)).content.decode()
     assert 'name="q" value="Google Tag Manager"' in shown

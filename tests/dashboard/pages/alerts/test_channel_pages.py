@@ -8,7 +8,7 @@ from pytest_django import Settings
 
 from alerts.delivery.gathering import gather_due
 from alerts.models import Channel, Message
-from alerts.rules import create_watch
+from alerts.rules import create_alert
 from alerts.sealing import open_seal
 from profcore.alerts.states import State
 from projects.models import Project
@@ -17,7 +17,7 @@ from tests.dashboard.pages.alerts.made_channels import make_channel
 from tests.dashboard.pages.reading import text_of, text_of_posted
 
 pytestmark = pytest.mark.django_db
-PAGE = "/projects/shop/watches/"
+PAGE = "/projects/shop/alerts/"
 SETTINGS = "/projects/shop/settings/"
 FIELDS = {"name": "Team", "addresses": "https://hooks.example/secret", "time_zone": "UTC", "is_on": "on"}
 
@@ -37,7 +37,7 @@ def test_the_secret_of_a_webhook_is_shown_once(owner: Client, member: Client, sh
     assert secret not in page
     assert "hooks.example/secret" not in page
     assert 'value="22:00"' in page
-    assert "https://hooks.example/…" in text_of(member, SETTINGS + "watches/")
+    assert "https://hooks.example/…" in text_of(member, SETTINGS + "alerts/")
     assert member.get(address).status_code == 403
 
 
@@ -47,27 +47,27 @@ def test_a_wrong_field_of_a_channel_says_so(owner: Client, shop: Project) -> Non
     assert "is not a public address" in answer.content.decode()
 
 
-def test_a_channel_gets_chosen_watches_and_pages(owner: Client, member: Client, shop: Project) -> None:
-    change_state(shop, State.OK)  # makes the watch on releases
-    budget = create_watch(
+def test_a_channel_gets_chosen_alerts_and_pages(owner: Client, member: Client, shop: Project) -> None:
+    change_state(shop, State.OK)  # makes the alert on releases
+    budget = create_alert(
         project=shop, kind="budget", name="Script", question={"measure": "time", "limit": 9.0}, now=NOON
     )
     channel = make_channel(shop)
     address = f"{SETTINGS}channels/{channel.id}/"
-    chosen = {**FIELDS, "addresses": "", "watch_ids": str(budget.id), "pages": "/cart\n\n /checkout/* "}
+    chosen = {**FIELDS, "addresses": "", "alert_ids": str(budget.id), "pages": "/cart\n\n /checkout/* "}
     assert "The channel is saved" in text_of_posted(owner, address, **chosen)
     channel.refresh_from_db()
-    assert (channel.watch_ids, channel.pages) == ([budget.id], ["/cart", "/checkout/*"])
-    assert "of Script about /cart , /checkout/*" in text_of(member, SETTINGS + "watches/")
-    owner.post(f"{SETTINGS}watches/{budget.id}/delete/")
+    assert (channel.alert_ids, channel.pages) == ([budget.id], ["/cart", "/checkout/*"])
+    assert "of Script about /cart , /checkout/*" in text_of(member, SETTINGS + "alerts/")
+    owner.post(f"{SETTINGS}alerts/{budget.id}/delete/")
     page = owner.get(address).content.decode()
-    assert re.search(rf'value="{budget.id}"[^>]* checked> A deleted watch', page)
+    assert re.search(rf'value="{budget.id}"[^>]* checked> A deleted alert', page)
     assert "/checkout/*</textarea>" in page
     assert owner.post(address, {**chosen, "pages": "x" * 501}).status_code == 400
-    assert owner.post(address, {**chosen, "watch_ids": "99"}).status_code == 400
+    assert owner.post(address, {**chosen, "alert_ids": "99"}).status_code == 400
     assert "The channel is saved" in text_of_posted(owner, address, **{**FIELDS, "addresses": ""})
     channel.refresh_from_db()
-    assert (channel.watch_ids, channel.pages) == (None, None)
+    assert (channel.alert_ids, channel.pages) == (None, None)
 
 
 def test_a_channel_is_changed_without_its_address_and_deleted(owner: Client, shop: Project) -> None:
@@ -105,7 +105,7 @@ def test_deliveries_are_listed_and_replayed(owner: Client, shop: Project) -> Non
 def test_no_more_tests_are_sent_than_a_channel_gets_in_an_hour(
     owner: Client, shop: Project, settings: Settings
 ) -> None:
-    settings.GUARD_TESTS_PER_HOUR = 1
+    settings.ALERTS_TESTS_PER_HOUR = 1
     address = f"{SETTINGS}channels/{make_channel(shop).id}/"
     assert "A test is on its way" in text_of_posted(owner, address, test="1")
     assert "at most 1 tests per hour" in text_of_posted(owner, address, test="1")

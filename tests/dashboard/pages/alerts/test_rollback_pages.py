@@ -7,8 +7,8 @@ import pytest
 from django.test import Client
 
 from aggregate.selectors.project.announcements import select_said_rollbacks
-from alerts.models import Watch, WatchState
-from alerts.rules import make_release_watch
+from alerts.models import AlertRule, AlertState
+from alerts.rules import make_release_alert
 from profcore.alerts.states import State
 from projects.models import AuditEntry, Project
 from projects.releases import announce_release
@@ -16,7 +16,7 @@ from tests.alerts.told_changes import NOON, change_state
 from tests.dashboard.pages.reading import text_of, text_of_posted
 
 pytestmark = pytest.mark.django_db
-PAGE = "/projects/shop/watches/"
+PAGE = "/projects/shop/alerts/"
 
 
 def test_an_admin_says_that_a_release_was_rolled_back_and_takes_it_back(
@@ -24,7 +24,7 @@ def test_an_admin_says_that_a_release_was_rolled_back_and_takes_it_back(
 ) -> None:
     release = "<script>alert(1)</script>"
     change_state(shop, State.CONFIRMED, release=release)
-    (asks,) = re.findall(r'href="(/projects/shop/watches/[^"]+accept/)"', owner.get(PAGE).content.decode())
+    (asks,) = re.findall(r'href="(/projects/shop/alerts/[^"]+accept/)"', owner.get(PAGE).content.decode())
     assert "Or was it rolled back?" in text_of(owner, asks)
     address, words = PAGE + "rolled-back/", {"release": release}
     assert member.post(address, words).status_code == stranger.post(address, words).status_code == 404
@@ -52,19 +52,19 @@ def test_saying_it_again_keeps_since_when_unless_that_is_to_come(owner: Client, 
     assert AuditEntry.objects.filter(act="release.rolled_back").count() == 3
 
 
-def test_nothing_is_promised_while_no_watch_looks_at_releases(owner: Client, shop: Project) -> None:
-    make_release_watch(shop.pk, NOON)
-    Watch.objects.filter(project=shop).update(is_on=False)
+def test_nothing_is_promised_while_no_alert_looks_at_releases(owner: Client, shop: Project) -> None:
+    make_release_alert(shop.pk, NOON)
+    AlertRule.objects.filter(project=shop).update(is_on=False)
     told = text_of_posted(owner, PAGE + "rolled-back/", release="1.1")
-    assert "Its alarms end once the watch on new releases is switched on." in told
+    assert "Its alarms end once the alert on new releases is switched on." in told
     assert "within minutes" not in told
     told = text_of_posted(owner, PAGE + "rolled-back/", release="1.1", in_use="1")
-    assert "It counts as in use again. The watch on new releases is switched off." in told
+    assert "It counts as in use again. The alert on new releases is switched off." in told
     assert "open again" not in told
 
 
 def test_a_budget_is_not_asked_about_a_rollback(owner: Client, shop: Project) -> None:
     change_state(shop, State.CONFIRMED)
-    WatchState.objects.update(base_release="", release="")
-    (asks,) = re.findall(r'href="(/projects/shop/watches/[^"]+accept/)"', owner.get(PAGE).content.decode())
+    AlertState.objects.update(base_release="", release="")
+    (asks,) = re.findall(r'href="(/projects/shop/alerts/[^"]+accept/)"', owner.get(PAGE).content.decode())
     assert "rolled back" not in text_of(owner, asks)

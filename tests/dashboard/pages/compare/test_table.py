@@ -2,7 +2,7 @@
 
 import pytest
 
-from aggregate.selectors.code.symbols import Code, FuncLabel
+from aggregate.selectors.code.symbols import FuncLabel, Symbols
 from aggregate.selectors.functions.table import FunctionRow
 from aggregate.selectors.statistics.comparisons import SliceComparison
 from aggregate.selectors.statistics.moved import find_moved
@@ -21,7 +21,7 @@ from profcore.code.identity import Original
 from profcore.stats.comparison import Comparison, Difference
 from profcore.stats.estimates import Interval
 
-CODE = Code(project_id=1, origins=(), rules=CodeRules(), version=(0, 0, "", ""))
+CODE = Symbols(project_id=1, origins=(), rules=CodeRules(), version=(0, 0, "", ""))
 
 
 def difference(func_id: int = 0, delta_ms: float = 5.0, q: float = 0.0, **more: object) -> Difference:

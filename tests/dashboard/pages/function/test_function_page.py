@@ -7,7 +7,7 @@ import pytest
 from django.test import Client
 from pytest_django import DjangoAssertNumQueries, Settings
 
-from aggregate.selectors.code.sites import forget_sites
+from aggregate.selectors.code.sites import clear_sites
 from dashboard.pages.function.view import PARTS
 from profcore.code.display_rules import shown_id
 from projects.models import Project
@@ -21,10 +21,10 @@ from tests.dashboard.pages.reading import HOSTILE, text_of
 COMMON = 9
 STATEMENTS = {
     "": 4,  # code, arrivals, releases, overview by page
-    "cost": 4,  # census, sample; code and raw traces: may the views that ran it be exported
+    "cost": 4,  # breakdown, sample; code and raw traces: may the views that ran it be exported
     # code and fingerprint, for the table and for vitals; functions, sample; views, those read, their rows and traces
     "savings": 13,
-    "trend": 5,  # releases, others of its name and place, code, census, samples
+    "trend": 5,  # releases, others of its name and place, code, breakdown, samples
     "step": 6,  # code, funcs, and for each side its number of views and a sample
     "relatives": 1,  # code
     "pages": 2,
@@ -134,13 +134,13 @@ def test_it_takes_a_fixed_number_of_statements(
 ) -> None:
     address = address_of(busy, part)
     client.get(address_of(busy))  # sets the cookie without which nothing has an ETag
-    forget_sites()
+    clear_sites()
     with django_assert_num_queries(COMMON + STATEMENTS[part]):
         client.get(address, BETWEEN)
     for n in range(12):
         cell = make_cell(busy, page=f"/p{n}", release=f"r{n}", js_us=5, views=3)
         make_hotspot(cell, draw(busy), self_us=5, total_us=5)
-    forget_sites()
+    clear_sites()
     with django_assert_num_queries(COMMON + STATEMENTS[part]):
         client.get(address, BETWEEN)
 

@@ -52,7 +52,7 @@ def test_a_trace_that_waits_for_long_leads_to_the_worker(member: Client, fresh: 
     assert "Check whether a worker runs" in text_of(member, PART)
 
 
-def test_a_trace_that_was_set_aside_is_told_with_its_reason(member: Client, fresh: Project) -> None:
+def test_a_trace_that_was_rejected_is_told_with_its_reason(member: Client, fresh: Project) -> None:
     receipt = make_receipt(fresh, state=Receipt.State.REJECTED)
     Receipt.objects.filter(project=fresh).update(reason="too_deep", detail="300 <frames>")
     assert receipt.state == Receipt.State.REJECTED

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from django.test import Client
 
-from aggregate.models import View
+from aggregate.models import PageView
 from aggregate.selectors.project.summaries import ProjectDay
 from dashboard.pages.projects import draw_sparkline
 from ingest.count_models import Refusal
@@ -26,7 +26,7 @@ def releases(shop: Project) -> Project:
     for number, release in enumerate(("2.0.0", "3.0.0")):
         make_group(shop, release, "/cart", first_seen_at=MONDAY + timedelta(days=number + 1))
         times = [us + 15_000 * number for us in TIMES]
-        make_timed_views(shop, times, release=release, bucket_at=MONDAY + timedelta(days=number + 1), hidden_us=1_000)
+        make_timed_views(shop, times, release=release, starts_at=MONDAY + timedelta(days=number + 1), hidden_us=1_000)
     return shop
 
 
@@ -114,7 +114,7 @@ def test_releases_lead_to_what_each_is_like_and_are_grey_where_views_are_few(mem
 
 def test_what_is_left_of_expired_views_is_not_called_chosen_evenly(member: Client, releases: Project) -> None:
     group = Group.objects.get(project=releases, release="2.0.0")
-    views = View.objects.filter(project=releases, group_id=group.id)
+    views = PageView.objects.filter(project=releases, group_id=group.id)
     views.filter(view_id__in=views.order_by("view_id").values_list("view_id", flat=True)[:15]).delete()
     text = text_of(member, "/projects/shop/")
     left = "From 25 of 40 and 40 page views; the others have expired, and only their sums are kept."
@@ -124,7 +124,7 @@ def test_what_is_left_of_expired_views_is_not_called_chosen_evenly(member: Clien
 
 def test_where_all_views_of_a_side_have_expired_they_are_too_few(member: Client, releases: Project) -> None:
     group = Group.objects.get(project=releases, release="2.0.0")
-    View.objects.filter(project=releases, group_id=group.id).delete()
+    PageView.objects.filter(project=releases, group_id=group.id).delete()
     text = text_of(member, "/projects/shop/")
     assert "Too few page views to compare 3.0.0 with 2.0.0 ." in text
     assert "Some page views have expired: 0 and 40 are left." in text
@@ -186,7 +186,7 @@ def test_pages_can_be_sorted_by_their_total(member: Client, releases: Project) -
     assert table.index("/cart") < table.index("/small")
 
 
-def test_a_slow_queue_and_the_doors_reasons_are_told_with_what_to_do(member: Client, releases: Project) -> None:
+def test_a_slow_queue_and_the_endpoints_reasons_are_told_with_what_to_do(member: Client, releases: Project) -> None:
     make_receipt(releases, state=Receipt.State.PENDING, age=timedelta(minutes=7))
     Refusal.objects.create(project=releases, hour_at=NOW, reason="origin_not_allowed", shard=0, count=3)
     text = text_of(member, "/projects/shop/")
@@ -235,8 +235,8 @@ def test_the_list_tells_js_per_view_of_the_last_days_and_draws_them(member: Clie
     busy.memberships.create(user_id=member.session["_auth_user_id"])
     today = NOW.replace(hour=0, minute=0, second=0, microsecond=0)
     for days in (0, 1, 3):
-        make_timed_views(busy, TIMES, bucket_at=today - timedelta(days=days))
-    make_timed_views(busy, [1_000_000] * 5, bucket_at=today - timedelta(days=40))
+        make_timed_views(busy, TIMES, starts_at=today - timedelta(days=days))
+    make_timed_views(busy, [1_000_000] * 5, starts_at=today - timedelta(days=40))
     text = text_of(member, "/projects/")
     assert "The busy one busy 15 ms See overview " in text
     assert " 125 1 page never" in text
@@ -274,7 +274,7 @@ def test_the_list_has_the_measure_and_the_sentence_of_the_overview(member: Clien
     now = NOW - timedelta(hours=1)
     for number, release in enumerate(("2.0.0", "3.0.0")):
         make_group(shop, release, "/cart", first_seen_at=now + timedelta(minutes=number))
-        make_timed_views(shop, [us + 15_000 * number for us in TIMES], release=release, bucket_at=now, hidden_us=1_000)
+        make_timed_views(shop, [us + 15_000 * number for us in TIMES], release=release, starts_at=now, hidden_us=1_000)
     row = text_of(member, "/projects/")
     # 15 and 30 ms of script, and 1 ms of hidden time: the mean of both releases, and of the shop's one other view.
     assert re.search(r"Script \+ hidden time per view .* The shop shop 23\.3 ms ", row), row

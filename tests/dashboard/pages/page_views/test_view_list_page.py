@@ -7,7 +7,7 @@ import pytest
 from django.test import Client
 from pytest_django import DjangoAssertNumQueries
 
-from aggregate.models import Func, View
+from aggregate.models import Func, PageView
 from aggregate.selectors.page_views.view_lists import ListQuery
 from dashboard.pages.page_views.list_page import Listing
 from ingest.models import RawTrace
@@ -147,7 +147,7 @@ class TestList:
         assert "No page views here." in text_of(member, PART + "?page=/none")
         assert "No view has this time." in text_of(member, PART + "?low=5000")
         assert "The list ends before this page." in text_of(member, PART + "?skip=500")
-        View.objects.filter(project=web).delete()
+        PageView.objects.filter(project=web).delete()
         assert "These views have expired." in text_of(member, PART)
 
     @pytest.mark.parametrize(

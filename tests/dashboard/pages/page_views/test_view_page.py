@@ -8,7 +8,7 @@ from django.test import Client
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
-from aggregate.models import View
+from aggregate.models import PageView
 from ingest.models import RawTrace, Receipt
 from ingest.storage.partitions import create_partitions
 from projects.models import Membership, Project
@@ -96,7 +96,7 @@ def _part(client: Client) -> str:
 
 
 def test_too_few_other_views_say_nothing(member: Client, web: Project) -> None:
-    View.objects.filter(project=web).exclude(view_id=view_id_of("one")).delete()
+    PageView.objects.filter(project=web).exclude(view_id=view_id_of("one")).delete()
     text = text_of(member, FUNCTIONS)
     assert "too few, at least 25 are needed" in text
     assert "too few, at least 25 are needed" in text
@@ -157,7 +157,7 @@ def test_a_body_that_should_still_be_kept_is_not_said_to_be_gone_since_a_day_to_
 
 def test_where_its_sums_have_expired_too_receipts_still_tell(member: Client, web: Project) -> None:
     RawTrace.objects.filter(project_id=web.pk).delete()
-    View.objects.filter(project=web).delete()
+    PageView.objects.filter(project=web).delete()
     text = text_of(member, PAGE)
     assert "The view’s own times are deleted too" in text
     assert "the time limit was reached" in text
@@ -165,7 +165,7 @@ def test_where_its_sums_have_expired_too_receipts_still_tell(member: Client, web
     assert member.get(FUNCTIONS).status_code == 200
 
 
-def test_a_view_that_waits_or_was_set_aside_says_so(member: Client, web: Project) -> None:
+def test_a_view_that_waits_or_was_rejected_says_so(member: Client, web: Project) -> None:
     post("KEY-web", make_envelope("waits", "A", page="/a"))
     address = f"/projects/web/views/{view_id_of('waits')}/"
     assert "Its traces are pending." in text_of(member, address)

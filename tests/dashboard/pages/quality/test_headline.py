@@ -15,7 +15,7 @@ WHOLE = MeasuredRow(
 )
 GOOD = Quality(
     arrivals=Arrivals(1_000),
-    totals={"folded": 992, "pending": 3, "set_aside": 5, "refused": 0},
+    totals={"folded": 992, "pending": 3, "rejected": 5, "refused": 0},
     rejected_for="crashed",
     oldest_pending_s=5,
     absences=Absences(),
@@ -64,7 +64,7 @@ def test_a_problem_comes_first(changes: dict[str, object], words: str) -> None:
 
 def test_the_worst_problem_is_first_and_opens_its_section() -> None:
     found = write_headline(
-        replace(GOOD, whole=replace(WHOLE, truncated_views=25), totals=GOOD.totals | {"set_aside": 500})
+        replace(GOOD, whole=replace(WHOLE, truncated_views=25), totals=GOOD.totals | {"rejected": 500})
     )
     assert [problem.section for problem in found.problems] == ["came", "measured"]
     assert found.section == "came"

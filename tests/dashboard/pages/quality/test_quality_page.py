@@ -16,7 +16,7 @@ from dashboard.pages.quality.reasons import REASON_WORDS, explain_reason
 from dashboard.pages.quality.view import draw_days
 from ingest.count_models import Refusal
 from ingest.models import Receipt
-from ingest.storage.groups import forget_groups
+from ingest.storage.groups import clear_groups
 from profcore.errors import Reason
 from projects.models import Membership, Project
 from tests.aggregate.posting import fold_all, post
@@ -90,13 +90,13 @@ def test_what_came_in_is_told_by_day_and_reason(reader: Client) -> None:
     answer = ask(reader)
     assert answer["arrivals"]["received"] == 7
     assert answer["arrivals"]["refused_by_reason"] == {"rate_limited": 6, "too_long": 3}
-    assert answer["set_aside_by_reason"] == {"crashed": 1}
+    assert answer["rejected_by_reason"] == {"crashed": 1}
     yesterday, today = answer["days"]
     assert (yesterday["folded"], yesterday["refused"]) == (0, 9)
-    assert {name: today[name] for name in ("folded", "pending", "set_aside", "refused")} == {
+    assert {name: today[name] for name in ("folded", "pending", "rejected", "refused")} == {
         "folded": 6,
         "pending": 0,
-        "set_aside": 1,
+        "rejected": 1,
         "refused": 0,
     }
 
@@ -200,7 +200,7 @@ def test_numbers_of_few_views_are_marked(reader: Client) -> None:
     assert page.count('class="too-few" title="Fewer than 25 page views: could be noise"') == 2 + 3
 
 
-def test_what_was_refused_or_set_aside_leads_here_from_every_page(reader: Client) -> None:
+def test_what_was_refused_or_rejected_leads_here_from_every_page(reader: Client) -> None:
     for address in ("/projects/shop/page/", "/projects/shop/", "/projects/shop/tree/"):
         page = reader.get(address).content.decode()
         for words in ("1 rejected", "9 refused", "See what to do"):
@@ -231,15 +231,15 @@ def test_a_day_without_traces_is_a_gap_and_bars_stack_up() -> None:
     first = date(2026, 11, 1)
     chart = draw_days(
         [
-            IntakeDay(day=first, folded=6, pending=0, set_aside=2, refused=2),
-            IntakeDay(day=first + timedelta(days=2), folded=0, pending=5, set_aside=0, refused=0),
+            IntakeDay(day=first, folded=6, pending=0, rejected=2, refused=2),
+            IntakeDay(day=first + timedelta(days=2), folded=0, pending=5, rejected=0, refused=0),
         ]
     )
     assert chart.highest == 10
     assert [bar.x for bar in chart.bars] == [0, 20]
     assert [(piece.state, piece.y, piece.height) for piece in chart.bars[0].pieces] == [
         ("folded", "40.0", "60.0"),
-        ("set_aside", "20.0", "20.0"),
+        ("rejected", "20.0", "20.0"),
         ("refused", "0.0", "20.0"),
     ]
     assert [(piece.state, piece.height) for piece in chart.bars[1].pieces] == [("pending", "50.0")]
@@ -268,7 +268,7 @@ def test_the_page_takes_a_fixed_number_of_statements(
 def test_what_counts_as_other_is_said_with_what_to_do(reader: Client, settings: Settings) -> None:
     assert "Page views without a page of their own" not in reader.get("/projects/shop/quality/").content.decode()
     settings.INGEST_MAX_GROUPS = 1
-    forget_groups()
+    clear_groups()
     post("KEY-shop", make_envelope("n1", page="/new"), make_envelope("n2", release="9.9.9"))
     fold_all()
     text = text_of(reader, "/projects/shop/quality/")

@@ -90,11 +90,11 @@ def test_the_page_is_clean_in_every_look(chromium: Browser, live_server: LiveSer
     cache.clear()
     user = User.objects.create_superuser("root")
     for look in LOOKS:
-        with open_as(chromium, live_server.url, user, look) as (page, watch):
+        with open_as(chromium, live_server.url, user, look) as (page, alert):
             page.goto(f"{live_server.url}/projects/")
             page.get_by_role("link", name="Server", exact=True).click()
             expect(page.get_by_role("heading", name="1 problem, 1 warning")).to_be_visible()
             assert page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
             assert find_violations(page) == []
-            assert watch.complaints == []
+            assert alert.complaints == []
             save_screenshot(page, f"pages/server-{look.name}")

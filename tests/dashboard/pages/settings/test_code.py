@@ -100,7 +100,7 @@ def test_wrong_overrides_are_told_beside_their_field(owner: Client, same: str, s
 
 
 def test_a_preview_tells_functions_and_time_and_saves_nothing(owner: Client, shop: Project) -> None:
-    cell = make_cell(shop, page="/new", bucket_at=datetime.now(UTC).replace(minute=0, second=0, microsecond=0))
+    cell = make_cell(shop, page="/new", starts_at=datetime.now(UTC).replace(minute=0, second=0, microsecond=0))
     moved = make_func(shop, "moved", uri="https://shop.example/vendor/a.js")
     make_hotspot(cell, moved, self_us=3_000_000, total_us=3_000_000)
     make_hotspot(cell, make_func(shop, "stays"), self_us=1_000_000, total_us=1_000_000)

@@ -7,17 +7,19 @@ from django.test import Client
 
 from aggregate.maintenance.project_deletion import delete_marked_projects
 from ingest.count_models import Refusal
-from projects.key_cache import forget_keys
+from projects.key_cache import clear_keys
 from projects.models import Project
 from tests.dashboard.conftest import People
 from tests.dashboard.pages.settings.conftest import SETTINGS, follow, read, send, words
 from tests.envelopes import make_envelope
-from tests.ingest.endpoint.posting import DOOR
+from tests.ingest.endpoint.posting import ENDPOINT
 
 
 def post_trace(shop: Project) -> tuple[int, dict[str, object]]:
     """Posts a trace with the shop's key; returns status and answer."""
-    answer = Client().post(f"{DOOR}?key={shop.keys.get().public_key}", make_envelope(), content_type="application/json")
+    answer = Client().post(
+        f"{ENDPOINT}?key={shop.keys.get().public_key}", make_envelope(), content_type="application/json"
+    )
     return answer.status_code, answer.json()
 
 
@@ -53,7 +55,7 @@ def test_an_archived_project_is_restored(owner: Client, shop: Project) -> None:
 
 
 def test_other_processes_refuse_within_seconds(shop: Project, monkeypatch: pytest.MonkeyPatch) -> None:
-    forget_keys()
+    clear_keys()
     assert post_trace(shop)[0] == 202
     Project.objects.filter(pk=shop.pk).update(archived_at=shop.created_at)  # as another process does
     assert post_trace(shop)[0] == 202
@@ -64,7 +66,7 @@ def test_other_processes_refuse_within_seconds(shop: Project, monkeypatch: pytes
 def test_a_project_is_deleted_after_its_slug_is_typed(
     owner: Client, member: Client, shop: Project, bearer: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("aggregate.maintenance.project_deletion.wake_worker", lambda *_: True)
+    monkeypatch.setattr("aggregate.maintenance.project_deletion.notify_worker", lambda *_: True)
     page = read(owner, "delete/")
     assert "Type shop to confirm" in page
     assert "1 page view of 1 page" in page

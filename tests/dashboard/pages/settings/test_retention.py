@@ -36,7 +36,7 @@ def test_longer_retention_is_saved_at_once_and_an_empty_field_gives_it_back(owne
 
 
 def test_what_would_be_deleted_is_asked_first(owner: Client, shop: Project) -> None:
-    make_cell(shop, bucket_at=NOW - timedelta(days=20))
+    make_cell(shop, starts_at=NOW - timedelta(days=20))
     shorter = NONE | {"keep_cells_days": "10", "keep_raw_days": "29"}
     question = send(owner, "retention/", **shorter)
     text = words(question)
@@ -66,10 +66,10 @@ def test_todays_use_of_a_quota_is_told(owner: Client, shop: Project) -> None:
 def test_what_is_kept_is_of_one_project_and_near_what_there_is(db: None) -> None:
     shop, other = make_project("a"), make_project("b")
     for day in range(3):
-        make_cell(shop, bucket_at=NOW - timedelta(days=day), views=10)
+        make_cell(shop, starts_at=NOW - timedelta(days=day), views=10)
         make_receipt(shop, age=timedelta(days=day))
     for day in (0, 40):
-        make_cell(other, bucket_at=NOW - timedelta(days=day), views=1_000)
+        make_cell(other, starts_at=NOW - timedelta(days=day), views=1_000)
     make_receipt(other)
     with connection.cursor() as cursor:
         cursor.execute("ANALYZE aggregate_cell, ingest_receiptcount")

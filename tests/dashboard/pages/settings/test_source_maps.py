@@ -166,7 +166,7 @@ def test_the_list_asks_again_by_itself_until_all_is_labelled(owner: Client, memb
     assert "Delete" not in done
 
 
-def test_a_release_shows_its_scripts_and_why_one_was_set_aside(owner: Client, shop: Project) -> None:
+def test_a_release_shows_its_scripts_and_why_one_was_rejected(owner: Client, shop: Project) -> None:
     upload(owner, ("main.js", BUNDLE), ("main.js.map", write_shop_map()), ("alone.js", b"1"))
     intern(shop.pk)
     label_all(shop.pk)

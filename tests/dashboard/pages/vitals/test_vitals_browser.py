@@ -19,7 +19,7 @@ def test_somebody_finds_what_delays_interactions_and_what_to_fix(chromium: Brows
     make_visited_shop()
     user = User.objects.get(username="member")
     for look in (Look("light", 1200), Look("dark", 390)):
-        with open_as(chromium, live_server.url, user, look) as (page, watch):
+        with open_as(chromium, live_server.url, user, look) as (page, alert):
             page.goto(f"{live_server.url}/projects/shop/vitals/")
             expect(page.get_by_role("heading", name="Processing")).to_be_visible()
             assert page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
@@ -39,7 +39,7 @@ def test_somebody_finds_what_delays_interactions_and_what_to_fix(chromium: Brows
             expect(page.locator("[aria-busy=true]")).to_have_count(0)
             page.get_by_role("heading", name="What would it save?").scroll_into_view_if_needed()
             expect(page.get_by_role("link", name="number 1 of what to fix first")).to_be_visible()
-            assert watch.complaints == []
+            assert alert.complaints == []
 
 
 def test_somebody_reads_all_views_by_keys_and_shares_the_result(
@@ -49,7 +49,7 @@ def test_somebody_reads_all_views_by_keys_and_shares_the_result(
     settings.VITALS_MAX_VIEWS = VISITS // 2
     user = User.objects.get(username="member")
     for look in (Look("light", 1200), Look("dark", 380)):
-        with open_as(chromium, live_server.url, user, look) as (page, watch):
+        with open_as(chromium, live_server.url, user, look) as (page, alert):
             page.goto(f"{live_server.url}/projects/shop/vitals/")
             button = page.get_by_role("button", name="Read all page views")
             expect(button).to_be_visible()
@@ -69,4 +69,4 @@ def test_somebody_reads_all_views_by_keys_and_shares_the_result(
             expect(page.get_by_role("heading", name="Processing")).to_be_visible()
             page.get_by_role("link", name="A sample").click()
             expect(page.get_by_text("From an even sample")).to_be_visible()
-            assert watch.complaints == []
+            assert alert.complaints == []

@@ -18,7 +18,7 @@ from aggregate.replica.lag import WATCH
 from aggregate.replica.source import REPLICA, at_database, at_replica
 from dashboard.web.replica import reading
 from dashboard.web.replica.reading import HEADER, READ_THERE, WROTE_COOKIE, answer_from_replica
-from ingest.deadline import OutOfPatience
+from ingest.deadline import DeadlineExceeded
 from ingest.models import RawTrace
 from ops.database.base import DatabaseWrapper
 from projects.models import Membership, Project
@@ -217,7 +217,7 @@ def test_a_replica_that_nobody_can_connect_to_is_not_waited_for(
     member: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def wait_in_vain() -> NoReturn:
-        raise OperationalError("no connection in time") from OutOfPatience("no connection in time")
+        raise OperationalError("no connection in time") from DeadlineExceeded("no connection in time")
 
     monkeypatch.setattr(reading, "open_replica", wait_in_vain)
     failed = counted("failed")

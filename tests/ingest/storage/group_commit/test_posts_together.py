@@ -10,19 +10,18 @@ import pytest
 import time_machine
 from django.db import DataError, OperationalError, connection
 
-from ingest.storage import group_commit as shared_writes
-from ingest.storage import storing
-from ingest.storage.group_commit import SharedWrites
-from ingest.storage.storing import StoredPost
+from ingest.storage import group_commit, storing
+from ingest.storage.group_commit import GroupCommit
+from ingest.storage.storing import StoredRequest
 from projects.creation import create_project
 from tests.envelopes import make_envelope, view_id_of
-from tests.ingest.endpoint.posting import Answer, Door
+from tests.ingest.endpoint.posting import IngestResponse, IngestServer
 from tests.partitions import drop_made_partitions
 
 pytestmark = pytest.mark.slow(10)
 
 LIMIT_S = 120.0  # the machine may be busy
-Begin = Callable[..., "Future[Answer]"]
+Begin = Callable[..., "Future[IngestResponse]"]
 
 
 class Statements:
@@ -30,11 +29,11 @@ class Statements:
 
     def __init__(self) -> None:
         self.posts: list[int] = []
-        self.fault: Callable[[Sequence[StoredPost]], None] = lambda posts: None
+        self.fault: Callable[[Sequence[StoredRequest]], None] = lambda posts: None
         self.is_begun, self.is_released = threading.Event(), threading.Event()
-        self.writes: SharedWrites[StoredPost] = SharedWrites(self.store)
+        self.writes: GroupCommit[StoredRequest] = GroupCommit(self.store)
 
-    def store(self, posts: Sequence[StoredPost]) -> None:
+    def store(self, posts: Sequence[StoredRequest]) -> None:
         self.posts.append(len(posts))
         if not self.is_begun.is_set():
             self.is_begun.set()
@@ -53,26 +52,26 @@ class Statements:
 def statements(monkeypatch: pytest.MonkeyPatch) -> Iterator[Statements]:
     """The statements, of which the first is slow and not taken for one that has stalled."""
     statements = Statements()
-    monkeypatch.setattr(shared_writes, "STALLED_S", LIMIT_S)
-    monkeypatch.setattr(storing, "_shared_writes", statements.writes)
+    monkeypatch.setattr(group_commit, "STALLED_S", LIMIT_S)
+    monkeypatch.setattr(storing, "_group_commit", statements.writes)
     monkeypatch.setattr("ingest.endpoint.views.settings.INGEST_DATABASE_WAIT_MS", LIMIT_S * 1000)
     yield statements
     statements.is_released.set()
 
 
 @pytest.fixture
-def begin(open_door: Door, statements: Statements) -> Iterator[Begin]:
+def begin(open_endpoint: IngestServer, statements: Statements) -> Iterator[Begin]:
     """Posts envelopes in a thread of its own. The first post is under way until it is released; the others wait."""
 
-    def post(envelopes: object, key: str) -> Answer:
+    def post(envelopes: object, key: str) -> IngestResponse:
         try:
-            return open_door.post(envelopes, key=key)
+            return open_endpoint.post(envelopes, key=key)
         finally:
             connection.close()
 
     with ThreadPoolExecutor(100) as pool:
 
-        def begin(*envelopes: object, key: str = open_door.key) -> "Future[Answer]":
+        def begin(*envelopes: object, key: str = open_endpoint.key) -> "Future[IngestResponse]":
             waiting = len(statements.writes._waiting)
             future = pool.submit(post, envelopes[0] if len(envelopes) == 1 else list(envelopes), key)
             if statements.is_begun.is_set():
@@ -85,28 +84,28 @@ def begin(open_door: Door, statements: Statements) -> Iterator[Begin]:
         statements.is_released.set()
 
 
-def answers(statements: Statements, *futures: "Future[Answer]") -> list[int]:
+def answers(statements: Statements, *futures: "Future[IngestResponse]") -> list[int]:
     """Releases the first statement; returns the statuses of all answers."""
     statements.is_released.set()
     return [future.result(LIMIT_S).status for future in futures]
 
 
 def test_one_statement_stores_what_came_while_another_was_under_way(
-    open_door: Door, statements: Statements, begin: Begin
+    open_endpoint: IngestServer, statements: Statements, begin: Begin
 ) -> None:
     futures = [begin(make_envelope(str(n), f"F{n}")) for n in range(6)]
     assert answers(statements, *futures) == [202] * 6
     assert statements.posts == [1, 5]
-    assert len(open_door.receipts()) == len(open_door.bodies()) == 6
+    assert len(open_endpoint.receipts()) == len(open_endpoint.bodies()) == 6
 
 
 def test_each_post_of_a_statement_keeps_its_own_time_body_and_agent(
-    open_door: Door, statements: Statements, begin: Begin
+    open_endpoint: IngestServer, statements: Statements, begin: Begin
 ) -> None:
     futures = [begin(make_envelope("first"))]
     futures += [begin(make_envelope(name, name, page=f"/{name}", sampleRate=0.5)) for name in ("a", "b")]
     assert answers(statements, *futures) == [202] * 3
-    pages = open_door.rows(
+    pages = open_endpoint.rows(
         """SELECT g.page, r.view_id::text, r.sample_rate, r.received_at = w.received_at, r.received_at
            FROM ingest_tracereceipt r JOIN ingest_group g ON (g.project_id, g.id) = (r.project_id, r.group_id)
            JOIN ingest_rawtrace w ON (w.project_id, w.view_id, w.seq) = (r.project_id, r.view_id, r.seq)
@@ -117,47 +116,47 @@ def test_each_post_of_a_statement_keeps_its_own_time_body_and_agent(
 
 
 def test_a_trace_that_is_twice_in_a_statement_is_stored_once_and_both_are_accepted(
-    open_door: Door, statements: Statements, begin: Begin
+    open_endpoint: IngestServer, statements: Statements, begin: Begin
 ) -> None:
     first, second = make_envelope("a", "Earlier"), make_envelope("a", "Later")
     futures = [begin(make_envelope("first")), begin(first), begin(second), begin(make_envelope("a", "C", seq=1))]
     assert answers(statements, *futures) == [202] * 4
     assert statements.posts == [1, 3]
-    stored = open_door.bodies()
+    stored = open_endpoint.bodies()
     assert len(stored) == 3
     assert [sum(name in body for body in stored) for name in (b"Earlier", b"Later")] == [1, 0]
-    kept = open_door.rows("SELECT sum(octet_length(body)) FROM ingest_rawtrace")
-    assert open_door.rows("SELECT sum(bytes) FROM ingest_daybytes") == kept
+    kept = open_endpoint.rows("SELECT sum(octet_length(body)) FROM ingest_rawtrace")
+    assert open_endpoint.rows("SELECT sum(bytes) FROM ingest_daybytes") == kept
 
 
 def test_the_bytes_of_each_day_are_counted_once_a_statement(
-    open_door: Door, statements: Statements, begin: Begin
+    open_endpoint: IngestServer, statements: Statements, begin: Begin
 ) -> None:
     futures = [begin(make_envelope(str(n))) for n in range(5)]
     assert answers(statements, *futures) == [202] * 5
-    assert open_door.rows("SELECT sum(bytes) FROM ingest_daybytes") == open_door.rows(
+    assert open_endpoint.rows("SELECT sum(bytes) FROM ingest_daybytes") == open_endpoint.rows(
         "SELECT sum(octet_length(body)) FROM ingest_rawtrace"
     )
 
 
 def test_a_post_that_cannot_be_stored_is_refused_alone(
-    open_door: Door, statements: Statements, begin: Begin, caplog: pytest.LogCaptureFixture
+    open_endpoint: IngestServer, statements: Statements, begin: Begin, caplog: pytest.LogCaptureFixture
 ) -> None:
-    def refuse(posts: Sequence[StoredPost]) -> None:
+    def refuse(posts: Sequence[StoredRequest]) -> None:
         if any(b"Poison" in row[-1] for post in posts for row in post.rows):
             raise DataError("something that the server does not take")
 
     statements.fault = refuse
     futures = [begin(make_envelope(str(n), "Poison" if n == 2 else "A")) for n in range(5)]
     assert answers(statements, *futures) == [202, 202, 503, 202, 202]
-    assert len(open_door.bodies()) == 4
+    assert len(open_endpoint.bodies()) == 4
     assert caplog.text.count("Traceback") == 1
 
 
 def test_what_the_server_itself_does_not_take_is_refused_alone(
-    open_door: Door, statements: Statements, begin: Begin, monkeypatch: pytest.MonkeyPatch
+    open_endpoint: IngestServer, statements: Statements, begin: Begin, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A number beyond its column, as if the door had let it through."""
+    """A number beyond its column, as if the endpoint had let it through."""
     make_row = storing._make_row
     monkeypatch.setattr(
         storing,
@@ -169,13 +168,13 @@ def test_what_the_server_itself_does_not_take_is_refused_alone(
     )
     futures = [begin(make_envelope(str(n), seq=7 if n == 2 else 0)) for n in range(4)]
     assert answers(statements, *futures) == [202, 202, 503, 202]
-    assert len(open_door.bodies()) == 3
+    assert len(open_endpoint.bodies()) == 3
 
 
 def test_an_outage_is_told_to_all_and_nothing_is_half_stored(
-    open_door: Door, statements: Statements, begin: Begin
+    open_endpoint: IngestServer, statements: Statements, begin: Begin
 ) -> None:
-    def fail(posts: Sequence[StoredPost]) -> None:
+    def fail(posts: Sequence[StoredRequest]) -> None:
         raise OperationalError("server closed the connection unexpectedly")
 
     statements.fault = fail
@@ -183,28 +182,28 @@ def test_an_outage_is_told_to_all_and_nothing_is_half_stored(
     assert answers(statements, *futures) == [503] * 5
     assert all(future.result().headers["Retry-After"] == "10" for future in futures)
     assert statements.posts == [1, 4]
-    assert (open_door.receipts(), open_door.bodies()) == ([], [])
+    assert (open_endpoint.receipts(), open_endpoint.bodies()) == ([], [])
     statements.fault = lambda posts: None
-    assert open_door.post(make_envelope("later")).status == 202
+    assert open_endpoint.post(make_envelope("later")).status == 202
 
 
-def test_a_missing_partition_is_made_for_all(open_door: Door, statements: Statements, begin: Begin) -> None:
+def test_a_missing_partition_is_made_for_all(open_endpoint: IngestServer, statements: Statements, begin: Begin) -> None:
     day = datetime.now(UTC) + timedelta(days=40)
     name = f"ingest_rawtrace_{day:%Y%m%d}"
     try:
         with time_machine.travel(day, tick=True):
             futures = [begin(make_envelope(str(n))) for n in range(4)]
             assert answers(statements, *futures) == [202] * 4
-        assert open_door.rows(f"SELECT count(*) FROM {name}") == [(4,)]
+        assert open_endpoint.rows(f"SELECT count(*) FROM {name}") == [(4,)]
     finally:
         drop_made_partitions(day)
 
 
-def test_projects_share_no_statement(open_door: Door, statements: Statements, begin: Begin) -> None:
+def test_projects_share_no_statement(open_endpoint: IngestServer, statements: Statements, begin: Begin) -> None:
     create_project(slug="blog", key="blog-key", origins=["*"])
     first = begin(make_envelope("a"))
     with ThreadPoolExecutor() as pool:
-        other = pool.submit(open_door.post, make_envelope("b"), key="blog-key")
+        other = pool.submit(open_endpoint.post, make_envelope("b"), key="blog-key")
         assert other.result(LIMIT_S).status == 202  # while the first project's statement is under way
     assert answers(statements, first) == [202]
     assert statements.posts == [1, 1]

@@ -91,7 +91,7 @@ def test_a_fault_is_named_by_its_path_in_the_bare_trace() -> None:
     assert (caught.value.reason, caught.value.path) == (Reason.DANGLING_ID, "$.samples[3].stackId")
 
 
-def test_an_envelope_that_the_door_would_refuse_is_refused() -> None:
+def test_an_envelope_that_the_endpoint_would_refuse_is_refused() -> None:
     envelope = sample_json("envelope.json")
     envelope["timeOrigin"] = 7
 

@@ -145,14 +145,14 @@ def test_a_deletion_takes_the_rows_of_one_project_only(site: tuple[RunningStack,
 def make_old(connection: "psycopg.Connection[tuple[object, ...]]", app: str) -> None:
     """Moves the cells of a project back by twenty years."""
     cells = connection.execute(
-        "SELECT c.bucket_at, c.project_id, c.id FROM aggregate_cell c JOIN projects_project p ON p.id = c.project_id "
+        "SELECT c.starts_at, c.project_id, c.id FROM aggregate_cell c JOIN projects_project p ON p.id = c.project_id "
         "WHERE p.slug = %s",
         (app,),
     ).fetchall()
     for at, project_id, cell_id in cells:
         assert isinstance(at, datetime)
         connection.execute(
-            "UPDATE aggregate_cell SET bucket_at = %s WHERE project_id = %s AND id = %s",
+            "UPDATE aggregate_cell SET starts_at = %s WHERE project_id = %s AND id = %s",
             (at - timedelta(days=20 * 365), project_id, cell_id),
         )
 

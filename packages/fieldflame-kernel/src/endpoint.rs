@@ -48,12 +48,12 @@ fn skim(body: &[u8], limits: &Limits) -> Option<Vec<u8>> {
 
 /// Checks posted bodies under one set of limits.
 #[pyclass(frozen)]
-pub struct Door {
+pub struct Endpoint {
     limits: Limits,
     buffers: Mutex<Vec<Gunzip>>,
 }
 
-impl Door {
+impl Endpoint {
     fn check_body(&self, sent: &[u8]) -> Option<(Vec<u8>, usize)> {
         if !sent.starts_with(&GZIP_MAGIC) {
             return if sent.len() <= self.limits.max_bytes {
@@ -76,10 +76,10 @@ impl Door {
 }
 
 #[pymethods]
-impl Door {
+impl Endpoint {
     #[new]
     fn new(limits: &Bound<'_, PyAny>, max_bytes: usize) -> PyResult<Self> {
-        Ok(Door { limits: Limits::read(limits, max_bytes, Vec::new())?, buffers: Mutex::default() })
+        Ok(Endpoint { limits: Limits::read(limits, max_bytes, Vec::new())?, buffers: Mutex::default() })
     }
 
     /// Returns the fields of the one envelope of a body, without its trace and marks, and the size of the expanded body.

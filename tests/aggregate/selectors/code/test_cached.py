@@ -4,7 +4,7 @@ import pytest
 from pytest_django import Settings
 
 from aggregate.selectors.code import symbols as project_code
-from aggregate.selectors.code.symbols import MAX_REMEMBERED_CHARS, select_code
+from aggregate.selectors.code.symbols import MAX_CACHED_CHARS, load_symbols
 from profcore.trace.funcs import FuncKey
 from projects.models import Project
 from tests.builders import make_project
@@ -20,7 +20,7 @@ def projects(db: None) -> list[Project]:
 
 
 def show(project: Project, *names: str) -> None:
-    code = select_code(project.pk)
+    code = load_symbols(project.pk)
     for name in names:
         shown = code.show(FuncKey(None, None, None, name))
         assert shown is not None
@@ -43,5 +43,5 @@ def test_all_projects_together_are_bounded(projects: list[Project], settings: Se
 
 
 def test_funcs_with_long_texts_are_shown_and_not_remembered(projects: list[Project]) -> None:
-    show(projects[0], "f" * MAX_REMEMBERED_CHARS, "f" * (MAX_REMEMBERED_CHARS + 1))
+    show(projects[0], "f" * MAX_CACHED_CHARS, "f" * (MAX_CACHED_CHARS + 1))
     assert count_remembered() == {projects[0].pk: 1}

@@ -1,4 +1,4 @@
-"""The release watch on the recorded apps: each injected regression is confirmed, and every control page stays quiet."""
+"""The release alert on the recorded apps: each injected regression is confirmed, and every control page stays quiet."""
 
 from collections import defaultdict
 from datetime import timedelta
@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from django.utils import timezone
 
-from aggregate.models import Cell, View
+from aggregate.models import Cell, PageView
 from alerts.evaluating import evaluate_due
-from alerts.models import StateChange, Watch, WatchState
-from alerts.rules import RELEASE_WATCH_ID
+from alerts.models import AlertRule, AlertState, StateChange
+from alerts.rules import RELEASE_ALERT_ID
 from ingest.models import Group
 from profcore.alerts.states import State
 from profcore.trace.dimensions import DEVICE_CLASSES
@@ -42,9 +42,9 @@ def fill(app: str) -> Project:
 
 def states_of(project: Project) -> dict[str | None, State]:
     """Evaluates, and returns the states of the new release by page."""
-    Watch.objects.filter(project=project).update(due_at=timezone.now())
+    AlertRule.objects.filter(project=project).update(due_at=timezone.now())
     evaluate_due(timezone.now())
-    rows = WatchState.objects.filter(project=project, watch_id=RELEASE_WATCH_ID, release="1.1.0")
+    rows = AlertState.objects.filter(project=project, alert_id=RELEASE_ALERT_ID, release="1.1.0")
     return {row.page: State(row.state) for row in rows}
 
 
@@ -57,15 +57,15 @@ def replay(project: Project, times: int) -> None:
     groups = {group.id: group for group in Group.objects.filter(project=project)}
     recorded = defaultdict(list)
     cells = {cell.id: cell for cell in Cell.objects.filter(project=project)}
-    for view in View.objects.filter(project=project).order_by("view_id"):
+    for view in PageView.objects.filter(project=project).order_by("view_id"):
         group = groups[view.group_id]
         kind = (group.release, group.page, DEVICE_CLASSES[cells[view.cell_id].device_class])
         recorded[kind].append(view.js_us + view.hidden_us)
-    bucket_at = max(cell.bucket_at for cell in cells.values()) + timedelta(hours=1)
+    starts_at = max(cell.starts_at for cell in cells.values()) + timedelta(hours=1)
     for (release, page, device), own in sorted(recorded.items()):
         factors = rng.lognormal(-(0.3**2) / 2, 0.3, times * len(own))
         times_us = [round(us) for us in rng.choice(own, times * len(own)) * factors]
-        make_timed_views(project, times_us, release=release, page=page, device=device, bucket_at=bucket_at)
+        make_timed_views(project, times_us, release=release, page=page, device=device, starts_at=starts_at)
 
 
 @pytest.mark.parametrize("app", regressions(), ids=lambda app: app["app"])

@@ -1,4 +1,4 @@
-"""The pages of watches: states, history, the way to the viewer, and their settings."""
+"""The pages of alerts: states, history, the way to the viewer, and their settings."""
 
 import re
 from datetime import UTC, datetime, timedelta
@@ -10,8 +10,8 @@ from django.test import Client
 from pytest_django import Settings
 
 from aggregate.models import Job
-from alerts.models import Channel, StateChange, Watch, WatchState
-from alerts.rules import create_watch
+from alerts.models import AlertRule, AlertState, Channel, StateChange
+from alerts.rules import create_alert
 from profcore.alerts.states import State
 from projects.models import Project
 from tests.aggregate.jobs.running_jobs import run_jobs, start
@@ -22,7 +22,7 @@ from tests.dashboard.pages.reading import HOSTILE, text_of, text_of_posted
 
 pytestmark = pytest.mark.django_db
 NOW = datetime(2026, 11, 12, 9, 30, tzinfo=UTC)
-PAGE = "/projects/shop/watches/"
+PAGE = "/projects/shop/alerts/"
 SETTINGS = "/projects/shop/settings/"
 
 
@@ -37,7 +37,7 @@ def test_the_page_shows_what_is_open_and_its_history(member: Client, shop: Proje
     page = member.get(PAGE).content.decode()
     assert "/projects/shop/compare/?base_release=1.0&amp;head_release=1.1&amp;page=%2Fcart" in page
     assert "/accept/" not in page  # only admins may
-    assert 'href="/projects/shop/watches/" data-go="a" aria-current="page">Watches</a>' in page
+    assert 'href="/projects/shop/alerts/" data-go="a" aria-current="page">Alerts</a>' in page
     (open_card, _) = page.split('aria-labelledby="watched"')
     assert f"{PAGE}changes/{StateChange.objects.order_by('-id')[0].id}/profile/" in open_card
 
@@ -46,7 +46,7 @@ def test_hostile_names_are_text(owner: Client, shop: Project) -> None:
     change_state(shop, State.CONFIRMED, page=HOSTILE, release=HOSTILE)
     page = owner.get(PAGE).content.decode()
     assert "<script>alert" not in page
-    (address,) = re.findall(r'href="(/projects/shop/watches/[^"]+accept/)"', page)
+    (address,) = re.findall(r'href="(/projects/shop/alerts/[^"]+accept/)"', page)
     assert "<script>alert" not in owner.get(address).content.decode()
     assert owner.get("/projects/shop/").status_code == 200
 
@@ -63,17 +63,17 @@ def test_older_changes_are_a_page_away(member: Client, shop: Project) -> None:
 
 def test_an_admin_accepts_a_state_and_nobody_else_does(owner: Client, member: Client, shop: Project) -> None:
     change_state(shop, State.CONFIRMED)
-    (address,) = re.findall(r'href="(/projects/shop/watches/[^"]+accept/)"', owner.get(PAGE).content.decode())
+    (address,) = re.findall(r'href="(/projects/shop/alerts/[^"]+accept/)"', owner.get(PAGE).content.decode())
     assert member.post(address).status_code == member.get(address).status_code == 404
     assert owner.put(address).status_code == 405
     asked = text_of(owner, address)
     assert "Accept this? Confirmed : 1.1 made /cart slower: +13 ms per view" in asked
     assert "It counts as resolved, and the channels get a message." in asked
-    assert WatchState.objects.get().state == State.CONFIRMED  # asking accepts nothing
+    assert AlertState.objects.get().state == State.CONFIRMED  # asking accepts nothing
     assert owner.post(address.replace("/0/", "/7/")).status_code == 404
     assert owner.post(re.sub(r"/\w+/accept", "/zz/accept", address)).status_code == 404
     assert "counts as resolved" in text_of_posted(owner, address)
-    assert WatchState.objects.get().state == State.RESOLVED
+    assert AlertState.objects.get().state == State.RESOLVED
     assert "not open any more" in text_of_posted(owner, address)
     assert owner.get(address).status_code == 302
 
@@ -91,14 +91,14 @@ def test_a_change_leads_to_its_difference_in_the_viewer(member: Client, stranger
     assert member.get(address).status_code == 404
 
 
-def test_the_release_watch_is_listed_and_can_be_switched_off(owner: Client, member: Client, shop: Project) -> None:
-    assert "New releases" in text_of(member, SETTINGS + "watches/")
-    address = SETTINGS + "watches/0/switch/"
+def test_the_release_alert_is_listed_and_can_be_switched_off(owner: Client, member: Client, shop: Project) -> None:
+    assert "New releases" in text_of(member, SETTINGS + "alerts/")
+    address = SETTINGS + "alerts/0/switch/"
     assert member.post(address, {"is_on": "0"}).status_code == 403
-    assert "The watch is off" in text_of_posted(owner, address, is_on="0")
-    assert not Watch.objects.get().is_on
-    assert "The watch is on" in text_of_posted(owner, address, is_on="1")
-    assert owner.post(SETTINGS + "watches/9/switch/").status_code == 404
+    assert "The alert is off" in text_of_posted(owner, address, is_on="0")
+    assert not AlertRule.objects.get().is_on
+    assert "The alert is on" in text_of_posted(owner, address, is_on="1")
+    assert owner.post(SETTINGS + "alerts/9/switch/").status_code == 404
 
 
 def test_a_channel_of_another_project_is_not_found(owner: Client, elsewhere: Project) -> None:
@@ -112,51 +112,51 @@ def test_strangers_and_visitors_see_nothing(stranger: Client, shop: Project) -> 
     assert change is not None
     key = bytes(change.subject_key).hex()
     question = {"measure": "time", "limit": 1.0}
-    watch = create_watch(project=shop, kind="budget", name="A", question=question, now=NOON)
-    own = f"{SETTINGS}watches/{watch.id}/"
+    alert = create_alert(project=shop, kind="budget", name="A", question=question, now=NOON)
+    own = f"{SETTINGS}alerts/{alert.id}/"
     paths = [own, f"{own}delete/", f"{SETTINGS}channels/{channel.id}/", f"{SETTINGS}channels/{channel.id}/delete/"]
-    for path in [*paths, f"{SETTINGS}watches/0/switch/", f"{PAGE}0/{key}/accept/"]:
+    for path in [*paths, f"{SETTINGS}alerts/0/switch/", f"{PAGE}0/{key}/accept/"]:
         assert stranger.post(path, {"is_on": "0"}).status_code == 404, path
         assert Client().post(path).status_code == 302, path
     assert Channel.objects.count() == 1
-    assert WatchState.objects.get().state == State.CONFIRMED
+    assert AlertState.objects.get().state == State.CONFIRMED
 
 
 BUDGET = {"name": "Script", "about": "time", "limit": "150", "is_on": "on"}
 
 
 def test_a_budget_is_previewed_created_changed_and_deleted(owner: Client, member: Client, shop: Project) -> None:
-    address = SETTINGS + "watches/new/"
+    address = SETTINGS + "alerts/new/"
     assert member.get(address).status_code == 403
     text = text_of_posted(owner, address, **BUDGET, preview="1")
     assert "It would never have alerted in the last 30 days" in text
     assert "0 of 30 days could be judged: the others have fewer than 25 page views, and never alert." in text
-    assert not Watch.objects.filter(kind="budget").exists()
-    assert "The watch is saved" in text_of_posted(owner, address, **{**BUDGET, "by": "party", "new_by": "package"})
-    watch = Watch.objects.get(kind="budget")
-    assert watch.question == {"measure": "time", "limit": 150.0}
-    assert "At most 150 ms script and hidden time per view" in text_of(member, SETTINGS + "watches/")
-    own = f"{SETTINGS}watches/{watch.id}/"
+    assert not AlertRule.objects.filter(kind="budget").exists()
+    assert "The alert is saved" in text_of_posted(owner, address, **{**BUDGET, "by": "party", "new_by": "package"})
+    alert = AlertRule.objects.get(kind="budget")
+    assert alert.question == {"measure": "time", "limit": 150.0}
+    assert "At most 150 ms script and hidden time per view" in text_of(member, SETTINGS + "alerts/")
+    own = f"{SETTINGS}alerts/{alert.id}/"
     assert 'value="150.0"' in owner.get(own).content.decode()
     share = {**BUDGET, "about": "share", "limit": "20", "by": "package", "subject": "react", "device": "mobile-low"}
-    assert "The watch is saved" in text_of_posted(owner, own, **share)
-    watch.refresh_from_db()
+    assert "The alert is saved" in text_of_posted(owner, own, **share)
+    alert.refresh_from_db()
     asked = {"measure": "share", "limit": 0.2, "by": "package", "name": "react", "device": "mobile-low"}
-    assert watch.question == asked
+    assert alert.question == asked
     assert 'value="20.0"' in owner.get(own).content.decode()
-    assert owner.post(own, {**BUDGET, "about": "new_cost", "new_by": "party"}).status_code == 400
-    assert "The watch is deleted" in text_of_posted(owner, own + "delete/")
+    assert owner.post(own, {**BUDGET, "about": "new_third_parties", "new_by": "party"}).status_code == 400
+    assert "The alert is deleted" in text_of_posted(owner, own + "delete/")
     assert owner.get(own).status_code == 404
-    assert owner.get(SETTINGS + "watches/0/").status_code == 404
+    assert owner.get(SETTINGS + "alerts/0/").status_code == 404
 
 
 def test_a_budget_on_interactions_is_previewed_by_a_job(owner: Client, member: Client, shop: Project) -> None:
     fields = {**BUDGET, "about": "inp_script"}
-    text = text_of_posted(owner, SETTINGS + "watches/new/", **fields, preview="1")
+    text = text_of_posted(owner, SETTINGS + "alerts/new/", **fields, preview="1")
     assert "The preview is being prepared" in text
     assert "Waiting for a worker" in text
     job = Job.objects.get()
-    address = f"{SETTINGS}watches/previews/{job.id}/"
+    address = f"{SETTINGS}alerts/previews/{job.id}/"
     assert f'hx-get="{address}"' in text
     assert "The preview is being prepared" in text_of(owner, address)
     Job.objects.update(state=Job.State.RUNNING, done_traces=3, total_traces=30)
@@ -166,13 +166,13 @@ def test_a_budget_on_interactions_is_previewed_by_a_job(owner: Client, member: C
     text = text_of(owner, address)
     assert "It would never have alerted in the last 30 days" in text
     assert "hx-get" not in owner.get(address).content.decode()
-    assert "It would never have alerted" in text_of_posted(owner, SETTINGS + "watches/new/", **fields, preview="1")
+    assert "It would never have alerted" in text_of_posted(owner, SETTINGS + "alerts/new/", **fields, preview="1")
     assert member.get(address).status_code == 403
-    assert "The watch is saved" in text_of_posted(owner, SETTINGS + "watches/new/", **fields)
-    watch = Watch.objects.get(kind="budget")
-    assert watch.question == {"measure": "inp_script", "limit": 150.0}
-    assert "of script in the longest interaction, 75th percentile" in text_of(member, SETTINGS + "watches/")
-    assert "inp_script" in owner.get(f"{SETTINGS}watches/{watch.id}/").content.decode()
+    assert "The alert is saved" in text_of_posted(owner, SETTINGS + "alerts/new/", **fields)
+    alert = AlertRule.objects.get(kind="budget")
+    assert alert.question == {"measure": "inp_script", "limit": 150.0}
+    assert "of script in the longest interaction, 75th percentile" in text_of(member, SETTINGS + "alerts/")
+    assert "inp_script" in owner.get(f"{SETTINGS}alerts/{alert.id}/").content.decode()
     Job.objects.update(state=Job.State.CANCELLED, expires_at=NOON)
     assert "There is no preview It was cancelled" in text_of(owner, address)
 
@@ -181,27 +181,27 @@ def test_a_preview_is_of_its_project_and_nothing_else_is_one(
     owner: Client, stranger: Client, shop: Project, settings: Settings
 ) -> None:
     export = start(shop)
-    assert owner.get(f"{SETTINGS}watches/previews/{export.id}/").status_code == 404
+    assert owner.get(f"{SETTINGS}alerts/previews/{export.id}/").status_code == 404
     settings.JOBS_MAX_UNFINISHED = 1
     fields = {**BUDGET, "about": "inp_script", "preview": "1"}
-    answer = owner.post(SETTINGS + "watches/new/", fields)
+    answer = owner.post(SETTINGS + "alerts/new/", fields)
     assert answer.status_code == 400
     assert "jobs of this project wait or run" in answer.content.decode()
     export.delete()
-    owner.post(SETTINGS + "watches/new/", fields)
-    assert stranger.get(f"{SETTINGS}watches/previews/{Job.objects.get().id}/").status_code == 404
+    owner.post(SETTINGS + "alerts/new/", fields)
+    assert stranger.get(f"{SETTINGS}alerts/previews/{Job.objects.get().id}/").status_code == 404
 
 
-NEW_COST = {**BUDGET, "about": "new_cost", "new_by": "party", "limit": "5"}
+NEW_THIRD_PARTIES = {**BUDGET, "about": "new_third_parties", "new_by": "party", "limit": "5"}
 
 
 @time_machine.travel(NOW)  # its days must not meet the views that the fixtures of a project have
-def test_new_cost_is_previewed_and_watched(owner: Client, shop: Project) -> None:
+def test_new_third_parties_is_previewed_and_watched(owner: Client, shop: Project) -> None:
     now = datetime.now(UTC)
     for days_ago in range(9, 1, -1):
         new = {"https://www.googletagmanager.com/a.js": 0.1, "https://connect.facebook.net/b.js": 0.01}
         add_functions(shop, days_ago, {APP: 0.5, **(new if days_ago < 5 else {})}, today=now)
-    text = text_of_posted(owner, SETTINGS + "watches/new/", **NEW_COST, preview="1")
+    text = text_of_posted(owner, SETTINGS + "alerts/new/", **NEW_THIRD_PARTIES, preview="1")
     assert "It would have reported 1 third party in the last" in text
     tag = re.sub(r"<[^>]+>|\s+", " ", text[text.index("Google Tag Manager") : text.index("Facebook")])
     assert f"{now - timedelta(days=4):%Y-%m-%d}" in tag
@@ -210,22 +210,22 @@ def test_new_cost_is_previewed_and_watched(owner: Client, shop: Project) -> None
     assert "2 new in all. 7 of " in text
     assert "1 had too few views in the four weeks before: everything would look new" in text
     assert "Before 7 of the judged days, less than three weeks are known" in text
-    assert not Watch.objects.filter(kind="new_cost").exists()
+    assert not AlertRule.objects.filter(kind="new_third_parties").exists()
 
 
-def test_a_preview_without_new_cost_says_so_and_the_watch_is_created(owner: Client, shop: Project) -> None:
-    text = text_of_posted(owner, SETTINGS + "watches/new/", **NEW_COST, preview="1")
+def test_a_preview_without_new_third_parties_says_so_and_the_alert_is_created(owner: Client, shop: Project) -> None:
+    text = text_of_posted(owner, SETTINGS + "alerts/new/", **NEW_THIRD_PARTIES, preview="1")
     assert "It would have reported nothing in the last" in text
-    text_of_posted(owner, SETTINGS + "watches/new/", **NEW_COST)
-    assert Watch.objects.get(kind="new_cost").question == {"measure": "time", "limit": 5.0, "by": "party"}
+    text_of_posted(owner, SETTINGS + "alerts/new/", **NEW_THIRD_PARTIES)
+    assert AlertRule.objects.get(kind="new_third_parties").question == {"measure": "time", "limit": 5.0, "by": "party"}
 
 
-def test_a_wrong_field_of_a_watch_says_so(owner: Client, shop: Project) -> None:
+def test_a_wrong_field_of_a_alert_says_so(owner: Client, shop: Project) -> None:
     for wrong in ({"limit": "0"}, {"about": "share", "by": "package"}, {"device": "fridge"}, {"name": " "}):
-        answer = owner.post(SETTINGS + "watches/new/", {**BUDGET, **wrong})
+        answer = owner.post(SETTINGS + "alerts/new/", {**BUDGET, **wrong})
         assert answer.status_code == 400, wrong
     share = {**BUDGET, "about": "share", "limit": "120", "by": "party", "subject": "ads.example"}
-    page = owner.post(SETTINGS + "watches/new/", share).content.decode()
+    page = owner.post(SETTINGS + "alerts/new/", share).content.decode()
     assert "Give per cent: a number above 0, at most 100." in page
 
 
@@ -233,19 +233,19 @@ def test_the_preview_of_a_share_says_if_nothing_of_this_name_ran(owner: Client, 
     add_functions(shop, 2, {APP: 0.5, "https://www.googletagmanager.com/a.js": 0.1}, today=datetime.now(UTC))
     for name, is_told in (("Google Tag Manager", False), ("Google Tag Manger", True)):
         share = {**BUDGET, "about": "share", "limit": "50", "by": "party", "subject": name}
-        text = text_of_posted(owner, SETTINGS + "watches/new/", **share, preview="1")
+        text = text_of_posted(owner, SETTINGS + "alerts/new/", **share, preview="1")
         assert "1 of 30 days could be judged: the others have fewer than 25 page views" in text
         assert ("Nothing of this name ran on these days" in text) is is_told
 
 
 def test_the_overview_names_what_is_open_and_marks_it_in_the_chart(member: Client, shop: Project) -> None:
     assert "No slowdown" not in text_of(member, "/projects/shop/")
-    assert "Watches: nothing is suspected or confirmed. States and history" in text_of(member, "/projects/shop/")
+    assert "Alerts: nothing is suspected or confirmed. States and history" in text_of(member, "/projects/shop/")
     before = member.get("/projects/shop/")
     for page in ("/cart", "/a", "/b", None):
         change_state(shop, State.CONFIRMED, page=page)
     text = text_of(member, "/projects/shop/")
-    assert "Watches Confirmed : 1.1 made" in text
+    assert "Alerts Confirmed : 1.1 made" in text
     assert "More states and their history" in text
     page = member.get("/projects/shop/").content.decode()
     assert "4 confirmed" in page.partition("data-chart-marks=")[2][:900]
@@ -259,7 +259,7 @@ def test_the_overview_names_what_is_open_and_marks_it_in_the_chart(member: Clien
 
 def test_what_was_never_slower_is_not_called_slower_no_longer(member: Client, shop: Project) -> None:
     change_state(shop, State.OK)
-    assert "No slowdown of /cart found in 1.1" in text_of(member, "/projects/shop/watches/")
+    assert "No slowdown of /cart found in 1.1" in text_of(member, "/projects/shop/alerts/")
     change_state(shop, State.SUSPECTED)
     change_state(shop, State.OK)
-    assert "/cart is no longer slower in 1.1" in text_of(member, "/projects/shop/watches/")
+    assert "/cart is no longer slower in 1.1" in text_of(member, "/projects/shop/alerts/")

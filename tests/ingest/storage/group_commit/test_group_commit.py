@@ -11,9 +11,9 @@ import pytest
 from django.db import DataError, Error, OperationalError
 from pytest_django import Settings
 
-from ingest.deadline import OutOfPatience, with_patience
-from ingest.storage import group_commit as shared_writes
-from ingest.storage.group_commit import SharedWrites
+from ingest.deadline import DeadlineExceeded, with_deadline
+from ingest.storage import group_commit
+from ingest.storage.group_commit import GroupCommit
 
 LIMIT_S = 120.0  # the machine may be busy
 SHOP, BLOG = 1, 2
@@ -27,7 +27,7 @@ class Table:
         self.first = threading.Event()
         self.is_released = threading.Event()
         self.faults: dict[str, Callable[[], Exception]] = {}
-        self.writes: SharedWrites[str] = SharedWrites(self.write_all)
+        self.writes: GroupCommit[str] = GroupCommit(self.write_all)
         self._pool = ThreadPoolExecutor(100)
 
     def write_all(self, items: Sequence[str]) -> None:
@@ -70,7 +70,7 @@ def wait_until(is_so: Callable[[], bool]) -> None:
 @pytest.fixture
 def table(monkeypatch: pytest.MonkeyPatch) -> Iterator[Table]:
     """A table whose first statement is slow, and on a busy machine is not taken for one that has stalled."""
-    monkeypatch.setattr(shared_writes, "STALLED_S", LIMIT_S)
+    monkeypatch.setattr(group_commit, "STALLED_S", LIMIT_S)
     table = Table()
     yield table
     table.is_released.set()
@@ -143,7 +143,7 @@ def test_all_statements_together_have_a_bound(table: Table, settings: Settings) 
 def test_a_statement_that_stalls_holds_the_project_up_for_a_moment_only(
     table: Table, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(shared_writes, "STALLED_S", 0.01)
+    monkeypatch.setattr(group_commit, "STALLED_S", 0.01)
     with first_under_way(table) as first:
         table.begin("a").result(LIMIT_S)
         assert not first.done()
@@ -215,15 +215,15 @@ def test_a_thread_that_is_ended_while_it_writes_leaves_nobody_waiting(table: Tab
     assert table.begin("later").result(LIMIT_S) is None
 
 
-def test_whoever_has_no_patience_left_is_told_and_is_not_written(table: Table) -> None:
+def test_whoever_has_no_deadline_left_is_told_and_is_not_written(table: Table) -> None:
     def hurry() -> None:
-        with with_patience(0.01):
+        with with_deadline(0.01):
             table.writes.write(SHOP, "hurried", rows=1, size=1)
 
     with first_under_way(table), ThreadPoolExecutor() as pool:
         error = pool.submit(hurry).exception(LIMIT_S)
         assert isinstance(error, OperationalError)
-        assert isinstance(error.__cause__, OutOfPatience)
+        assert isinstance(error.__cause__, DeadlineExceeded)
         assert table.count_waiting() == 0
         (other,) = table.begin_waiting("a")
     other.result(LIMIT_S)

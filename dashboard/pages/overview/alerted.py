@@ -1,4 +1,4 @@
-"""What watches say on the overview: the open states in a line, and what was confirmed or resolved in the chart."""
+"""What alerts say on the overview: the open states in a line, and what was confirmed or resolved in the chart."""
 
 from collections.abc import Sequence
 from datetime import date
@@ -19,12 +19,12 @@ READ_MARKS: Final = 40  # changes: those of one day are one mark, since their wo
 Mark = tuple[str, str]  # name, moment
 
 
-def describe_watches(request: HttpRequest, project: Project) -> dict[str, object]:
+def describe_alerts(request: HttpRequest, project: Project) -> dict[str, object]:
     """Returns the open states for the overview. Guests see none: what is watched is the team's own matter."""
     if isinstance(request.user, Guest):
         return {}
     found = select_open(project, most=SHOWN_OPEN + 1)
-    return {"may_see_watches": True, "open_states": found[:SHOWN_OPEN], "has_more_states": len(found) > SHOWN_OPEN}
+    return {"may_see_alerts": True, "open_states": found[:SHOWN_OPEN], "has_more_states": len(found) > SHOWN_OPEN}
 
 
 def list_marks(request: HttpRequest, project: Project) -> list[Mark]:

@@ -1,12 +1,12 @@
-"""The simulation of the guard runs: arrivals are what was asked for, and a page twice as slow is confirmed."""
+"""The simulation of alerts runs: arrivals are what was asked for, and a page twice as slow is confirmed."""
 
 import numpy as np
 import pytest
 
 from benchmarks.alerts.accepted import Retold, follow_accepted
 from benchmarks.alerts.arrivals import Slower, receive
+from benchmarks.alerts.evaluating import alert_release
 from benchmarks.alerts.month import follow_project
-from benchmarks.alerts.watching import watch_release
 from benchmarks.statistics.population import load_population
 from profcore.stats.estimates import Figure, Interval
 
@@ -37,7 +37,7 @@ def test_an_unchanged_release_is_watched_by_looks() -> None:
     pages = load_population()[:1]
     rng = np.random.default_rng(3)
     base, head = (receive(rng, pages, views_a_day=100, shares=np.ones(1), days=4) for _ in range(2))
-    found = watch_release(base, head, days=4)
+    found = alert_release(base, head, days=4)
     assert 5 < found.looks < 30
     assert found.confirmed == {}
 
@@ -58,7 +58,7 @@ def test_a_slowdown_that_was_accepted_is_not_told_again_by_the_next_looks() -> N
         receive(rng, pages, views_a_day=100, shares=np.ones(1), days=4, slower=slower)
         for slower in (None, Slower(page=0, factor=2.0))
     )
-    found = watch_release(base, head, days=4, accepts=True)
+    found = alert_release(base, head, days=4, accepts=True)
     assert list(found.accepted) == list(found.confirmed) != []
     assert found.looks > 5
     assert found.retold == set()

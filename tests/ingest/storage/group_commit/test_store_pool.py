@@ -5,19 +5,19 @@ from django.db import DataError, OperationalError, connection
 from psycopg.pq import Format
 from pytest_django import Settings
 
-from ingest.deadline import OutOfPatience, with_patience
-from ingest.storage import store_pool as lanes
-from ingest.storage.store_pool import LaneStatement, close_lanes, run_again
+from ingest.deadline import DeadlineExceeded, with_deadline
+from ingest.storage import store_pool as connections
+from ingest.storage.store_pool import PoolStatement, close_store_pool, execute_with_retry
 from projects.models import Project
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-COUNT = LaneStatement(
+COUNT = PoolStatement(
     b"count", b"UPDATE projects_project SET name = name || $1::text WHERE slug = $2::text", [Format.TEXT, Format.TEXT]
 )
-SLEEP = LaneStatement(b"sleep", b"DO 'BEGIN PERFORM pg_sleep(2); END'", [])
+SLEEP = PoolStatement(b"sleep", b"DO 'BEGIN PERFORM pg_sleep(2); END'", [])
 
-AS_CITUS = LaneStatement(
+AS_CITUS = PoolStatement(
     b"as-citus",
     b"""DO $$ BEGIN
         IF current_setting('plan_cache_mode') = 'force_generic_plan' THEN RAISE feature_not_supported; END IF;
@@ -30,7 +30,7 @@ AS_CITUS = LaneStatement(
 @pytest.fixture(autouse=True)
 def _own_lanes() -> None:
     """Connections that no other test has used."""
-    close_lanes()
+    close_store_pool()
     with connection.cursor() as cursor:
         cursor.execute(
             "INSERT INTO projects_project (slug, name, created_at, route_rules) VALUES ('shop', '', now(), '{}')"
@@ -52,17 +52,17 @@ def find_lanes() -> list[int]:
 
 
 def test_a_statement_is_in_the_table_when_it_returns() -> None:
-    run_again(COUNT, [b"a", b"shop"])
-    run_again(COUNT, [b"b", b"shop"])
+    execute_with_retry(COUNT, [b"a", b"shop"])
+    execute_with_retry(COUNT, [b"b", b"shop"])
     assert name_of_shop() == "ab"
 
 
 def test_nothing_is_prepared_where_each_transaction_has_another_session(settings: Settings) -> None:
     settings.TRANSACTION_POOLING, settings.INGEST_STORE_CONNECTIONS = True, 1
     for letter in (b"a", b"b"):
-        run_again(COUNT, [letter, b"shop"])
+        execute_with_retry(COUNT, [letter, b"shop"])
     assert name_of_shop() == "ab"
-    with lanes._open_pool().connection() as lane:
+    with connections._open_pool().connection() as lane:
         assert lane.prepared == set()
         assert lane.execute("SELECT name FROM pg_prepared_statements").fetchall() == []
         assert lane.execute("SHOW plan_cache_mode").fetchall() == [("auto",)]
@@ -73,44 +73,46 @@ def test_a_pooler_that_nobody_told_of_costs_no_post(
 ) -> None:
     """The session of the next transaction knows nothing of what the one before prepared."""
     settings.INGEST_STORE_CONNECTIONS = 1
-    monkeypatch.setattr(lanes, "_sessions_change", False)
-    run_again(COUNT, [b"a", b"shop"])
-    run_again(LaneStatement(b"forget", b"DEALLOCATE ALL", []), [])
+    monkeypatch.setattr(connections, "_sessions_change", False)
+    execute_with_retry(COUNT, [b"a", b"shop"])
+    execute_with_retry(PoolStatement(b"forget", b"DEALLOCATE ALL", []), [])
     for letter in (b"b", b"c"):
-        run_again(COUNT, [letter, b"shop"])
+        execute_with_retry(COUNT, [letter, b"shop"])
     assert name_of_shop() == "abc"
     assert caplog.text.count("FIELDFLAME_TRANSACTION_POOLING=1") == 1
 
 
 def test_a_cluster_that_refuses_a_plan_for_all_values_gets_one_for_each(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lanes, "_plans_differ", False)
+    monkeypatch.setattr(connections, "_plans_differ", False)
     for _ in range(2):
-        run_again(AS_CITUS, [])
-        close_lanes()
+        execute_with_retry(AS_CITUS, [])
+        close_store_pool()
     assert name_of_shop() == "xx"
-    assert lanes._plans_differ
+    assert connections._plans_differ
 
 
 def test_an_error_of_the_statement_is_djangos_and_leaves_the_connection_usable() -> None:
     with pytest.raises(DataError):
-        run_again(LaneStatement(b"divide", b"UPDATE projects_project SET id = 1 / $1::int", [Format.TEXT]), [b"0"])
-    run_again(COUNT, [b"a", b"shop"])
+        execute_with_retry(
+            PoolStatement(b"divide", b"UPDATE projects_project SET id = 1 / $1::int", [Format.TEXT]), [b"0"]
+        )
+    execute_with_retry(COUNT, [b"a", b"shop"])
     assert name_of_shop() == "a"
 
 
 def test_a_connection_that_was_lost_meanwhile_is_replaced() -> None:
-    run_again(COUNT, [b"a", b"shop"])
+    execute_with_retry(COUNT, [b"a", b"shop"])
     (pid,) = find_lanes()
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_terminate_backend(%s, 60000)", [pid])
-    run_again(COUNT, [b"b", b"shop"])
+    execute_with_retry(COUNT, [b"b", b"shop"])
     assert name_of_shop() == "ab"
     assert find_lanes() != [pid]
 
 
 def test_a_statement_that_takes_too_long_is_given_up_with_its_connection() -> None:
-    with with_patience(0.2, cancels=True), pytest.raises(OperationalError) as caught:
-        run_again(SLEEP, [])
-    assert isinstance(caught.value.__cause__, OutOfPatience)
-    run_again(COUNT, [b"a", b"shop"])
+    with with_deadline(0.2, cancels=True), pytest.raises(OperationalError) as caught:
+        execute_with_retry(SLEEP, [])
+    assert isinstance(caught.value.__cause__, DeadlineExceeded)
+    execute_with_retry(COUNT, [b"a", b"shop"])
     assert name_of_shop() == "a"

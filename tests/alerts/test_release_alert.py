@@ -1,4 +1,4 @@
-"""The release watch: what it says of releases, only at looks, once, and what ends an alarm."""
+"""The release alert: what it says of releases, only at looks, once, and what ends an alarm."""
 
 from datetime import timedelta
 
@@ -12,9 +12,9 @@ from aggregate.selectors.slice.slices import Slice
 from aggregate.selectors.verdict.verdict import select_verdict
 from alerts import evaluating
 from alerts.evaluating import evaluate_due, evaluate_one
-from alerts.models import StateChange, Watch, WatchState
+from alerts.models import AlertRule, AlertState, StateChange
 from alerts.reading import select_history
-from alerts.rules import RELEASE_WATCH_ID, accept
+from alerts.rules import RELEASE_ALERT_ID, accept
 from ingest.models import Group
 from profcore.alerts.states import State
 from projects.models import Project
@@ -40,42 +40,42 @@ def receive(project: Project, release: str, *, cart: float = 1.0, home: float = 
     """100 views of each page in a release, so many times as slow."""
     for page, factor in (("/cart", cart), ("/home", home)):
         make_group(project, release, page, first_seen_at=timezone.now())
-        bucket_at = MONDAY + timedelta(hours=Cell.objects.count())
+        starts_at = MONDAY + timedelta(hours=Cell.objects.count())
         times_us = [round(us * factor) for us in TIMES * times]
-        make_timed_views(project, times_us, release=release, page=page, bucket_at=bucket_at)
+        make_timed_views(project, times_us, release=release, page=page, starts_at=starts_at)
 
 
-def watch(project: Project) -> dict[str, str]:
+def alert(project: Project) -> dict[str, str]:
     """Evaluates, and returns the states of the newest watched release by page."""
-    Watch.objects.filter(project=project).update(due_at=timezone.now())
+    AlertRule.objects.filter(project=project).update(due_at=timezone.now())
     evaluate_due(timezone.now())
     return states(project)
 
 
 def states(project: Project, release: str | None = None) -> dict[str, str]:
-    rows = WatchState.objects.filter(project=project)
+    rows = AlertState.objects.filter(project=project)
     newest = release or max((row.release for row in rows), default="")
     return {row.page or "all": State(row.state).name for row in rows if row.release == newest}
 
 
 def test_a_release_like_the_one_before_is_ok(project: Project) -> None:
-    assert watch(project) == {}  # one release alone
+    assert alert(project) == {}  # one release alone
     receive(project, "1.1")
-    assert watch(project) == {"/cart": "OK", "/home": "OK", "all": "OK"}
+    assert alert(project) == {"/cart": "OK", "/home": "OK", "all": "OK"}
     assert {(row.was, row.state) for row in StateChange.objects.all()} == {(State.UNKNOWN, State.OK)}
 
 
 def test_too_few_views_say_nothing(project: Project) -> None:
     make_group(project, "1.1", "/cart", first_seen_at=timezone.now())
     make_timed_views(project, [90_000] * 19, release="1.1", page="/cart")
-    assert watch(project) == {}
+    assert alert(project) == {}
     assert VerdictLook.objects.count() == 0
 
 
 def test_a_slower_page_is_confirmed_and_no_other(project: Project) -> None:
     receive(project, "1.1", cart=2.0)
     receive(project, "1.1", cart=2.0)
-    found = watch(project)
+    found = alert(project)
     assert (found["/cart"], found["/home"]) == ("CONFIRMED", "OK")
     row = StateChange.objects.get(page="/cart")
     assert (row.was, row.look, row.base_release, row.base_views, row.views) == (State.UNKNOWN, 1, "1.0", 400, 200)
@@ -88,7 +88,7 @@ def test_a_small_change_is_suspected_first_and_confirmed_by_more_views(project: 
     met = set()
     for _ in range(8):
         receive(project, "1.1", cart=1.11)
-        met.add(watch(project)["/cart"])
+        met.add(alert(project)["/cart"])
     assert "SUSPECTED" in met
     confirmed = StateChange.objects.get(page="/cart", state=State.CONFIRMED)
     suspected = StateChange.objects.get(page="/cart", state=State.SUSPECTED)
@@ -98,27 +98,27 @@ def test_a_small_change_is_suspected_first_and_confirmed_by_more_views(project: 
 
 def test_nothing_is_judged_between_looks(project: Project) -> None:
     receive(project, "1.1")
-    watch(project)
-    make_timed_views(project, [50_000] * 5, release="1.1", page="/cart", bucket_at=MONDAY + timedelta(days=1))
-    seen = list(WatchState.objects.order_by("subject_key").values_list("look", "seen_at"))
-    watch(project)
-    assert list(WatchState.objects.order_by("subject_key").values_list("look", "seen_at")) == seen
+    alert(project)
+    make_timed_views(project, [50_000] * 5, release="1.1", page="/cart", starts_at=MONDAY + timedelta(days=1))
+    seen = list(AlertState.objects.order_by("subject_key").values_list("look", "seen_at"))
+    alert(project)
+    assert list(AlertState.objects.order_by("subject_key").values_list("look", "seen_at")) == seen
     assert VerdictLook.objects.count() == 1
 
 
-def test_a_look_of_a_reader_is_one_of_the_watch(project: Project) -> None:
+def test_a_look_of_a_reader_is_one_of_the_alert(project: Project) -> None:
     receive(project, "1.1", cart=2.0, times=2)
     whole = Slice(project_id=project.pk, releases=("1.1",))
     select_verdict(Slice(project_id=project.pk, releases=("1.0",)), whole, now=timezone.now())
-    assert watch(project)["/cart"] == "CONFIRMED"
+    assert alert(project)["/cart"] == "CONFIRMED"
     assert VerdictLook.objects.count() == 1
 
 
 def test_a_faster_release_ends_an_alarm_and_says_so(project: Project) -> None:
     receive(project, "1.1", cart=2.0, times=4)
-    assert watch(project)["/cart"] == "CONFIRMED"
+    assert alert(project)["/cart"] == "CONFIRMED"
     receive(project, "1.2", times=4)
-    watch(project)
+    alert(project)
     assert states(project, "1.1")["/cart"] == "RESOLVED"
     end = StateChange.objects.get(page="/cart", state=State.RESOLVED)
     assert (end.cause, end.about_release, end.release) == ("release", "1.2", "1.1")
@@ -130,73 +130,73 @@ def test_a_faster_release_ends_an_alarm_and_says_so(project: Project) -> None:
 
 def test_what_a_newer_release_ended_stays_over_until_that_one_is_rolled_back(project: Project) -> None:
     receive(project, "1.1", cart=2.0, times=4)
-    watch(project)
+    alert(project)
     receive(project, "1.2", times=4)
-    watch(project)
+    alert(project)
     receive(project, "1.1", cart=2.0, times=8)  # another look at the old release, which is as slow as ever
-    watch(project)
-    looked = WatchState.objects.get(release="1.1", page="/home").look
+    alert(project)
+    looked = AlertState.objects.get(release="1.1", page="/home").look
     assert looked == 2
     history = StateChange.objects.filter(release="1.1", page="/cart").order_by("id")
     assert list(history.values_list("cause", flat=True)) == ["look", "release"]
     announce_release(project.pk, "1.2", timezone.now(), {"rolled_back_at": timezone.now()})
     receive(project, "1.1", cart=2.0, times=16)
-    watch(project)
+    alert(project)
     assert states(project, "1.1")["/cart"] == "CONFIRMED"  # users have it again
 
 
 def test_an_older_release_that_was_faster_ends_nothing(project: Project) -> None:
     receive(project, "1.1", cart=0.5, times=4)
     receive(project, "1.2", cart=1.0, times=4)
-    assert watch(project)["/cart"] == "CONFIRMED"
+    assert alert(project)["/cart"] == "CONFIRMED"
     receive(project, "1.1", cart=0.5, times=8)  # old tabs: another look at the release before
-    assert watch(project)["/cart"] == "CONFIRMED"
-    assert WatchState.objects.get(release="1.1", page="/cart").look == 2
+    assert alert(project)["/cart"] == "CONFIRMED"
+    assert AlertState.objects.get(release="1.1", page="/cart").look == 2
 
 
 def test_a_release_that_is_only_a_little_faster_ends_nothing(project: Project) -> None:
     receive(project, "1.1", cart=3.0, times=4)
-    watch(project)
+    alert(project)
     receive(project, "1.2", cart=2.4, times=4)
-    watch(project)
+    alert(project)
     assert states(project, "1.1")["/cart"] == "CONFIRMED"
 
 
 def test_a_person_can_accept_a_slowdown(project: Project) -> None:
     receive(project, "1.1", cart=2.0, times=4)
-    watch(project)
-    row = WatchState.objects.get(page="/cart")
-    change = accept(Watch.objects.get(id=RELEASE_WATCH_ID), row.subject_key, timezone.now())
+    alert(project)
+    row = AlertState.objects.get(page="/cart")
+    change = accept(AlertRule.objects.get(id=RELEASE_ALERT_ID), row.subject_key, timezone.now())
     assert change is not None
     assert (change.cause, State(change.state)) == ("person", State.RESOLVED)
-    assert accept(Watch.objects.get(id=RELEASE_WATCH_ID), row.subject_key, timezone.now()) is None
+    assert accept(AlertRule.objects.get(id=RELEASE_ALERT_ID), row.subject_key, timezone.now()) is None
 
 
 def test_what_was_accepted_is_not_told_again_by_the_next_looks(project: Project) -> None:
     receive(project, "1.1", cart=2.0)
-    assert watch(project)["/cart"] == "CONFIRMED"
-    row = WatchState.objects.get(page="/cart")
-    accept(Watch.objects.get(id=RELEASE_WATCH_ID), row.subject_key, timezone.now())
+    assert alert(project)["/cart"] == "CONFIRMED"
+    row = AlertState.objects.get(page="/cart")
+    accept(AlertRule.objects.get(id=RELEASE_ALERT_ID), row.subject_key, timezone.now())
     for _ in range(2):
         receive(project, "1.1", cart=2.0, times=2)
-        assert watch(project)["/cart"] == "RESOLVED"
+        assert alert(project)["/cart"] == "RESOLVED"
     changes = list(StateChange.objects.filter(page="/cart").order_by("id").values_list("cause", flat=True))
     assert changes == ["look", "person"]
-    kept = WatchState.objects.get(page="/cart")
-    assert (kept.value, kept.look) == (row.value, WatchState.objects.get(page="/home").look)
+    kept = AlertState.objects.get(page="/cart")
+    assert (kept.value, kept.look) == (row.value, AlertState.objects.get(page="/home").look)
     receive(project, "1.1", cart=8.0, times=12)
-    assert watch(project)["/cart"] == "CONFIRMED"  # it is far slower now
+    assert alert(project)["/cart"] == "CONFIRMED"  # it is far slower now
 
 
 def test_a_release_keeps_the_base_that_it_was_first_compared_with(project: Project) -> None:
     make_group(project, "1.0.1", "/cart", first_seen_at=timezone.now() - timedelta(days=2))
     make_timed_views(project, TIMES[:8], release="1.0.1", page="/cart")
     receive(project, "1.1")
-    watch(project)
-    make_timed_views(project, TIMES, release="1.0.1", page="/cart", bucket_at=MONDAY + timedelta(days=3))
+    alert(project)
+    make_timed_views(project, TIMES, release="1.0.1", page="/cart", starts_at=MONDAY + timedelta(days=3))
     receive(project, "1.1")
-    watch(project)
-    assert set(WatchState.objects.filter(release="1.1").values_list("base_release", flat=True)) == {"1.0"}
+    alert(project)
+    assert set(AlertState.objects.filter(release="1.1").values_list("base_release", flat=True)) == {"1.0"}
 
 
 def test_old_releases_and_others_are_not_watched(project: Project) -> None:
@@ -204,54 +204,54 @@ def test_old_releases_and_others_are_not_watched(project: Project) -> None:
     Group.objects.filter(release="1.1").update(first_seen_at=timezone.now() - timedelta(days=40))
     Group.objects.filter(release="1.0").update(first_seen_at=timezone.now() - timedelta(days=60))
     receive(project, "(other)", cart=3.0)
-    assert watch(project) == {}
+    assert alert(project) == {}
 
 
-def test_a_watch_that_is_off_or_not_due_is_left_alone(project: Project) -> None:
+def test_a_alert_that_is_off_or_not_due_is_left_alone(project: Project) -> None:
     now = timezone.now()
     assert evaluate_due(now) == 1
     assert evaluate_due(now) == 0
-    Watch.objects.update(is_on=False, due_at=now)
+    AlertRule.objects.update(is_on=False, due_at=now)
     assert evaluate_due(now) == 0
 
 
-def test_a_watch_that_fails_says_why_and_leaves_nothing(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_alert_that_fails_says_why_and_leaves_nothing(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     receive(project, "1.1", cart=2.0)
 
-    def fail(watch: Watch, now: object) -> None:
-        evaluating_really(watch, timezone.now())
+    def fail(alert: AlertRule, now: object) -> None:
+        evaluating_really(alert, timezone.now())
         raise ValueError("no such thing")
 
-    evaluating_really = evaluating.EVALUATE[Watch.Kind.RELEASE]
-    monkeypatch.setattr(evaluating, "EVALUATE", {Watch.Kind.RELEASE: fail})
-    watch(project)
-    assert WatchState.objects.count() == VerdictLook.objects.count() == StateChange.objects.count() == 0
-    assert Watch.objects.get().problem == "ValueError: no such thing"
+    evaluating_really = evaluating.EVALUATE[AlertRule.Kind.RELEASE]
+    monkeypatch.setattr(evaluating, "EVALUATE", {AlertRule.Kind.RELEASE: fail})
+    alert(project)
+    assert AlertState.objects.count() == VerdictLook.objects.count() == StateChange.objects.count() == 0
+    assert AlertRule.objects.get().problem == "ValueError: no such thing"
     monkeypatch.undo()
-    assert watch(project)["/cart"] != "OK"
-    assert Watch.objects.get().problem is None
+    assert alert(project)["/cart"] != "OK"
+    assert AlertRule.objects.get().problem is None
 
 
 def test_projects_that_are_being_deleted_are_not_watched(project: Project) -> None:
     evaluate_due(timezone.now())
     Project.objects.update(deletion_started_at=timezone.now())
-    Watch.objects.update(due_at=timezone.now())
-    assert not evaluate_one(project.pk, RELEASE_WATCH_ID, timezone.now())
+    AlertRule.objects.update(due_at=timezone.now())
+    assert not evaluate_one(project.pk, RELEASE_ALERT_ID, timezone.now())
 
 
 def test_old_history_goes_and_what_is_open_stays(project: Project, settings: Settings) -> None:
     receive(project, "1.1", cart=2.0, times=4)
-    watch(project)
+    alert(project)
     later = timezone.now() + timedelta(days=100)
     expire_guard(project.pk, later, cells_before=later - timedelta(days=400))
     assert states(project) == {"/cart": "CONFIRMED", "all": "CONFIRMED"}
     assert StateChange.objects.count() == 3
-    settings.GUARD_MAX_CHANGES = 1
+    settings.ALERTS_MAX_CHANGES = 1
     newest = max(StateChange.objects.values_list("id", flat=True))
     expire_guard(project.pk, later, cells_before=later - timedelta(days=400))
     assert list(StateChange.objects.values_list("id", flat=True)) == [newest]
     expire_guard(project.pk, later, cells_before=later)
-    assert StateChange.objects.count() == WatchState.objects.count() == 0
+    assert StateChange.objects.count() == AlertState.objects.count() == 0
 
 
 @pytest.mark.parametrize(("hour", "reached"), [(50, 0.1), (50 + 7 * 24, 0.5), (50 + 14 * 24, 1.0)])

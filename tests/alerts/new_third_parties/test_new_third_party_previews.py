@@ -1,4 +1,6 @@
-"""Previews of new cost: the same answers as the evaluation day by day, and honest about days without history."""
+"""Previews of new third parties: the same answers as the evaluation day by day, and honest about days without
+history.
+"""
 
 from datetime import date, datetime, timedelta
 from typing import Any
@@ -8,10 +10,10 @@ import pytest
 from alerts.conditions import Question
 from alerts.days import DayCosts
 from alerts.evaluating import evaluate_one
-from alerts.models import StateChange, Watch
-from alerts.new_third_parties import new_third_party_rules as new_cost_rules
-from alerts.new_third_parties.new_third_party_previews import DayUse, NewCostPreview, preview_new_costs
-from alerts.rules import create_watch
+from alerts.models import AlertRule, StateChange
+from alerts.new_third_parties import new_third_party_rules as new_third_parties_rules
+from alerts.new_third_parties.new_third_party_previews import DayUse, NewThirdPartiesPreview, preview_new_third_parties
+from alerts.rules import create_alert
 from profcore.alerts.states import State
 from profcore.times import start_of_day
 from projects.models import Project
@@ -34,8 +36,8 @@ def day(days_ago: int) -> date:
     return (TODAY - timedelta(days=days_ago)).date()
 
 
-def preview(project: Project, **question: Any) -> NewCostPreview:
-    return preview_new_costs(project.pk, Question(**{**ASKED, **question}), TODAY)
+def preview(project: Project, **question: Any) -> NewThirdPartiesPreview:
+    return preview_new_third_parties(project.pk, Question(**{**ASKED, **question}), TODAY)
 
 
 def test_it_tells_what_was_new_and_cost_more_and_on_which_day(project: Project) -> None:
@@ -79,21 +81,21 @@ def test_what_ran_within_four_weeks_is_not_new_and_after_them_it_is(project: Pro
     assert found.thin_days < found.judged_days
     for days_ago in (73, 72):
         add_functions(project, days_ago, {APP: 0.5})
-    assert preview_new_costs(project.pk, Question(**ASKED), TODAY + timedelta(days=2)).found == []
+    assert preview_new_third_parties(project.pk, Question(**ASKED), TODAY + timedelta(days=2)).found == []
 
 
 @pytest.mark.slow(20)
 def test_it_agrees_with_the_evaluation_day_by_day(project: Project) -> None:
     start = TODAY - timedelta(days=29)
-    watch = create_watch(project=project, kind="new_cost", name="New", question=ASKED, now=start)
+    alert = create_alert(project=project, kind="new_third_parties", name="New", question=ASKED, now=start)
     ran = {TAG: {20, 19, 18, 9, 8, 7, 6}, PIXEL: {16, 15, 14, 13, 12, 11}, OLD: set(range(34, 0, -1))}
     for days_ago in range(34, 0, -1):
         if days_ago not in {17, 10}:
             add_functions(project, days_ago, {APP: 0.4, **{uri: 0.2 for uri, days in ran.items() if days_ago in days}})
     for days_ago in range(28, -1, -1):
         now = start_of_day(TODAY - timedelta(days=days_ago)) + timedelta(hours=4)
-        Watch.objects.filter(id=watch.id).update(due_at=now)
-        assert evaluate_one(project.pk, watch.id, now)
+        AlertRule.objects.filter(id=alert.id).update(due_at=now)
+        assert evaluate_one(project.pk, alert.id, now)
     confirmed = StateChange.objects.filter(state=State.CONFIRMED).order_by("id")
     told = sorted((on, each.name) for each in preview(project).told for on in each.told_on)
     assert told == sorted(((change.at - timedelta(days=1)).date(), change.subject) for change in confirmed)
@@ -109,10 +111,10 @@ def test_days_on_which_nothing_can_be_told_are_not_estimated(project: Project, m
         estimated.append(on)
         return DayCosts(is_too_few=False, costs={})
 
-    monkeypatch.setattr(new_cost_rules, "select_costs", note)
+    monkeypatch.setattr(new_third_parties_rules, "select_costs", note)
     assert [each.state for each in preview(project).found] == [State.OK]
     assert estimated == []
     add_functions(project, 0, {APP: 0.5, TAG: 0.2})
     later: datetime = TODAY + timedelta(days=1)
-    preview_new_costs(project.pk, Question(**ASKED), later)
+    preview_new_third_parties(project.pk, Question(**ASKED), later)
     assert estimated == [TODAY.date()]

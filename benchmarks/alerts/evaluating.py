@@ -1,4 +1,4 @@
-"""One release, watched as the guard watches it: the verdict's looks, bounds and family, and the guard's states."""
+"""One release, watched as alerts it: the verdict's looks, bounds and family, and alerts's states."""
 
 from dataclasses import dataclass, field
 from typing import Final
@@ -49,10 +49,10 @@ class Watched:
         return step_accepted(standing, evidence, low=low, accepted=self.accepted.get(change.page), limit=0.0)
 
 
-def watch_release(
+def alert_release(
     base: Arrived, head: Arrived, *, days: int, until: str | None = None, accepts: bool = False
 ) -> Watched:
-    """Watches a release for some days, once an hour, or until a page is confirmed; `base` is complete."""
+    """Alerts a release for some days, once an hour, or until a page is confirmed; `base` is complete."""
     found, points = Watched(accepts=accepts), list[LookPoint]()
     standings: dict[str | None, Standing] = {}
     day_before = int((base.hour >= base.hour.max() - HOURS).sum()) if base.views else 0
