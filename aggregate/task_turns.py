@@ -11,8 +11,8 @@ from django.conf import settings
 from aggregate.metrics import tallied
 from aggregate.stopping import is_stopping
 from aggregate.time_budget import BudgetSpent, in_time_budget
-from ingest.clock import database_now
 from ingest.notify import clear_flag, notify_worker
+from projects.clock import database_now
 
 logger = logging.getLogger(__name__)
 

@@ -24,8 +24,8 @@ from aggregate.sourcemaps.queue import SYMBOLICATE_FLAG, SYMBOLICATE_TASK
 from aggregate.stopping import is_stopping, tell_to_stop
 from aggregate.task_turns import log_tally, work_in_turns
 from aggregate.worker_leases import drop_dead_leases
-from ingest.clock import database_now
 from ingest.notify import clear_flag, keep_flag, notify_worker
+from projects.clock import database_now
 
 logger = logging.getLogger(__name__)
 

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, replace
 from datetime import datetime
 
-from alerts.delivery.outbox import choose_due
 from alerts.models import AlertRule, AlertState, Channel, Notice, StateChange
+from alerts.outbox import choose_due
 from alerts.subjects import Found, Subject
 from ingest.storage.groups import allocate_ids
 from profcore.alerts.routing import is_page_wanted

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Final
 from urllib.parse import urlsplit
 
-from ingest.models import Receipt
 from profcore.errors import Reason, TraceError
 from profcore.trace.collection import LEFT_TO_PAGES, Collection
 from projects.models import IngestKey, Project
@@ -57,7 +56,7 @@ def find_key(public_key: str) -> KeyFacts | None:
         _unknown[public_key] = now
         return None
     # Asked apart, since keys are on every server of a cluster, and receipts on one; and no more once there are some.
-    has_traces = (cached is not None and cached[1].has_traces) or Receipt.objects.filter(project=row.project).exists()
+    has_traces = (cached is not None and cached[1].has_traces) or row.project.receipt_set.exists()
     facts = facts_of(row.project, tuple(row.origins), has_traces=has_traces)
     _known[public_key] = (now, facts)
     return facts

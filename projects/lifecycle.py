@@ -4,9 +4,9 @@ from datetime import UTC, datetime
 
 from django.db import connection, transaction
 
-from ingest.clock import database_now
 from projects.audit.acts import Act
 from projects.audit.entries import record
+from projects.clock import database_now
 from projects.key_cache import clear_keys
 from projects.models import IngestKey, Project
 

@@ -14,9 +14,9 @@ from aggregate.time_budget import end_step
 from alerts.changes import alert_at
 from alerts.delivery.bodies import Letter, Told
 from alerts.delivery.links import absolute, make_links
-from alerts.delivery.outbox import leave_quiet
 from alerts.delivery.wording import clean, say_change, write_title
 from alerts.models import AlertRule, Channel, Message, Notice, StateChange
+from alerts.outbox import leave_quiet
 from profcore.alerts.states import State
 from projects.models import Project
 

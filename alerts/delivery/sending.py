@@ -19,10 +19,10 @@ from django.db import InterfaceError, OperationalError, connection, transaction
 from aggregate.metrics import MESSAGES, note
 from aggregate.time_budget import end_step
 from alerts.delivery.gathering import gather_due, write_letter
-from alerts.delivery.outbox import leave_quiet
 from alerts.delivery.outcomes import Receipt, Undelivered
 from alerts.delivery.receivers import hand_over
 from alerts.models import Channel, Message
+from alerts.outbox import leave_quiet
 from alerts.sealing import SealBroken, open_seal
 
 logger = logging.getLogger(__name__)

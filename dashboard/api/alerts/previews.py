@@ -1,4 +1,4 @@
-"""`alerts/preview`: what an alert would have told in the last 30 days, before it is created."""
+"""`POST alerts/preview`: what an alert would have told in the last 30 days, before it is created."""
 
 from datetime import UTC, datetime
 from typing import Final

@@ -9,8 +9,8 @@ from pytest_django import Settings
 
 from alerts.channels import Terms, change_channel, create_channel, delete_channel
 from alerts.delivery.gathering import gather_due, list_due_channels
-from alerts.delivery.outbox import leave_quiet
 from alerts.models import AlertRule, AlertState, Channel, Message, Notice
+from alerts.outbox import leave_quiet
 from alerts.rules import accept
 from alerts.sealing import SealBroken, open_seal
 from profcore.alerts.states import State

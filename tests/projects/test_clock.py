@@ -8,7 +8,7 @@ import time_machine
 from django.conf import settings
 
 from aggregate import tasks
-from ingest.clock import database_now
+from projects.clock import database_now
 from projects.lifecycle import mark_for_deletion
 from tests.builders import make_project
 
