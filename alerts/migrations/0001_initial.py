@@ -114,7 +114,7 @@ class Migration(migrations.Migration):
             },
         ),
         migrations.CreateModel(
-            name='Alert',
+            name='AlertRule',
             fields=[
                 ('pk', models.CompositePrimaryKey('project_id', 'id', blank=True, editable=False, primary_key=True, serialize=False)),
                 ('id', models.IntegerField()),

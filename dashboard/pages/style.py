@@ -13,7 +13,7 @@ from django.shortcuts import render
 import dashboard
 from dashboard.web.decorators import private_page
 
-TOKENS_PATH: Final = Path(dashboard.__file__).parent / "static" / "dashboard" / "frame" / "tokens.css"
+TOKENS_PATH: Final = Path(dashboard.__file__).parent / "static" / "dashboard" / "layout" / "tokens.css"
 HEAD_OR_TOKEN: Final = re.compile(r"^ +/\* (?P<head>.*?) \*/$|(?P<name>--[\w-]+): (?P<value>[^;]+);", re.MULTILINE)
 DARK_STARTS: Final = "@media screen and (prefers-color-scheme: dark)"
 COLOUR: Final = re.compile(r"#[0-9a-f]{6}$")

@@ -1,4 +1,4 @@
-"""Colours have one place: frame/tokens.css. Other style sheets name them."""
+"""Colours have one place: layout/tokens.css. Other style sheets name them."""
 
 import re
 from typing import Final

@@ -1,4 +1,4 @@
-// Copies a text: the button in frame/_copy.html, also in parts that are fetched later. Without access to the clipboard
+// Copies a text: the button in layout/_copy.html, also in parts that are fetched later. Without access to the clipboard
 // (plain http, except on this computer), it selects the text, so that the user can copy it.
 const SAID_MS = 2_000;
 

@@ -1,7 +1,7 @@
 // The settings work without this script. With it, a button copies texts, a button adds a row for a rule, and the result
 // of a form has the focus.
 
-import "../frame/copy-text.js";
+import "../layout/copy-text.js";
 
 // Adds a row for a rule, from the empty row in the page's template element.
 for (const foot of document.querySelectorAll(".add-rule")) {

@@ -138,7 +138,7 @@ class TestColours:
 
     @pytest.mark.parametrize("theme", [0, 1])
     def test_names_colours_bear_text_differ_and_mean_no_change(self, theme: int) -> None:
-        style = (STATIC / "frame" / "tokens.css").read_text(encoding="utf-8")
+        style = (STATIC / "layout" / "tokens.css").read_text(encoding="utf-8")
         text = re.findall(r"--flame-text: #([0-9a-f]{6})", style)[theme]
         fills = [re.findall(rf"--flame-name-{n}: #([0-9a-f]{{6}})", style)[theme] for n in range(1, 10)]
         for fill in fills:

@@ -192,7 +192,7 @@ def test_a_page_asks_the_database_as_often_with_few_rules_as_with_many(
 
 
 def test_every_colour_is_one_that_text_stands_out_from_in_both_themes() -> None:
-    tokens = (STATIC / "frame/tokens.css").read_text(encoding="utf-8")
+    tokens = (STATIC / "layout/tokens.css").read_text(encoding="utf-8")
     for theme in (0, 1):
         text = re.findall(r"--flame-text: #([0-9a-f]{6})", tokens)[theme]
         for colour in COLOURS:
