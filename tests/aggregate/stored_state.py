@@ -129,14 +129,14 @@ def assert_merged_hours_are_empty() -> None:
     """Checks that no row refers to an hour that was merged into a day."""
     merged = "SELECT FROM aggregate_cell c WHERE c.merged_into IS NOT NULL"
     assert rows(f"{merged} AND (c.traces <> 0 OR c.views <> 0 OR c.span_us <> 0 OR c.marker_us IS NOT NULL)") == []
-    for table in ("hotspotpiece", "calltreepiece", "view"):
+    for table in ("hotspotpiece", "calltreepiece", "pageview"):
         hanging = f"EXISTS (SELECT FROM aggregate_{table} h WHERE h.project_id = c.project_id AND h.cell_id = c.id)"
         assert rows(f"{merged} AND {hanging}") == [], table
 
 
 def dump_rows() -> dict[str, list[tuple[Any, ...]]]:
     """Returns all rows that a fold writes, with dense ids and blobs; call trees are merged and by path."""
-    tables = {"cell": "id", "view": "view_id, group_id", "pageday": "group_id, day_at"}
+    tables = {"cell": "id", "pageview": "view_id, group_id", "pageday": "group_id, day_at"}
     found = {
         table: rows(f"SELECT * FROM aggregate_{table} ORDER BY project_id, {order}") for table, order in tables.items()
     }
@@ -144,8 +144,8 @@ def dump_rows() -> dict[str, list[tuple[Any, ...]]]:
     found["hotspot"] = rows(
         f"SELECT project_id, cell_id, func_id, {sums} FROM aggregate_hotspot GROUP BY 1, 2, 3 ORDER BY 1, 2, 3"
     )
-    found["view"] = [
-        tuple(bytes(value) if isinstance(value, memoryview) else value for value in row) for row in found["view"]
+    found["pageview"] = [
+        tuple(bytes(value) if isinstance(value, memoryview) else value for value in row) for row in found["pageview"]
     ]
     for project_id in {row[0] for row in rows("SELECT id FROM projects_project")}:
         found[f"trees of {project_id}"] = sorted(read_trees(project_id).items(), key=str)

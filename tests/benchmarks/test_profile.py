@@ -109,7 +109,7 @@ def test_functions_get_their_share_of_the_processor_time() -> None:
     costs = read_costs({"time_ms": {"js": 100.0}, "functions": functions}, processor_ms=2.0)
     assert costs[0] == FunctionCost(name="fold", file="profcore/sums/fold.py", self_ms=0.6, total_ms=1.8)
     shown = describe_costs("worker", costs, 2.0, most=2).splitlines()
-    assert shown[0] == "worker: 2.00 ms a trace, by package: psycopg 1.20, profcore 0.60, (none) 0.20, config 0.00"
+    assert shown[0] == "worker: 2.00 ms a trace, by package: psycopg 1.20, profcore 0.60, (none) 0.20, ops 0.00"
     assert [line.split()[-2:] for line in (shown[2], shown[3], shown[5])] == [
         ["dump", "psycopg/array.py"],
         ["fold", "profcore/sums/fold.py"],

@@ -68,7 +68,7 @@ def arrive(envelopes: list[Json], plan: dict[str, Any]) -> None:
 def assert_parts_sum() -> None:
     """Checks the sum of the parts of each stored view, cell and day of the roll-up."""
     parts = "js_us + hidden_us + engine_us + idle_us + unobserved_us + profiler_us"
-    for table in ("view", "cell", "pageday"):
+    for table in ("pageview", "cell", "pageday"):
         assert rows(f"SELECT js_us FROM aggregate_{table} WHERE {parts} <> span_us") == [], table
 
 

@@ -57,7 +57,7 @@ def test_long_animation_frames_make_a_part_of_the_engines(key: str) -> None:
     post(key, make_envelope("v", "A B\n-\n-\n-\n-", marks=[task, frame]))
     fold_all()
     assert rows(BY_NAME) == [("A", 10_000, 20_000, 0, 0, 10_000, 1), ("B", 10_000, 10_000, 0, 10_000, 10_000, 1)]
-    for table in ("cell", "view", "pageday"):
+    for table in ("cell", "pageview", "pageday"):
         found = rows(
             f"SELECT js_us, hidden_us, hidden_samples, engine_us, engine_samples, idle_us FROM aggregate_{table}"
         )

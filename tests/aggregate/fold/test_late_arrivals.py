@@ -44,7 +44,7 @@ def test_a_straggler_is_folded_from_its_views_raw_traces(key: str, order: tuple[
     late = everything()
     create_project(slug="other", key="other-key", origins=["*"])
     with connection.cursor() as cursor:
-        for table in ("cell", "hotspotpiece", "view", "calltreepiece", "pageday"):
+        for table in ("cell", "hotspotpiece", "pageview", "calltreepiece", "pageday"):
             cursor.execute(f"DELETE FROM aggregate_{table}")
     post("other-key", *PARTS, make_envelope("v", "D", seq=3))
     fold_all()

@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 from pytest_django import Settings
 
-from aggregate import tasks
+from aggregate import task_turns, tasks
 from aggregate.fold.rollups import roll_up_hours
 from aggregate.maintenance import retention
 from aggregate.maintenance.merging import merge_old_hours
@@ -40,7 +40,7 @@ def sent(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     fold_all()
     settings.FOLD_TURN_S = 0
     names: list[str] = []
-    monkeypatch.setattr(tasks, "notify_worker", lambda task, flag: names.append(task))
+    monkeypatch.setattr(task_turns, "notify_worker", lambda task, flag: names.append(task))
     return names
 
 
