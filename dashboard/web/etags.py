@@ -25,7 +25,10 @@ from projects.models import Project
 
 Page = Callable[..., HttpResponse]
 Answer = TypeVar("Answer", bound=HttpResponseBase)
-CODE_FOLDERS: Final = ("aggregate", "config", "dashboard", "ingest", "profcore", "requirements")
+CODE_FOLDERS: Final = (
+    *("aggregate", "alerts", "config", "dashboard", "ingest", "ops", "profcore", "projects"),
+    "requirements",
+)
 CODE_SUFFIXES: Final = frozenset({".py", ".html", ".js", ".css", ".txt"})
 PLAIN: Final = (str, int, float, bool, tuple, list, Path, type(None))
 

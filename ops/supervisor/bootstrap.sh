@@ -97,8 +97,9 @@ ensure_history() {
 # some files for other Pythons, which cannot be compiled.
 compile_all() {
     "$venv/bin/python" -m compileall -q -j 0 "$venv/lib" >/dev/null 2>&1 || :
-    "$venv/bin/python" -m compileall -q -j 0 "$root/config" "$root/profcore" "$root/ingest" "$root/aggregate" \
-        "$root/dashboard" || fail "the bytecode could not be compiled; the reason is above."
+    "$venv/bin/python" -m compileall -q -j 0 "$root/config" "$root/ops" "$root/profcore" "$root/projects" \
+        "$root/ingest" "$root/aggregate" "$root/alerts" "$root/dashboard" ||
+        fail "the bytecode could not be compiled; the reason is above."
 }
 
 # The compiled kernel is optional: if it cannot be built, this is said and pure Python does its work.

@@ -18,7 +18,9 @@ from tests.citus.all_shards import EXCEPTED
 from tests.citus.statements import find_broken_rules
 
 ROOT: Final = Path(__file__).resolve().parents[2]
-OURS: Final = tuple(f"{ROOT / name}/" for name in ("aggregate", "config", "dashboard", "ingest"))
+OURS: Final = tuple(
+    f"{ROOT / name}/" for name in ("aggregate", "alerts", "config", "dashboard", "ingest", "ops", "projects")
+)
 TESTS: Final = f"{ROOT / 'tests'}/"
 # They pass statements on: who calls them sends them.
 PASSING: Final = ("aggregate/sql.py",)

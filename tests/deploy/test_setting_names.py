@@ -13,8 +13,12 @@ FILES = sorted(path for path in DEPLOY.rglob("*") if path.is_file() and path.suf
 
 
 def read_known_names() -> set[str]:
-    sources = [ROOT / "config" / "settings.py", ROOT / "config" / "limits.py", *(ROOT / "config" / "up").glob("*.py")]
-    sources += (ROOT / "config" / "management" / "commands").glob("*.py")
+    sources = [
+        ROOT / "config" / "settings.py",
+        ROOT / "config" / "limits.py",
+        *(ROOT / "ops" / "supervisor").glob("*.py"),
+    ]
+    sources += (ROOT / "ops" / "management" / "commands").glob("*.py")
     return {name for source in sources for name in NAME.findall(source.read_text(encoding="utf-8"))}
 
 

@@ -12,7 +12,10 @@ from types import CodeType, FrameType
 from typing import Any, Final
 
 ROOT: Final = str(Path(__file__).resolve().parents[2])
-OURS: Final = tuple(f"{ROOT}/{room}/" for room in ("profcore", "ingest", "aggregate", "dashboard", "config"))
+OURS: Final = tuple(
+    f"{ROOT}/{room}/"
+    for room in ("profcore", "projects", "ingest", "aggregate", "alerts", "dashboard", "ops", "config")
+)
 # No measure, but a net: C code may run for hours without one line of Python. The slowest input takes tenths of it.
 NET_CPU_S: Final = 120
 

@@ -16,7 +16,7 @@ def read_settings() -> str:
 def test_every_setting_is_documented() -> None:
     documented = (ROOT / "docs" / "settings.md").read_text()
     names = {name for name, _ in READ.findall(read_settings())}
-    names |= set(CHILDREN.findall((ROOT / "config" / "up" / "parts.py").read_text()))
+    names |= set(CHILDREN.findall((ROOT / "ops" / "supervisor" / "services.py").read_text()))
     assert len(names) > 30
     assert {name for name in names if f"`{name}`" not in documented} == set()
 
@@ -35,5 +35,5 @@ def test_documented_numbers_are_the_defaults() -> None:
 
 def test_no_documented_setting_is_gone() -> None:
     documented = set(re.findall(r"`(FIELDFLAME_\w+)`", (ROOT / "docs" / "settings.md").read_text()))
-    code = "".join(path.read_text() for path in (ROOT / "config").rglob("*.py"))
+    code = "".join(path.read_text() for name in ("config", "ops") for path in (ROOT / name).rglob("*.py"))
     assert {name for name in documented if name.removesuffix("_FILE") not in code} == set()

@@ -95,7 +95,7 @@ def test_ids_of_traffic_come_from_the_projects_own_counters() -> None:
 
 def test_every_conflict_target_of_traffic_begins_with_the_project() -> None:
     distributed, seen = set(list_tables(Place.DISTRIBUTED)), set()
-    for folder in ("ingest", "aggregate", "dashboard", "config"):
+    for folder in ("projects", "ingest", "aggregate", "alerts", "dashboard", "ops", "config"):
         for path in sorted((ROOT / folder).rglob("*.py")):
             for table, target in CONFLICT.findall(path.read_text(encoding="utf-8")):
                 if table in distributed:
@@ -108,7 +108,7 @@ def test_only_one_function_finds_rows_by_their_place_on_a_disk() -> None:
     # Each shard has a row at (0, 1): deleting by such places would delete rows of other projects too. It asks first.
     named = [
         path.relative_to(ROOT).as_posix()
-        for folder in ("ingest", "aggregate", "dashboard", "config")
+        for folder in ("projects", "ingest", "aggregate", "alerts", "dashboard", "ops", "config")
         for path in (ROOT / folder).rglob("*.py")
         if re.search(r"\bctid\b", path.read_text(encoding="utf-8")) and "migrations" not in path.parts
     ]

@@ -26,7 +26,7 @@ START, PYTHON = "/opt/fieldflame/deploy/start", "/opt/fieldflame/.venv/bin/pytho
 COUNT_UNCOMPILED = """
 import importlib.util, pathlib
 root = pathlib.Path("/opt/fieldflame")
-folders = ("config", "profcore", "ingest", "aggregate", "dashboard", ".venv/lib")
+folders = ("config", "ops", "profcore", "projects", "ingest", "aggregate", "alerts", "dashboard", ".venv/lib")
 sources = [path for folder in folders for path in (root / folder).rglob("*.py")]
 compiled = [pathlib.Path(importlib.util.cache_from_source(path)) for path in sources]
 there = [path for path in compiled if path.exists()]

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-REQUIREMENTS = Path(__file__).resolve().parent.parent.parent / "requirements"
+REQUIREMENTS = Path(__file__).resolve().parents[3] / "requirements"
 PIN = re.compile(r"^([a-z0-9][a-z0-9._-]*)(?:\[[^]]*\])?==([^ \\;]+)", re.MULTILINE)
 
 

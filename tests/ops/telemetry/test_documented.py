@@ -13,7 +13,7 @@ import yaml
 
 from tests.ops.telemetry.declared import list_declared
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 PAGE = ROOT / "docs" / "telemetry.md"
 DASHBOARD = ROOT / "deploy" / "grafana" / "fieldflame.json"
 RULES = ROOT / "deploy" / "prometheus" / "fieldflame.rules.yaml"

@@ -26,7 +26,7 @@ from projects.tokens import create_token
 from tests.aggregate.posting import post
 from tests.envelopes import make_envelope
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 
 
 @pytest.fixture(params=FORMATS)
