@@ -25,7 +25,7 @@ MAX_DELIVERIES: Final = 500
 DEFAULT_DELIVERIES: Final = 50
 STATES: Final = tuple(state.name.lower() for state in Message.State)
 TOO_MANY: Final = OpenApiResponse(
-    ErrorShape, "The channel had its tests of the hour (FIELDFLAME_ALERTS_TESTS_PER_HOUR)."
+    ErrorShape, "The channel had its tests of the hour."
 )
 
 

@@ -43,7 +43,7 @@ REASON_WORDS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
         ),
         Reason.TOO_MANY_ENVELOPES: (
             "One request has too many traces.",
-            "Send smaller batches, or raise FIELDFLAME_MAX_ENVELOPES.",
+            "Send smaller batches.",
         ),
         Reason.EMPTY_BODY: ("The body is empty, or the connection ended early.", CUT_OFF),
         Reason.TOO_SLOW: (
