@@ -1,6 +1,6 @@
 """Every limit of Fieldflame, with the reason for its number. `config.settings` takes them all.
 
-`docs/settings.md` lists them for operators.
+Those that are read from the environment are for operators: `docs/settings.md` lists them. The others are constants.
 """
 
 from config.env import read_bool, read_int, read_networks, read_ports, read_str
