@@ -154,7 +154,7 @@ JOBS_MAX_UNFINISHED = 10  # of a project, before 429
 JOB_PIECE_BYTES = 2**20  # of a stored result, packed: the size of a row, and of what a web thread holds
 JOB_MAX_RESULT_BYTES = 256 * 2**20  # packed; beyond it the job fails
 JOBS_MAX_KEPT_BYTES = 2**30  # results a project keeps, before 429
-JOB_KEEP_HOURS = read_int("FIELDFLAME_JOB_KEEP_HOURS", 24, low=1)  # for a result, which can be prepared again
+JOB_KEEP_HOURS = 24  # for a result, which can be prepared again
 
 # --- The demo ---------------------------------------------------------------------------------------------------------
 DEMO_VIEWS = read_int("FIELDFLAME_DEMO_VIEWS", 3_000, low=1)  # a month that shows each change; loaded in half a minute
@@ -198,8 +198,8 @@ ALERTS_RELEASES = read_int(
     "FIELDFLAME_ALERTS_RELEASES", 3, low=1
 )  # newest ones that are watched: two roll-outs overlap
 ALERTS_RELEASE_DAYS = 28  # for so long: two plans of looks
-ALERTS_MAX_RULES = read_int("FIELDFLAME_ALERTS_MAX_RULES", 50, low=1)  # of a project: each takes some statements
-ALERTS_MAX_CHANNELS = read_int("FIELDFLAME_ALERTS_MAX_CHANNELS", 20, low=1)  # of a project: each gets each message
+ALERTS_MAX_RULES = 50  # of a project: each takes some statements
+ALERTS_MAX_CHANNELS = 20  # of a project: each gets each message
 # Views of a day whose raw traces a budget on interactions reads: about 1 s, and some hundred of them have an interaction.
 # Their 75th percentile is then known to about a tenth of the views. Traces and bytes are bounded as for `vitals`.
 ALERTS_INTERACTION_VIEWS = 400

@@ -24,9 +24,7 @@ from dashboard.web.schemas import Json, Shape
 MAX_DELIVERIES: Final = 500
 DEFAULT_DELIVERIES: Final = 50
 STATES: Final = tuple(state.name.lower() for state in Message.State)
-TOO_MANY: Final = OpenApiResponse(
-    ErrorShape, "The channel had its tests of the hour."
-)
+TOO_MANY: Final = OpenApiResponse(ErrorShape, "The channel had its tests of the hour.")
 
 
 class DeliveryShape(Shape):

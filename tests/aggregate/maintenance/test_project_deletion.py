@@ -8,7 +8,7 @@ from django.db import IntegrityError, connection
 from django.test import Client
 from pytest_django import Settings
 
-from aggregate import tasks
+from aggregate import task_turns, tasks
 from aggregate.fold.rollups import roll_up_hours
 from aggregate.jobs.requests import start_job
 from aggregate.maintenance import project_deletion
@@ -55,7 +55,7 @@ def projects(settings: Settings, no_wake: None) -> tuple[Project, Project]:
 
 @pytest.fixture
 def no_wake(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (project_deletion, tasks):
+    for module in (project_deletion, task_turns, tasks):
         monkeypatch.setattr(module, "notify_worker", lambda *_: True)
     monkeypatch.setattr("aggregate.jobs.requests.notify_worker", lambda *_: True)
 
@@ -119,7 +119,7 @@ def test_it_goes_on_where_a_turn_or_a_killed_worker_ended(
     monkeypatch.setattr(project_deletion, "BATCH_BODIES", 2)
     settings.FOLD_TURN_S = 0
     sent: list[str] = []
-    monkeypatch.setattr(tasks, "notify_worker", lambda task, flag: sent.append(task))
+    monkeypatch.setattr(task_turns, "notify_worker", lambda task, flag: sent.append(task))
     begin_deletion(shop)
     left = [sum(count_rows(shop.pk).values())]
     while Project.objects.filter(pk=shop.pk).exists():
@@ -137,7 +137,7 @@ def test_a_worker_that_is_told_to_stop_sends_no_other_turn(
     projects: tuple[Project, Project], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sent: list[str] = []
-    monkeypatch.setattr(tasks, "notify_worker", lambda task, flag: sent.append(task))
+    monkeypatch.setattr(task_turns, "notify_worker", lambda task, flag: sent.append(task))
     begin_deletion(projects[0])
     tell_to_stop()
     try:

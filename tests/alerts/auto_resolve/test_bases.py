@@ -144,5 +144,6 @@ def test_another_projects_rollbacks_do_not_count(project: Project) -> None:
         at=at(99),
         was=State.CONFIRMED,
         cause="gone",
+        asked={"kind": "release", "name": "New releases", "question": {}},
     )
     assert select_rolled_back(project.pk, {}, at(100)) == {}

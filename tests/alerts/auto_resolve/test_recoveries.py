@@ -147,6 +147,7 @@ def test_looks_at_another_base_do_not_keep_the_next_ones_from_being_taken(projec
         at=at(95),
         was=State.CONFIRMED,
         cause="gone",
+        asked={"kind": "release", "name": "New releases", "question": {}},
     )
     StateChange.objects.filter(release="1.1").delete()
     AlertState.objects.filter(release="1.1").delete()

@@ -5,7 +5,7 @@ const MOST_MS = 30_000;
 const GROWTH = 1.2;
 
 const part = document.getElementById("first-steps");
-const state = document.getElementById("watch-state");
+const state = document.getElementById("progress-state");
 const said = document.getElementById("parts-said");
 let wait = FIRST_MS;
 let timer = null;
