@@ -13,9 +13,9 @@ from django.db import transaction
 from django.db.models import QuerySet
 
 from alerts.changes import Cause, found_of, select_states, step_state, write_standing
-from alerts.conditions import Question, read_question
 from alerts.days import Day, last_settled, list_days, measure_days, measure_interactions
 from alerts.models import AlertRule
+from alerts.questions import Question, read_question
 from alerts.subjects import Found, Subject
 from profcore.alerts.states import DAYS_TO_CONFIRM, Evidence, Standing, State, step, weigh_day
 from profcore.times import day_ending_at

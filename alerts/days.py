@@ -14,7 +14,7 @@ from aggregate.selectors.project.trends import POINT_VIEWS, estimate_times
 from aggregate.selectors.slice.slices import FROM_CELLS, Slice, where_slice
 from aggregate.selectors.statistics.estimates import TableQuery, select_estimated
 from aggregate.selectors.vitals.interaction_script import select_interaction_script
-from alerts.conditions import Question
+from alerts.questions import Question
 from profcore.stats.estimates import Figure, Interval
 from profcore.stats.summaries import MIN_VIEWS, US_PER_MS
 from profcore.stats.views import Measure

@@ -16,7 +16,7 @@ STATES = [(state.value, state.name.capitalize()) for state in State]
 
 
 class AlertRule(models.Model):
-    """Something that is watched in a project, as data. `question` has what depends on the kind (`guard.alerts`).
+    """Something that is watched in a project, as data. `question` has what depends on the kind (`alerts.questions`).
 
     The release alert of a project has the id 0 and is created when it is first evaluated; it can be switched off, but
     not deleted. `due_at` is when it is evaluated next. Its row is locked meanwhile: that is the claim. `slug` is the
@@ -98,7 +98,7 @@ class StateChange(AlertFinding):
     """One change of a state, kept as history. `cause` says by what.
 
     If its release went out of use or came back, `views` are those of the last day: of the release, and in `base_views`
-    of all others. `asked` is the alert at that time (`guard.changes.alert_at`).
+    of all others. `asked` is the alert at that time (`alerts.changes.alert_at`).
     """
 
     class Cause(models.TextChoices):
@@ -131,7 +131,7 @@ class StateChange(AlertFinding):
 
 
 class Channel(models.Model):
-    """Where messages of a project go. `sealed` holds its address and its secret, encrypted (`guard.sealing`).
+    """Where messages of a project go. `sealed` holds its address and its secret, encrypted (`alerts.sealing`).
 
     `hint` is what can be shown of the address. Times of quiet hours are minutes of the day in `time_zone`. It gets
     messages of the alerts in `alert_ids` about the pages that `pages` match (`profcore.alerts.routing`); null is all.

@@ -11,8 +11,8 @@ from aggregate.jobs.requests import has_result, iter_result, start_job
 from aggregate.jobs.runs import JobResult, JobRun
 from aggregate.models import Job
 from alerts.budgets import Preview, judge_past, list_past
-from alerts.conditions import Question
 from alerts.days import SETTLES, Day, last_settled, measure_interactions
+from alerts.questions import Question
 from profcore.times import bounds_of_day
 
 PREVIEW_KIND: Final = "preview_budget"

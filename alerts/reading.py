@@ -7,11 +7,11 @@ from uuid import UUID
 
 from django.db.models import Count, Max, QuerySet
 
-from alerts.conditions import Question, read_question
 from alerts.delivery.bodies import Told
 from alerts.delivery.gathering import put_into_words
 from alerts.delivery.wording import VIEW_WORDS
 from alerts.models import AlertFinding, AlertRule, AlertState, Channel, Message, StateChange
+from alerts.questions import Question, read_question
 from alerts.subjects import Subject
 from profcore.alerts.states import State
 from profcore.numbers import write_ms, write_share

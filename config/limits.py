@@ -190,7 +190,7 @@ DOCTOR_MAX_SCRIPTS = 30  # nine of ten pages have fewer files
 DOCTOR_PER_HOUR = 30  # of a user, in a web process: this server asks others
 DOCTOR_AT_ONCE = 2  # in a web process: each has a process of its own
 
-# --- The guard: alerts, and messages about them ----------------------------------------------------------------------
+# --- Alerts, and messages about them ----------------------------------------------------------------------
 # Between two evaluations of an alert. A look takes a quarter more views, so a busy site has its first ones within an hour.
 ALERTS_EVERY_S = 300
 ALERTS_SWEEP_S = 30  # between two looks for what is due, or has to be sent

@@ -11,6 +11,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Final
 
+import django
 from django.conf import settings
 from django.template import engines
 from django.template.loader import get_template
@@ -50,3 +51,12 @@ def list_templates() -> list[str]:
     folders = [Path(folder) for engine in engines.all() for folder in engine.template_dirs]
     own = [folder for folder in folders if folder.is_relative_to(settings.BASE_DIR / "dashboard")]
     return sorted(str(path.relative_to(folder)) for folder in own for path in folder.rglob("*.html"))
+
+
+def load_all() -> None:
+    """Loads Django with our apps, the middleware, all tasks, and what a web process loads before it listens."""
+    django.setup()
+    for name in settings.MIDDLEWARE:
+        import_string(name)
+    warm_up()
+    import_module("config.celery").app.loader.import_default_modules()

@@ -1,7 +1,8 @@
-"""Rests between small batches of one project, so that under steady traffic a batch has many traces.
+"""Lingering after a small batch of a project, so that under steady traffic a batch has many traces.
 
 Most of what a batch costs, its claim, its statements and a piece per cell, hardly depends on the number of its traces.
-A lone trace is folded at once. If the next one arrives soon after, it waits until the rest is over, and others with it.
+A lone trace is folded at once. If the next one arrives soon after, it waits until the lingering ends, and others with
+it.
 """
 
 from time import monotonic, sleep
@@ -14,27 +15,27 @@ from ingest.models import PENDING
 
 
 class Linger:
-    """The projects that rest in this process, and until when."""
+    """The projects that linger in this process, and until when."""
 
     def __init__(self) -> None:
         self._until_s: dict[int, float] = {}
 
     def clear(self) -> None:
-        """Ends all rests."""
+        """Ends all lingering."""
         self._until_s.clear()
 
     def begin(self, project_id: int) -> None:
-        """Begins the rest of a project of which a small batch was claimed."""
+        """Lets a project linger of which a small batch was claimed."""
         self._until_s[project_id] = monotonic() + settings.FOLD_GATHER_MS / 1000
 
     def projects(self) -> list[int]:
-        """Returns the projects that rest now."""
+        """Returns the projects that linger now."""
         now_s = monotonic()
         self._until_s = {project_id: until_s for project_id, until_s in self._until_s.items() if until_s > now_s}
         return sorted(self._until_s)
 
     def wait(self) -> bool:
-        """Waits until the first rest is over; returns False at once if no trace of a resting project is pending."""
+        """Waits until the first project has lingered; returns False at once if none of them has a pending trace."""
         resting = self.projects()
         if not resting or not _has_pending(resting):
             return False
@@ -53,5 +54,5 @@ def _has_pending(project_ids: list[int]) -> bool:
     return bool(row and row[0])
 
 
-# Of this process. Others have rests of their own, and may fold a project meanwhile.
+# Of this process. Others linger on their own, and may fold a project meanwhile.
 LINGER: Final = Linger()

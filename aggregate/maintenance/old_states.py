@@ -33,7 +33,7 @@ OLD_MESSAGES: Final = """
 DELETE FROM alerts_message WHERE project_id = %(project_id)s AND created_at < %(messages_before)s"""
 
 
-def expire_guard(project_id: int, now: datetime, *, cells_before: datetime) -> int:
+def expire_alerts(project_id: int, now: datetime, *, cells_before: datetime) -> int:
     """Deletes a project's old states, changes, notices and messages; returns how many rows.
 
     What is open stays as long as cells do; other states go when their release is no longer watched.

@@ -22,7 +22,7 @@ from aggregate.maintenance.old_funcs import expire_funcs, has_unused
 from aggregate.maintenance.old_groups import expire_groups
 from aggregate.maintenance.old_looks import delete_old_looks
 from aggregate.maintenance.old_receipts import counts_end, drop_receipt_partitions
-from aggregate.maintenance.old_states import expire_guard
+from aggregate.maintenance.old_states import expire_alerts
 from aggregate.maintenance.packs.marking import doom_packs_of_day, doom_unnamed_packs
 from aggregate.maintenance.packs.orphans import delete_orphans
 from aggregate.maintenance.packs.tidying import tidy_packs
@@ -102,7 +102,7 @@ def expire_all(now: datetime, on_step: Callable[[str], None] = lambda _: None) -
         expired.groups += expire_groups(project.pk, now, raw_before=raw_before)
         expired.releases += expire_announced(project.pk, midnight_days_before(now, cells_days))
         delete_old_looks(project.pk, midnight_days_before(now, cells_days))
-        expire_guard(project.pk, now, cells_before=midnight_days_before(now, cells_days))
+        expire_alerts(project.pk, now, cells_before=midnight_days_before(now, cells_days))
     on_step("receipts")
     expired.receipt_partitions = drop_receipt_partitions(now)
     count_maintenance("receipt_partitions", expired.receipt_partitions)

@@ -11,10 +11,10 @@ from django.db.models import QuerySet
 
 from alerts.budgets import MAX_CATCH_UP
 from alerts.changes import Cause, select_states, step_state, write_standing
-from alerts.conditions import Question, read_question
 from alerts.days import last_settled, list_days
 from alerts.models import AlertRule, AlertState
 from alerts.new_third_parties.new_third_party_rules import DayNames, choose_names, find_before, iter_days, weigh_names
+from alerts.questions import Question, read_question
 from alerts.subjects import Found, Subject
 from profcore.alerts.states import DAYS_TO_CONFIRM, Evidence, Standing, State
 from profcore.stats.summaries import MIN_VIEWS

@@ -9,7 +9,6 @@ from enum import StrEnum
 from typing import Final
 
 from alerts.budgets import list_past
-from alerts.conditions import Question
 from alerts.new_third_parties.new_third_party_rules import (
     NEW_DAYS,
     DayNames,
@@ -18,6 +17,7 @@ from alerts.new_third_parties.new_third_party_rules import (
     iter_days,
     weigh_names,
 )
+from alerts.questions import Question
 from profcore.alerts.states import DAYS_TO_CONFIRM, Evidence, Standing, State, step
 from profcore.stats.estimates import Figure
 from profcore.stats.summaries import MIN_VIEWS

@@ -13,8 +13,8 @@ from typing import Final
 
 from aggregate.selectors.code.symbols import Symbols, load_symbols
 from aggregate.selectors.functions.group_sums import sum_groups
-from alerts.conditions import Question
 from alerts.days import select_costs, slice_of
+from alerts.questions import Question
 from profcore.alerts.states import Evidence, State, weigh_day
 from profcore.code.categories import NO_GROUP
 from profcore.stats.estimates import Figure

@@ -1,1 +1,1 @@
-"""The guard's alarms, simulated: how often they are false, and how many views a real slowdown takes."""
+"""Alarms, simulated: how often they are false, and how many views a real slowdown takes."""

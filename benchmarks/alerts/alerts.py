@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable
 
 from benchmarks.alerts.accepted import describe_accepted
 from benchmarks.alerts.budgets import describe_budgets
-from benchmarks.alerts.month import describe_guard
+from benchmarks.alerts.month import describe_alerts
 from benchmarks.alerts.recorded import describe_recorded
 
 
@@ -16,7 +16,7 @@ def main() -> None:
     parser.add_argument("--table", choices=("multiplied", "recorded", "budgets", "accepted"), help="only this one")
     options = parser.parse_args()
     tables: dict[str, Callable[[], Iterable[str]]] = {
-        "multiplied": lambda: describe_guard(options.projects, options.calm),
+        "multiplied": lambda: describe_alerts(options.projects, options.calm),
         "recorded": lambda: describe_recorded(options.projects, options.calm),
         "budgets": lambda: describe_budgets(options.projects),
         "accepted": lambda: describe_accepted(options.projects),

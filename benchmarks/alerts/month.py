@@ -116,7 +116,7 @@ def describe_calm(calm: Sequence[Followed]) -> Iterator[str]:
     )
 
 
-def describe_guard(projects: int, calm_projects: int) -> Iterator[str]:
+def describe_alerts(projects: int, calm_projects: int) -> Iterator[str]:
     """Yields the lines of two tables: false alarms of so many projects, and delays."""
     calm = follow_projects(max(projects, calm_projects), 1.0)
     yield f"{max(projects, calm_projects)} projects, {DAYS} days, a release every one or two weeks"

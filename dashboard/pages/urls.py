@@ -21,7 +21,7 @@ from dashboard.pages import (
     style,
 )
 from dashboard.pages.administration import urls as administration
-from dashboard.pages.alerts import urls as guard
+from dashboard.pages.alerts import urls as alerts
 from dashboard.pages.compare import view as compare
 from dashboard.pages.function import view as function
 from dashboard.pages.overview import changes, first_visit
@@ -88,7 +88,7 @@ urlpatterns: list[URLPattern] = [
     path(PROJECT + "saved/<int:saved_id>/", saved_views.change_saved_view, name="saved-view"),
     path(PROJECT + "doctor/", doctor.show_doctor, name="doctor"),
     path(PROJECT + "import/", imports.show_import, name="import"),
-    *guard.urlpatterns,
+    *alerts.urlpatterns,
     *settings.urlpatterns,
     *administration.urlpatterns,
     path("api/v1/docs", api_docs.show_api_docs, name="api-docs"),

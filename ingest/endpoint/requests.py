@@ -1,4 +1,4 @@
-"""A request to the endpoint as a value: what the endpoint reads of it, whoever received it."""
+"""The part of a request that the endpoint reads, as a value that does not depend on the web server."""
 
 import contextlib
 import io

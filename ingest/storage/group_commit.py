@@ -52,7 +52,7 @@ class FlushPolicy:
 
 
 def usual_flush_policy() -> FlushPolicy:
-    """Returns the pace of statements: nobody waits for others, and each has a connection."""
+    """Returns the usual policy: no thread waits for others, and each statement has a connection."""
     return FlushPolicy(0.0, STALLED_S, settings.INGEST_STORE_CONNECTIONS)
 
 
@@ -63,7 +63,7 @@ class GroupCommit(Generic[T]):
         self, write_all: Callable[[Sequence[T]], None], flush_policy: Callable[[], FlushPolicy] = usual_flush_policy
     ) -> None:
         self._write_all = write_all
-        self._keep_pace = flush_policy
+        self._flush_policy = flush_policy
         self._lock = threading.Lock()
         self._waiting: list[PendingWrite[T]] = []  # in the order of their arrival
         self._under_way: Counter[int] = Counter()  # statements, by project
@@ -85,7 +85,7 @@ class GroupCommit(Generic[T]):
 
     def _wait(self, own: PendingWrite[T]) -> None:
         """Returns when the item is written, or when this thread must write. Raises Django's `OperationalError`."""
-        stalled_s = self._keep_pace().stalled_s
+        stalled_s = self._flush_policy().stalled_s
         while True:
             began = time.monotonic()
             left = left_s()
@@ -105,9 +105,9 @@ class GroupCommit(Generic[T]):
 
     def _begin(self, own: PendingWrite[T]) -> bool:
         """Lets a waiting one write for those of its project, unless others are at it. The lock must be held."""
-        project_id, now, pace = own.project_id, time.monotonic(), self._keep_pace()
-        is_busy = self._under_way[project_id] and now - self._newest[project_id] < pace.stalled_s
-        if is_busy or self._under_way.total() >= pace.at_once:
+        project_id, now, policy = own.project_id, time.monotonic(), self._flush_policy()
+        is_busy = self._under_way[project_id] and now - self._newest[project_id] < policy.stalled_s
+        if is_busy or self._under_way.total() >= policy.at_once:
             return False
         own.led = [own]
         self._waiting.remove(own)
@@ -153,7 +153,7 @@ class GroupCommit(Generic[T]):
 
     def _gather(self) -> None:
         """Waits for others, where a write costs more than that."""
-        if gather_s := self._keep_pace().gather_s:
+        if gather_s := self._flush_policy().gather_s:
             left = left_s()
             gather_s = gather_s if left is None else max(min(left, gather_s), 0)
             time.sleep(gather_s)

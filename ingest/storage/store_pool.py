@@ -66,54 +66,54 @@ def execute_with_retry(statement: PoolStatement, params: Sequence[bytes]) -> Non
 def _run(statement: PoolStatement, params: Sequence[bytes], *, is_last: bool = False) -> bool:
     """Runs a statement; returns False if its connection was lost, unless it is the last try. Raises `psycopg.Error`."""
     pool = _open_pool()
-    connection_ = wait_until_deadline(pool.getconn, "store")
+    pooled = wait_until_deadline(pool.getconn, "store")
     try:
-        _execute(connection_, statement, params)
+        _execute(pooled, statement, params)
     except DeadlineExceeded:
         raise
     except psycopg.OperationalError:
-        if is_last or not connection_.closed:
+        if is_last or not pooled.closed:
             raise
         return False
     finally:
-        pool.putconn(connection_)
+        pool.putconn(pooled)
     return True
 
 
-def _execute(connection_: PoolConnection, statement: PoolStatement, params: Sequence[bytes]) -> None:
+def _execute(pooled: PoolConnection, statement: PoolStatement, params: Sequence[bytes]) -> None:
     """Runs a statement, prepared by the connection's first one where that is possible. Raises `psycopg.Error`."""
     global _sessions_change
     if not (_sessions_change or settings.TRANSACTION_POOLING):
         try:
-            _execute_prepared(connection_, statement, params)
+            _execute_prepared(pooled, statement, params)
         except (InvalidSqlStatementName, DuplicatePreparedStatement):
             _sessions_change = True
             logger.warning("A pooler changes sessions between transactions: set FIELDFLAME_TRANSACTION_POOLING=1.")
         else:
             return
-    connection_.pgconn.send_query_params(statement.text, params, param_formats=statement.formats)
-    _wait_for_result(connection_)
+    pooled.pgconn.send_query_params(statement.text, params, param_formats=statement.formats)
+    _wait_for_result(pooled)
 
 
-def _execute_prepared(connection_: PoolConnection, statement: PoolStatement, params: Sequence[bytes]) -> None:
+def _execute_prepared(pooled: PoolConnection, statement: PoolStatement, params: Sequence[bytes]) -> None:
     global _plans_differ
-    if statement.name not in connection_.prepared:
-        connection_.pgconn.send_prepare(statement.name, statement.text)
-        _wait_for_result(connection_)
-        connection_.prepared.add(statement.name)
+    if statement.name not in pooled.prepared:
+        pooled.pgconn.send_prepare(statement.name, statement.text)
+        _wait_for_result(pooled)
+        pooled.prepared.add(statement.name)
     try:
-        connection_.pgconn.send_query_prepared(statement.name, params, param_formats=statement.formats)
-        _wait_for_result(connection_)
+        pooled.pgconn.send_query_prepared(statement.name, params, param_formats=statement.formats)
+        _wait_for_result(pooled)
     except FeatureNotSupported:
         _plans_differ = True  # connections that are opened later begin so
-        _choose_planning(connection_)
-        connection_.pgconn.send_query_prepared(statement.name, params, param_formats=statement.formats)
-        _wait_for_result(connection_)
+        _choose_planning(pooled)
+        pooled.pgconn.send_query_prepared(statement.name, params, param_formats=statement.formats)
+        _wait_for_result(pooled)
 
 
-def _wait_for_result(connection_: PoolConnection) -> None:
+def _wait_for_result(pooled: PoolConnection) -> None:
     """Waits for the end of what was sent. Raises `psycopg.Error`."""
-    for result in connection_.wait(execute(connection_.pgconn)):
+    for result in pooled.wait(execute(pooled.pgconn)):
         if result.status != ExecStatus.COMMAND_OK:
             raise error_from_result(result)
 
@@ -149,9 +149,9 @@ def _make_pool() -> ConnectionPool[PoolConnection]:
     )
 
 
-def _choose_planning(connection_: PoolConnection) -> None:
+def _choose_planning(pooled: PoolConnection) -> None:
     """Lets the server plan a prepared statement once: planning took it longer than storing a trace. Citus cannot."""
-    connection_.execute(f"SET plan_cache_mode = {'force_custom_plan' if _plans_differ else 'force_generic_plan'}")
+    pooled.execute(f"SET plan_cache_mode = {'force_custom_plan' if _plans_differ else 'force_generic_plan'}")
 
 
 def close_store_pool() -> None:

@@ -202,7 +202,7 @@ def _make_pool_store(dedup_mode: DedupMode, *, is_packed: bool = False) -> PoolS
     return PoolStatement(name.encode(), text.encode(), [*([Format.TEXT] * (len(columns) + 1)), last])
 
 
-# By care, and by whether the bodies lie in packs.
+# By deduplication, and by whether the bodies lie in packs.
 STORES: Final = {
     (dedup_mode, packed): _make_store(dedup_mode, is_packed=packed)
     for dedup_mode in DedupMode
@@ -232,9 +232,8 @@ def store_arrivals(
         for arrival, pair in zip(arrivals, pairs, strict=True)
     ]
     starts_ms = [_started_ms(arrival.envelope) for arrival in arrivals]
-    dedup_mode = (
-        DedupMode.LOOK_BACK if shard is not None else DedupMode.NONE
-    )  # a file that is imported again may say another start
+    # A file that is imported again may say another start.
+    dedup_mode = DedupMode.LOOK_BACK if shard is not None else DedupMode.NONE
     post = StoredRequest(
         key.project_id,
         received_at,
@@ -259,7 +258,7 @@ class StoredRequest:
 
 
 def dedup_mode_of(starts_ms: Sequence[float], received_at: datetime) -> DedupMode:
-    """Returns the care that traces need, by the starts of their views as their sender says them.
+    """Returns the deduplication that traces need, by the starts of their views as their sender says them.
 
     A trace that is sent again says the same start. If its view began in the present partition's time, the first post
     came in that time too, and the key of the partition finds it. If the view began before, it may be in an older one.

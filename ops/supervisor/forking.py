@@ -135,7 +135,7 @@ def load_code(environment: Mapping[str, str], allocator: Mapping[int, int]) -> N
     try:
         for name in PARTS:
             importlib.import_module(name)
-        importlib.import_module("ops.preload_all").load_all()
+        importlib.import_module("ops.preload").load_all()
     except Exception as error:
         raise StartError(f"The code cannot be loaded: {type(error).__name__}: {error}") from error
     finally:

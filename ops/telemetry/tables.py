@@ -205,7 +205,7 @@ FROM oldest CROSS JOIN views"""
 
 def read_tables(now: datetime) -> list[GaugeMetricFamily]:
     """Returns the gauges of the tables. Raises `django.db.Error`."""
-    return [*_read_queue(), *_read_jobs(), *_read_guard(), *_read_maintenance(now)]
+    return [*_read_queue(), *_read_jobs(), *_read_alerts(), *_read_maintenance(now)]
 
 
 _too_hard: Final[set[str]] = set()  # statements that this process no longer asks a cluster
@@ -245,7 +245,7 @@ def _read_jobs() -> Iterator[GaugeMetricFamily]:
     yield OLDEST_JOB.make([(name, age_s) for name, _, age_s in rows])
 
 
-def _read_guard() -> Iterator[GaugeMetricFamily]:
+def _read_alerts() -> Iterator[GaugeMetricFamily]:
     ((suspected, confirmed, waiting, failed),) = _ask(GUARD)
     yield ALERT_STATES.make([("suspected", suspected), ("confirmed", confirmed)])
     yield MESSAGES_WAITING.make([("waiting", waiting), ("failed", failed)])

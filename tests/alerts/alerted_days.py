@@ -3,9 +3,9 @@
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-from alerts.conditions import clean_question
 from alerts.evaluating import evaluate_one
 from alerts.models import AlertRule, AlertState
+from alerts.questions import clean_question
 from alerts.rules import create_alert
 from profcore.alerts.states import State
 from projects.models import Project

@@ -7,10 +7,10 @@ from typing import Final
 import numpy as np
 
 from aggregate.models import PageView
-from alerts.conditions import read_question
 from alerts.evaluating import evaluate_one
 from alerts.models import AlertRule, StateChange
 from alerts.new_third_parties.new_third_party_previews import preview_new_third_parties
+from alerts.questions import read_question
 from profcore.alerts.states import State
 from profcore.stats.sampling import sample_key
 from profcore.sums.blobs import Contribution, encode_contribution

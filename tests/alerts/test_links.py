@@ -7,9 +7,9 @@ from urllib.parse import parse_qsl, urlsplit
 import pytest
 
 from aggregate.selectors.functions.table import MAX_SEARCH_CHARS
-from alerts.conditions import clean_question
 from alerts.delivery.links import slice_path
 from alerts.models import AlertRule, StateChange
+from alerts.questions import clean_question
 from dashboard.web.params import MAX_SEARCH
 from projects.models import Project
 

@@ -6,7 +6,7 @@ import pytest
 from django.utils import timezone
 from pytest_django import Settings
 
-from aggregate.maintenance.old_states import expire_guard
+from aggregate.maintenance.old_states import expire_alerts
 from aggregate.models import Cell, VerdictLook
 from aggregate.selectors.slice.slices import Slice
 from aggregate.selectors.verdict.verdict import select_verdict
@@ -243,14 +243,14 @@ def test_old_history_goes_and_what_is_open_stays(project: Project, settings: Set
     receive(project, "1.1", cart=2.0, times=4)
     alert(project)
     later = timezone.now() + timedelta(days=100)
-    expire_guard(project.pk, later, cells_before=later - timedelta(days=400))
+    expire_alerts(project.pk, later, cells_before=later - timedelta(days=400))
     assert states(project) == {"/cart": "CONFIRMED", "all": "CONFIRMED"}
     assert StateChange.objects.count() == 3
     settings.ALERTS_MAX_CHANGES = 1
     newest = max(StateChange.objects.values_list("id", flat=True))
-    expire_guard(project.pk, later, cells_before=later - timedelta(days=400))
+    expire_alerts(project.pk, later, cells_before=later - timedelta(days=400))
     assert list(StateChange.objects.values_list("id", flat=True)) == [newest]
-    expire_guard(project.pk, later, cells_before=later)
+    expire_alerts(project.pk, later, cells_before=later)
     assert StateChange.objects.count() == AlertState.objects.count() == 0
 
 

@@ -1,4 +1,4 @@
-"""What was answered before a change of the house is answered after it, byte by byte but for what is meant to change.
+"""Answers stay byte-equal across a refactoring, except for intended changes.
 
 For the time of the renaming only. FIELDFLAME_ANSWERS names a file: the first run writes the answers into it, later runs
 compare. Both must be on one day (UTC), since the demo's page views have dates of this month.

@@ -6,7 +6,7 @@ WAKE_LIMIT_S: Final = 120.0
 
 
 def clear_caches() -> None:
-    """Empties all of it, so that no test knows what another one had."""
+    """Empties all caches, so that no test depends on another."""
     from aggregate.fold.claims import clear_turns
     from aggregate.fold.interning import clear_interned
     from aggregate.fold.linger import LINGER

@@ -7,9 +7,9 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from alerts.conditions import MEASURES, Question, read_question
 from alerts.delivery.bodies import Told, encode_change
 from alerts.models import AlertRule, StateChange
+from alerts.questions import MEASURES, Question, read_question
 from alerts.reading import Standings, Unjudged, select_history, select_open, select_standings
 from alerts.rules import RELEASE_ALERT_ID, RELEASE_SLUG
 from dashboard.api.alerts.access import AlertsEndpoint

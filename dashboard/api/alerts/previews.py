@@ -10,10 +10,10 @@ from rest_framework.response import Response
 
 from aggregate.jobs.requests import TooManyJobs, has_result
 from alerts.budgets import Preview, preview_budget
-from alerts.conditions import Question
 from alerts.models import AlertRule
 from alerts.new_third_parties.new_third_party_previews import DayUse, NewThirdPartiesPreview, preview_new_third_parties
 from alerts.previews import read_preview, start_preview
+from alerts.questions import Question
 from dashboard.api.alerts.access import AlertsEndpoint
 from dashboard.api.alerts.schemas import ASKED, ASKING_FIELDS, read_asked
 from dashboard.api.core.encoding import ErrorShape

@@ -9,8 +9,8 @@ from typing import Any, Final
 from django.core.exceptions import ValidationError
 
 from alerts.channels import MAX_PATTERN_CHARS, MAX_PATTERNS, MAX_RECIPIENTS, Terms, write_minutes
-from alerts.conditions import MEASURES, SUBJECTS, Question, clean_question
 from alerts.models import AlertRule, Channel
+from alerts.questions import MEASURES, SUBJECTS, Question, clean_question
 from alerts.rules import MAX_NAME_CHARS
 from dashboard.web.params import ParamError, read_changes
 from profcore.trace.dimensions import DEVICE_CLASSES

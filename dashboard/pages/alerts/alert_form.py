@@ -11,11 +11,11 @@ from django.http import Http404, HttpResponse
 from django.utils.html import format_html_join
 
 from alerts.budgets import Preview, preview_budget
-from alerts.conditions import MAX_MS, MEASURES, Question, clean_question
-from alerts.conditions import MAX_NAME_CHARS as MAX_SUBJECT_CHARS
 from alerts.days import Day
 from alerts.models import AlertRule
 from alerts.new_third_parties.new_third_party_previews import NewThirdPartiesPreview, preview_new_third_parties
+from alerts.questions import MAX_MS, MEASURES, Question, clean_question
+from alerts.questions import MAX_NAME_CHARS as MAX_SUBJECT_CHARS
 from alerts.rules import MAX_NAME_CHARS, RELEASE_ALERT_ID, change_alert, create_alert, delete_alert
 from dashboard.layout.forms import SettingsForm
 from dashboard.pages.alerts.previews import ShownPreview, prepare_preview

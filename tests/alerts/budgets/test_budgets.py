@@ -10,8 +10,8 @@ from django.core.exceptions import ValidationError
 from pytest_django import Settings
 
 from alerts.budgets import days_to_judge, list_past, preview_budget
-from alerts.conditions import clean_question, read_question
 from alerts.models import AlertState, StateChange
+from alerts.questions import clean_question, read_question
 from alerts.reading import Standings, Unjudged, select_history, select_standings
 from alerts.rules import accept, change_alert
 from alerts.subjects import Subject

@@ -14,11 +14,11 @@ from aggregate.selectors.vitals.interaction_script import select_interaction_scr
 from aggregate.stopping import Stopping
 from aggregate.time_budget import BudgetSpent
 from alerts import budgets
-from alerts.conditions import Question, clean_question
 from alerts.days import Day, measure_interactions, slice_of
 from alerts.evaluating import evaluate_due, evaluate_one
 from alerts.models import AlertRule, AlertState, StateChange
 from alerts.previews import read_preview, start_preview
+from alerts.questions import Question, clean_question
 from alerts.reading import select_history, select_open, select_standings
 from alerts.rules import change_alert, create_alert
 from ingest.models import RawTrace

@@ -9,10 +9,10 @@ from pytest_django import Settings
 from aggregate.models import PageView
 from alerts import days
 from alerts.budgets import preview_budget
-from alerts.conditions import read_question
 from alerts.days import Day, measure_days
 from alerts.evaluating import evaluate_one
 from alerts.models import AlertRule, AlertState
+from alerts.questions import read_question
 from alerts.reading import select_standings
 from alerts.rules import create_alert
 from profcore.alerts.states import State

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from alerts.conditions import Question
 from alerts.days import DayCosts
 from alerts.evaluating import evaluate_one
 from alerts.models import AlertRule, StateChange
 from alerts.new_third_parties import new_third_party_rules as new_third_parties_rules
 from alerts.new_third_parties.new_third_party_previews import DayUse, NewThirdPartiesPreview, preview_new_third_parties
+from alerts.questions import Question
 from alerts.rules import create_alert
 from profcore.alerts.states import State
 from profcore.times import start_of_day

@@ -7,8 +7,8 @@ from datetime import timedelta
 import pytest
 from django.test import Client
 
-from alerts.conditions import clean_question
 from alerts.evaluating import evaluate_one
+from alerts.questions import clean_question
 from alerts.rules import create_alert
 from projects.models import Project
 from tests.alerts.costly_days import APP, TODAY, add_functions
