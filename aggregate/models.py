@@ -262,37 +262,20 @@ class RefoldRun(models.Model):
 
 
 class VerdictLook(models.Model):
-    """One look at a verdict: what was said of two sides, with so much information (`aggregate.selectors.verdict`).
+    """A look that the release alert took at two releases, with the information it had (`alerts.releases`).
 
     `question` is a digest of both sides. `reached` is the part of the plan that was reached, `bound` the q below which
-    a change was clear. `page` is the one that the verdict led with, null for all pages together; `culprit` the function
-    that it named first.
+    a change was clear.
     """
-
-    class State(models.IntegerChoices):
-        SLOWER = 0
-        FASTER = 1
-        NO_CLEAR_CHANGE = 2
-        TOO_FEW = 3
 
     pk = models.CompositePrimaryKey("project_id", "question", "number")
     project = models.ForeignKey(Project, on_delete=models.CASCADE, db_index=False, db_constraint=False)
     question = models.BinaryField()
     number = models.SmallIntegerField()
     looked_at = models.DateTimeField()
-    base_release = models.TextField()
-    head_release = models.TextField()
-    base_views = models.BigIntegerField()
-    head_views = models.BigIntegerField()
     reached = models.FloatField()
     information = models.FloatField()
     bound = models.FloatField()
-    state = models.SmallIntegerField(choices=State.choices)
-    page = models.TextField(null=True)
-    delta_ms = models.FloatField(null=True)
-    low_ms = models.FloatField(null=True)
-    high_ms = models.FloatField(null=True)
-    culprit = models.TextField(null=True)
 
     class Meta:
         indexes = [models.Index(fields=["project", "looked_at"], name="look_by_age")]

@@ -1,7 +1,7 @@
 """The release alert: each new release against the one before, page by page, at the looks of the verdict.
 
-The looks are those of everybody who asks about these two releases (`aggregate.selectors.verdict.looks`): whether a
-person or the alert asks, a question spends its error once.
+The alert alone keeps looks. Whoever else asks about two releases sees the verdict at the look that the alert took
+last, or at the one that is due (`aggregate.selectors.verdict.looks`).
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -10,6 +10,7 @@ from datetime import datetime, timedelta
 
 from django.conf import settings
 
+from aggregate.models import VerdictLook
 from aggregate.selectors.project.announcements import select_said_rollbacks
 from aggregate.selectors.project.pages import ReleaseRow, select_releases
 from aggregate.selectors.slice.slices import Slice
@@ -129,12 +130,29 @@ def _look_at(
     if all(Subject(release=head, page=page).key in over for page in pages):
         return  # no state would keep the look, and it would be asked for at each evaluation
     verdict = select_verdict(*sides, now=now, followed=list_open_pages(known.values()))
+    keep_look(verdict, now)
     changes = list_changes(verdict)
     for change in changes:
         if Subject(release=head, page=change.page).key not in over:
             _weigh(alert, verdict, change, known, now)
     faster = [change for change in changes if is_certainly_faster(change, verdict.judgement.bound)]
     end_recovered(alert, faster, base, head, older=older, now=now)
+
+
+def keep_look(verdict: Verdict, now: datetime) -> None:
+    """Keeps the look of a verdict, if it is a new one and the verdict has an answer."""
+    look = verdict.look
+    if look is None or not look.is_new or not verdict.has_answer:
+        return
+    VerdictLook.objects.create(
+        project_id=verdict.head.project_id,
+        question=look.question,
+        number=look.number,
+        looked_at=now,
+        reached=look.reached,
+        information=look.information,
+        bound=look.bound,
+    )
 
 
 def list_open_pages(rows: Iterable[AlertState]) -> list[str]:

@@ -21,6 +21,7 @@ from projects.models import Project
 RELEASE_ALERT_ID: Final = 0  # the project's counter begins at 1
 MAX_NAME_CHARS: Final = 80
 RELEASE_SLUG: Final = "release"
+RELEASE_NAME: Final = "New releases"
 # Names that clients choose. Parts of the read API's addresses are not free.
 SLUG: Final = re.compile(r"[a-z][a-z0-9-]{0,63}")
 TAKEN_SLUGS: Final = (RELEASE_SLUG, "changes", "preview")
@@ -44,16 +45,20 @@ def make_release_alerts(now: datetime) -> int:
 
 def make_release_alert(project_id: int, now: datetime) -> None:
     """Makes the release alert of a project, unless it has one."""
-    alert = AlertRule(
+    AlertRule.objects.bulk_create([build_release_alert(project_id, now)], ignore_conflicts=True)
+
+
+def build_release_alert(project_id: int, now: datetime) -> AlertRule:
+    """Returns the release alert that a project gets, not stored."""
+    return AlertRule(
         project_id=project_id,
         id=RELEASE_ALERT_ID,
         kind=AlertRule.Kind.RELEASE,
-        name="New releases",
+        name=RELEASE_NAME,
         question={},
         created_at=now,
         due_at=now,
     )
-    AlertRule.objects.bulk_create([alert], ignore_conflicts=True)
 
 
 def find_alert(project_id: int, called: str) -> AlertRule | None:

@@ -106,12 +106,14 @@ def test_nothing_is_judged_between_looks(project: Project) -> None:
     assert VerdictLook.objects.count() == 1
 
 
-def test_a_look_of_a_reader_is_one_of_the_alert(project: Project) -> None:
+def test_a_reader_sees_the_look_that_the_alert_took(project: Project) -> None:
     receive(project, "1.1", cart=2.0, times=2)
-    whole = Slice(project_id=project.pk, releases=("1.1",))
-    select_verdict(Slice(project_id=project.pk, releases=("1.0",)), whole, now=timezone.now())
     assert alert(project)["/cart"] == "CONFIRMED"
-    assert VerdictLook.objects.count() == 1
+    sides = (Slice(project_id=project.pk, releases=(release,)) for release in ("1.0", "1.1"))
+    look = select_verdict(*sides, now=timezone.now()).look
+    kept = VerdictLook.objects.get()
+    assert look is not None
+    assert (look.number, look.bound, look.is_new) == (kept.number, kept.bound, False)
 
 
 def test_a_faster_release_ends_an_alarm_and_says_so(project: Project) -> None:

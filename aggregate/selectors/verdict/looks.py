@@ -1,4 +1,4 @@
-"""The looks at a question that are kept, and the one that an answer belongs to (`profcore.stats.plan`)."""
+"""The look that an answer belongs to (`profcore.stats.plan`). Only the release alert keeps looks."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ DIGEST_BYTES: Final = 16
 class Look:
     """The newest look at a question: its number from 1 on, and the q below which a change is clear.
 
-    `is_new` tells that it is not kept yet.
+    `is_new` says that it is not kept.
     """
 
     question: bytes
@@ -111,8 +111,3 @@ def find_plan(base: Slice, head: Slice, *, now: datetime) -> Plan:
     base_at, head_at = (seen.get(side.releases[0], now) for side in (base, head))
     age: timedelta = now - max(base_at, head_at)
     return Plan(head_at >= base_at, min(max(int(age / PLAN * STEPS), 0), STEPS))
-
-
-def keep_look(row: VerdictLook) -> None:
-    """Keeps a look. If another process kept one of the same number, that one stays."""
-    VerdictLook.objects.bulk_create([row], ignore_conflicts=True)

@@ -5,16 +5,15 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final, Literal
 
-from aggregate.models import VerdictLook
 from aggregate.selectors.functions.table import FunctionRow
 from aggregate.selectors.slice.slices import Slice, SliceError
 from aggregate.selectors.statistics.comparisons import SliceComparison, compare_slices
 from aggregate.selectors.statistics.moved import find_moved
-from aggregate.selectors.verdict.looks import Look, find_look, keep_look
-from aggregate.selectors.verdict.page_changes import MEASURE, PageComparer, PageSums, sum_pages
+from aggregate.selectors.verdict.looks import Look, find_look
+from aggregate.selectors.verdict.page_changes import MEASURE, PageComparer, sum_pages
 from profcore.stats.comparison import FALSE_DISCOVERIES, Difference
 from profcore.stats.power import SmallestChange
-from profcore.stats.verdict import STATES, Change, Judgement, is_beyond_zero, judge
+from profcore.stats.verdict import Change, Judgement, is_beyond_zero, judge
 
 MAX_CULPRITS: Final = 3
 CompareSlices = Callable[[Slice, Slice], SliceComparison]
@@ -39,7 +38,7 @@ class Verdict:
     """The answer on two sides.
 
     `culprits` are of the leading change, and `smallest` is the smallest one that its views would have shown. `look` is
-    None for a question whose looks are not counted. `page_count` counts the pages of both sides, of which those with
+    None for sides that have no looks. `page_count` counts the pages of both sides, of which those with
     the most time are compared.
     """
 
@@ -56,6 +55,11 @@ class Verdict:
         """The change that the sentence leads with."""
         return self.judgement.leading
 
+    @property
+    def has_answer(self) -> bool:
+        """Whether any page, or all together, have enough page views to be compared."""
+        return any(change.state != "too_few" for change in (self.judgement.whole, *self.judgement.pages))
+
 
 def compare_functions(base: Slice, head: Slice) -> SliceComparison:
     """Returns the comparison of the functions of two slices by the measure of verdicts."""
@@ -70,7 +74,7 @@ def select_verdict(
     compare: CompareSlices = compare_functions,
     followed: Sequence[str] = (),
 ) -> Verdict:
-    """Returns the verdict on two sides of one project, and keeps the look at it.
+    """Returns the verdict on two sides of one project.
 
     How much of the plan of looks is over depends on `now`. `compare` compares the functions of the leading change; a
     caller may remember what it returns. Pages that are `followed` are compared too (`sum_pages`). Raises `SliceError`
@@ -86,7 +90,7 @@ def select_verdict(
     pages = comparer.compare_pages()
     whole = next(iter(pages.values())) if len(pages) == 1 else comparer.compare(None)
     judgement = judge(whole, pages, bound=bound)
-    verdict = Verdict(
+    return Verdict(
         base=base,
         head=head,
         judgement=judgement,
@@ -95,10 +99,6 @@ def select_verdict(
         look=look,
         page_count=sums.page_count,
     )
-    has_answer = any(each.state != "too_few" for each in (judgement.whole, *judgement.pages))
-    if look is not None and look.is_new and has_answer:
-        keep_look(_write_look(verdict, look, sums, now))
-    return verdict
 
 
 def find_culprits(base: Slice, head: Slice, judgement: Judgement, compare: CompareSlices) -> Sequence[Culprit]:
@@ -140,27 +140,3 @@ def _why(found: Difference) -> Why:
     # `is_seen` is about increases.
     is_seen = found.is_seen if found.delta_ms > 0 else found.self_delta_ms < found.delta_ms / 2
     return "own_time" if is_seen else "hidden_time"
-
-
-def _write_look(verdict: Verdict, look: Look, sums: PageSums, now: datetime) -> VerdictLook:
-    leading = verdict.leading
-    found = leading.difference
-    return VerdictLook(
-        project_id=verdict.base.project_id,
-        question=look.question,
-        number=look.number,
-        looked_at=now,
-        base_release=verdict.base.releases[0],
-        head_release=verdict.head.releases[0],
-        base_views=sums.views[0],
-        head_views=sums.views[1],
-        reached=look.reached,
-        information=look.information,
-        bound=look.bound,
-        state=STATES.index(leading.state),
-        page=leading.page,
-        delta_ms=found.delta_ms if found else None,
-        low_ms=found.ci95.low if found and found.ci95 else None,
-        high_ms=found.ci95.high if found and found.ci95 else None,
-        culprit=verdict.culprits[0].func.label if verdict.culprits else None,
-    )

@@ -6,8 +6,8 @@ from typing import Final
 from django.http import Http404, HttpResponse
 
 from alerts.models import AlertRule, Channel
-from alerts.reading import select_channels, select_standings
-from alerts.rules import RELEASE_ALERT_ID, change_alert, make_release_alert
+from alerts.reading import Standings, select_channels, select_standings
+from alerts.rules import RELEASE_ALERT_ID, build_release_alert, change_alert, make_release_alert
 from dashboard.pages.alerts.alert_form import NO_ALERT
 from dashboard.pages.alerts.channels import DELETED, KINDS
 from dashboard.pages.settings.layout import SettingsRequest, settings_page
@@ -17,11 +17,11 @@ SECTION: Final = "settings-alerts"
 
 @settings_page(SECTION)
 def show_alerts(page: SettingsRequest) -> HttpResponse:
-    """Lists alerts and channels. The release alert is there before it is first evaluated."""
-    if not AlertRule.objects.filter(project_id=page.project.pk, id=RELEASE_ALERT_ID).exists():
-        make_release_alert(page.project.pk, datetime.now(UTC))
+    """Lists alerts and channels. The release alert is listed before a worker has made it."""
     words = dict(KINDS)
     standings = select_standings(page.project.pk)
+    if RELEASE_ALERT_ID not in {standing.alert.id for standing in standings}:
+        standings.insert(0, Standings(build_release_alert(page.project.pk, datetime.now(UTC)), {}))
     names = {each.alert.id: each.alert.name for each in standings}
     channels = select_channels(page.project.pk)
     return page.render(
@@ -37,6 +37,8 @@ def show_alerts(page: SettingsRequest) -> HttpResponse:
 @settings_page(SECTION, for_admins=True)
 def switch_alert(page: SettingsRequest, alert_id: int) -> HttpResponse:
     """Switches an alert on or off."""
+    if page.has_posted and alert_id == RELEASE_ALERT_ID:
+        make_release_alert(page.project.pk, datetime.now(UTC))
     alert = AlertRule.objects.filter(project_id=page.project.pk, id=alert_id).first()
     if alert is None or not page.has_posted:
         raise Http404(NO_ALERT)

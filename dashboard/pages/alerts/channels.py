@@ -25,7 +25,7 @@ from alerts.channels import (
 from alerts.delivery.gathering import TooManyTests, make_test, replay
 from alerts.models import AlertRule, Channel
 from alerts.reading import find_message, select_messages
-from alerts.rules import MAX_NAME_CHARS
+from alerts.rules import MAX_NAME_CHARS, RELEASE_ALERT_ID, RELEASE_NAME
 from alerts.sealing import SealBroken
 from dashboard.layout.forms import SettingsForm, read_lines
 from dashboard.pages.settings.layout import SettingsRequest, settings_page
@@ -78,7 +78,8 @@ class TermsForm(SettingsForm):
     def __init__(self, *args: Any, project_id: int, kept: Sequence[int] = (), **kwargs: Any) -> None:  # Any: stubs'
         """`kept` are the alerts that a channel has, deleted ones among them: without a word, it would get all."""
         super().__init__(*args, **kwargs)
-        names = dict(AlertRule.objects.filter(project_id=project_id).order_by("id").values_list("id", "name"))
+        alerts = AlertRule.objects.filter(project_id=project_id).order_by("id")
+        names = {RELEASE_ALERT_ID: RELEASE_NAME, **dict(alerts.values_list("id", "name"))}
         gone = [(alert_id, DELETED) for alert_id in kept if alert_id not in names]
         self.fields["alert_ids"].choices = [*names.items(), *gone]  # type: ignore[attr-defined]  # a choice field
 

@@ -9,7 +9,6 @@ import pytest
 from django.utils import timezone
 from fieldflame.main import main
 
-from aggregate.models import VerdictLook
 from alerts.models import AlertRule, AlertState
 from profcore.alerts.states import State
 from projects.models import AnnouncedRelease, Project
@@ -51,12 +50,6 @@ def test_a_release_that_made_a_page_slower_is_found(run: Run, capsys: pytest.Cap
     capsys.readouterr()
     assert run("check", "--release", NEW, "--base", OLD, "--page", "/start") == 0
     assert "No clear change" in capsys.readouterr().out
-
-
-def test_asking_again_is_the_same_look(run: Run) -> None:
-    for _ in range(3):
-        assert run("check", "--release", NEW, "--base", OLD) == 1
-    assert VerdictLook.objects.count() == 1
 
 
 def test_a_new_release_has_too_few_views(run: Run, capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,4 +1,4 @@
-"""Looks at a verdict: which are counted, what each leaves, and that two at once are one."""
+"""Looks at a verdict: which are counted, what each leaves, and that only the alert keeps them."""
 
 from dataclasses import replace
 from datetime import timedelta
@@ -11,6 +11,7 @@ from aggregate.models import Cell, VerdictLook
 from aggregate.selectors.slice.slices import Slice
 from aggregate.selectors.verdict.looks import Look, find_look
 from aggregate.selectors.verdict.verdict import select_verdict
+from alerts.releases import keep_look
 from ingest.models import Group
 from projects.models import Project
 from tests.builders import MONDAY, make_group, make_project, make_timed_views
@@ -38,9 +39,10 @@ def look_again(project: Project, more_views: int) -> Look:
     if more_views:
         starts_at = MONDAY + timedelta(hours=Cell.objects.count())
         make_timed_views(project, (TIMES * 10)[:more_views], release="new", starts_at=starts_at)
-    look = select_verdict(*sides(project), now=timezone.now()).look
-    assert look is not None
-    return look
+    verdict = select_verdict(*sides(project), now=timezone.now())
+    keep_look(verdict, timezone.now())
+    assert verdict.look is not None
+    return verdict.look
 
 
 def test_an_early_look_asks_for_more_than_a_late_one(project: Project) -> None:
@@ -98,15 +100,17 @@ def test_it_does_not_matter_which_of_both_is_asked_about(project: Project) -> No
     assert (other.number, other.bound, other.question) == (look.number, look.bound, look.question)
 
 
-def test_a_look_says_what_was_said(project: Project) -> None:
-    make_timed_views(project, [us + 20_000 for us in TIMES * 10], release="new")
-    select_verdict(*sides(project), now=timezone.now())
-    row = VerdictLook.objects.get()
-    assert (row.base_release, row.head_release, row.base_views, row.head_views) == ("old", "new", 400, 400)
-    assert (row.get_state_display(), row.page, row.delta_ms) == ("Slower", "/cart", 20.0)
-    assert row.low_ms is not None
-    assert row.high_ms is not None
-    assert row.low_ms < 20.0 < row.high_ms
+def test_who_only_asks_keeps_nothing_and_sees_the_look_that_is_due(project: Project) -> None:
+    look_again(project, 100)
+    make_timed_views(project, TIMES, release="new", starts_at=MONDAY - timedelta(hours=1))
+    for _ in range(2):
+        look = select_verdict(*sides(project), now=timezone.now()).look
+        assert look is not None
+        assert (look.number, look.is_new) == (2, True)
+    assert VerdictLook.objects.count() == 1
+    assert look_again(project, 0) == look
+    kept = select_verdict(*sides(project), now=timezone.now()).look
+    assert kept == replace(look, is_new=False)
 
 
 def test_old_looks_are_deleted_and_so_are_too_many(project: Project) -> None:
@@ -114,7 +118,8 @@ def test_old_looks_are_deleted_and_so_are_too_many(project: Project) -> None:
     look_again(project, 60)
     now = timezone.now()
     base, head = sides(project)
-    select_verdict(replace(base, devices=("desktop",)), replace(head, devices=("desktop",)), now=timezone.now())
+    desktops = replace(base, devices=("desktop",)), replace(head, devices=("desktop",))
+    keep_look(select_verdict(*desktops, now=now), now)
     assert VerdictLook.objects.count() == 3
     assert delete_old_looks(project.pk, now - timedelta(days=1), most=10) == 0
     assert delete_old_looks(project.pk, now - timedelta(days=1), most=2) == 2  # all of a question, or none
