@@ -48,8 +48,8 @@ def list_pictures(page: Page, api: str) -> list[Picture]:
         Picture("verdict", f"compare/?{sides}"),
         Picture("culprit", f"functions/{culprit}/?page={route}"),
         Picture("source", f"functions/{culprit}/?page={route}&{source}", "Source"),
-        Picture("flame", f"tree/?release={after}&page={route}"),
-        Picture("flame-change", f"tree/?{sides}&page={route}"),
+        Picture("flame", f"flame-graph/?release={after}&page={route}"),
+        Picture("flame-change", f"flame-graph/?{sides}&page={route}"),
         Picture("timeline", f"views/{views['views'][0]['view']}/"),
     ]
 

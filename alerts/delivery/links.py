@@ -49,13 +49,13 @@ def slice_path(project: Project, alert: AlertRule | None, change: StateChange) -
         return f"{reverse('vitals', args=[project.slug])}?{urlencode(pairs)}"
     if question.get("measure") == "share" or change.subject:
         pairs += _pairs_of_days(change) + _pairs_of_row(question, change)
-        return f"{reverse('page', args=[project.slug])}?{urlencode(pairs)}"
+        return f"{reverse('functions', args=[project.slug])}?{urlencode(pairs)}"
     if change.release:
         pairs.append(("release", change.release))
     if change.began_at is not None:
         # A change of a day is written with the day's end.
         pairs.append(("from", f"{change.began_at - DAY:%Y-%m-%dT00:00Z}"))
-    return f"{reverse('project', args=[project.slug])}?{urlencode(pairs)}"
+    return f"{reverse('overview', args=[project.slug])}?{urlencode(pairs)}"
 
 
 def _pairs_of_days(change: StateChange) -> list[tuple[str, str]]:

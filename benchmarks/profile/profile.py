@@ -119,7 +119,7 @@ def import_profiles(stack: RunningStack, files: Mapping[str, bytes]) -> dict[str
 
 def flame_graph_address(stack: RunningStack, part: str) -> str:
     """Returns where the flame graph of a part is shown."""
-    return f"{stack.url}/projects/{OWN_PROJECT}/tree/?{urlencode({'page': f'/{part}'})}"
+    return f"{stack.url}/projects/{OWN_PROJECT}/flame-graph/?{urlencode({'page': f'/{part}'})}"
 
 
 def describe(result: ProfileResult, tell: Callable[[str], object]) -> None:

@@ -20,7 +20,7 @@ from projects.models import Project
 
 READ_LIMIT_S: Final = 120.0
 PAGES: Final = (
-    *("", "page/", "page/table/", "page/table/?group_by=file", "tree/", "views/", "views/list/"),
+    *("", "functions/", "functions/table/", "functions/table/?group_by=file", "flame-graph/", "views/", "views/list/"),
     *("quality/", "changes/", "quality/sampled/", "functions/{func_id}/", "functions/{func_id}/parts/calls/"),
     *("functions/{func_id}/parts/days/", "views/{view_id}/", "compare/", "settings/", "settings/source-maps/"),
 )

@@ -6,12 +6,11 @@ from urllib.parse import parse_qsl, urlsplit
 from django.urls import Resolver404, resolve, reverse
 
 from dashboard.web.params import ParamError
+from dashboard.web.project_pages import find_page
 from dashboard.web.queries import write_query
 from projects.models import Project, SavedView
 from projects.saved_views import ViewAddress
 
-# Pages that show a slice. Settings, questions and parts of pages are not among them.
-SAVED_PAGES: Final = frozenset({"project", "page", "tree", "compare", "views", "view", "function", "quality"})
 MAX_QUERY: Final = 4_000  # as the table has it; a slice may name 500 pages, but nobody saves that
 MAX_PARAMS: Final = 500
 
@@ -27,9 +26,9 @@ def read_saved_address(project: Project, address: str) -> ViewAddress:
         pairs = parse_qsl(parts.query, max_num_fields=MAX_PARAMS)
     except (ValueError, Resolver404):
         raise wrong from None
-    home = reverse("project", args=[project.slug])
+    home = reverse("overview", args=[project.slug])
     is_own = not parts.scheme and not parts.netloc and parts.path.startswith(home)
-    if not is_own or match.url_name not in SAVED_PAGES or match.kwargs.get("slug") != project.slug:
+    if not is_own or not find_page(match).is_saveable or match.kwargs.get("slug") != project.slug:
         raise wrong
     query = write_query(pairs)
     if len(query) > MAX_QUERY:
@@ -39,4 +38,4 @@ def read_saved_address(project: Project, address: str) -> ViewAddress:
 
 def link_saved_view(project: Project, view: SavedView) -> str:
     """Returns the address of a saved view."""
-    return reverse("project", args=[project.slug]) + view.path + (f"?{view.query}" if view.query else "")
+    return reverse("overview", args=[project.slug]) + view.path + (f"?{view.query}" if view.query else "")

@@ -12,26 +12,12 @@ from aggregate.selectors.project.overview import select_overview
 from aggregate.selectors.project.pages import ReleaseRow
 from aggregate.selectors.slice.slices import DISPLAY, Slice, format_instant
 from dashboard.web.params import EVERY_FUNCTION, MAX_SEARCH, Narrowing
+from dashboard.web.project_pages import PAGES
 from dashboard.web.queries import read_page_narrowing, write_query
 from profcore.code.categories import FUNC_CATEGORIES
 from profcore.trace.dimensions import BROWSERS, DEVICE_CLASSES, NAVIGATIONS
 from projects.models import Project
 
-# (name of its address, word, does it take a slice, the key after `g` that goes there)
-TABS: Final = (
-    ("project", "Overview", True, "o"),
-    ("page", "Functions", True, "f"),
-    ("tree", "Flame graph", True, "g"),
-    ("compare", "Compare", True, "c"),
-    ("vitals", "Vitals", True, "w"),
-    ("views", "Views", True, "v"),
-    ("quality", "Quality", True, "q"),
-    ("alerts", "Alerts", False, "a"),
-    ("settings", "Settings", False, "s"),
-)
-# Pages that show functions, and so use the category and the search. Some of these have their own search field.
-NARROWED: Final = frozenset({"page", "tree", "compare", "savings"})
-SEARCHED_BY_THEMSELVES: Final = frozenset({"tree", "compare"})
 PRESETS: Final = (("Last 24 hours", timedelta(days=1)), ("7 days", timedelta(days=7)), ("30 days", timedelta(days=30)))
 MAX_CHOICES: Final = 500  # of one field, plus those that are selected; an address may name any
 CHIP_WORDS: Final = {
@@ -49,7 +35,7 @@ CHIP_WORDS: Final = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Tab:
+class TabLink:
     """A link to one page of a project, with the slice if the page takes one.
 
     `name` is that of its address; `key` goes there, after `g`.
@@ -170,25 +156,26 @@ class SliceBar:
 class Shell:
     """The tabs and the bar of one page."""
 
-    tabs: Sequence[Tab]
+    tabs: Sequence[TabLink]
     bar: SliceBar | None
 
 
 def build_tabs(
     project: Project, slice_: Slice | None = None, here: str = "", narrowing: Narrowing = EVERY_FUNCTION
-) -> list[Tab]:
+) -> list[TabLink]:
     """Returns the project's tabs, with this slice where they take one. `here` names the current tab."""
     query = write_query([*slice_.params(), *narrowing.params()]) if slice_ else ""
     return [
-        Tab(
-            name=name,
-            word=word,
-            link=reverse(name, args=[project.slug]) + (f"?{query}" if query and takes_slice else ""),
-            is_here=name == here,
-            takes_slice=takes_slice,
-            key=key,
+        TabLink(
+            name=page.name,
+            word=page.tab.label,
+            link=reverse(page.name, args=[project.slug]) + (f"?{query}" if query and page.tab.takes_slice else ""),
+            is_here=page.name == here,
+            takes_slice=page.tab.takes_slice,
+            key=page.tab.key,
         )
-        for name, word, takes_slice, key in TABS
+        for page in PAGES.values()
+        if page.tab
     ]
 
 
@@ -218,11 +205,11 @@ def build_shell(
         _field(address, "browser", [(word, word, None) for word in BROWSERS], slice_.browsers),
         _field(address, "navigation", [(word, word, None) for word in NAVIGATIONS], slice_.navigations),
     ]
-    if here in NARROWED:
+    narrows = PAGES[here].narrows
+    if narrows != "no":
         words = [(key, word, None) for key, word in FUNC_CATEGORIES.items()]
         fields.append(_field(address, "category", words, narrowing.categories))
-    # A page without its script has no search but the bar's.
-    has_search = here in NARROWED and (here not in SEARCHED_BY_THEMSELVES or ("plain", "1") in kept)
+    has_search = narrows == "bar" or (narrows == "page" and ("plain", "1") in kept)
     start, end = slice_.ranges[0] if len(slice_.ranges) == 1 else (None, None)
     bar = SliceBar(
         fields=fields,
@@ -234,7 +221,7 @@ def build_shell(
         search=narrowing.search if has_search else None,
         max_search=MAX_SEARCH,
         kept=[*_without_fields(address, fields, len(slice_.ranges), has_search=has_search), *kept],
-        chips=_chips(address, slice_, narrowing if here in NARROWED else EVERY_FUNCTION, has_search=has_search),
+        chips=_chips(address, slice_, narrowing if narrows != "no" else EVERY_FUNCTION, has_search=has_search),
         clear_link=address.of(()),
         no_time_link=address.without("from", "to"),
         no_tags_link=address.without("tag"),

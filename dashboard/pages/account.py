@@ -6,7 +6,6 @@ from django import forms
 from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth import update_session_auth_hash
-from django.contrib.auth.decorators import login_required
 from django.contrib.auth.forms import PasswordChangeForm
 from django.contrib.auth.models import User
 from django.contrib.auth.tokens import default_token_generator
@@ -18,11 +17,10 @@ from django.shortcuts import render
 from django.urls import reverse, reverse_lazy
 from django.utils.encoding import force_bytes
 from django.utils.http import urlsafe_base64_encode
-from django.views.decorators.cache import cache_control
-from django.views.decorators.http import require_http_methods
 
 from dashboard.layout.forms import SettingsForm
 from dashboard.pages.single_sign_on import context
+from dashboard.web.decorators import private_form
 from projects.audit.acts import Act
 from projects.audit.entries import describe_user, record
 from projects.models import ProviderIdentity
@@ -71,9 +69,7 @@ class SetPassword(PasswordResetConfirmView):
         return answer
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
-@cache_control(private=True, no_cache=True)
-@login_required
+@private_form
 def show_account(request: HttpRequest) -> HttpResponse:
     """Shows both forms of the page; the button that was pressed says which one came."""
     user = cast("User", request.user)  # logged in

@@ -6,18 +6,16 @@ from typing import Final
 
 from django import forms
 from django.conf import settings
-from django.contrib.auth.decorators import login_required
 from django.core.cache import cache
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
-from django.views.decorators.cache import cache_control
-from django.views.decorators.http import require_http_methods
 
 from aggregate.doctor.addresses import MAX_URL_CHARS
 from aggregate.doctor.examining import examine
 from dashboard.layout.forms import SettingsForm
 from dashboard.layout.shell import Shell, build_tabs
 from dashboard.web.access import get_visible_project
+from dashboard.web.decorators import project_page
 from projects.models import Project
 
 HOUR_S: Final = 3_600
@@ -41,9 +39,7 @@ class DoctorForm(SettingsForm):
     )
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
-@cache_control(private=True, no_cache=True)
-@login_required
+@project_page(kind="form", name="doctor", path="doctor/")
 def show_doctor(request: HttpRequest, slug: str) -> HttpResponse:
     project = get_visible_project(request.user, slug)
     form = DoctorForm(request.POST if request.method == "POST" else None)

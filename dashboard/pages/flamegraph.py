@@ -26,9 +26,10 @@ from dashboard.layout.export_menu import build_export_menu
 from dashboard.layout.shell import Shell, build_shell
 from dashboard.layout.sides import Sides, name_side, read_asked_sides, settle_sides, trim_bar
 from dashboard.web.access import get_visible_project
-from dashboard.web.decorators import private_page
+from dashboard.web.decorators import project_page
 from dashboard.web.etags import answer_unchanged
 from dashboard.web.params import Narrowing, read_choice
+from dashboard.web.project_pages import Tab
 from dashboard.web.queries import read_page_narrowing, read_page_slice, write_query
 from profcore.code.categories import FUNC_CATEGORIES
 from profcore.stats.summaries import MIN_VIEWS
@@ -78,14 +79,23 @@ class TreeQuery:
         return [*self.pairs, *([("show", self.show)] if self.show != "graph" else [])]
 
 
-@private_page
+@project_page(
+    name="flame-graph",
+    path="flame-graph/",
+    tab=Tab(label="Flame graph", key="g"),
+    heavy="plain",
+    on_replica=True,
+    for_guests="open",
+    is_saveable=True,
+    narrows="page",
+)
 @answer_unchanged
-def show_tree(request: HttpRequest, slug: str) -> HttpResponse:
+def show_flame_graph(request: HttpRequest, slug: str) -> HttpResponse:
     question = read_tree_query(request, slug)
     project, sides = question.project, question.sides
     releases = select_releases(project.pk)
     if not releases:
-        return redirect("project", slug)  # it shows the first steps
+        return redirect("overview", slug)  # it shows the first steps
     context = {
         "project": project,
         "slice": question.slice_,
@@ -130,7 +140,7 @@ def build_tree_shell(request: HttpRequest, question: TreeQuery, releases: Sequen
         request,
         question.project,
         question.slice_,
-        "tree",
+        "flame-graph",
         releases=releases,
         now=timezone.now(),
         kept=question.kept,
@@ -152,7 +162,7 @@ def describe_sides(sides: Sides | None) -> dict[str, object]:
 def link_tree(question: TreeQuery) -> dict[str, object]:
     """Returns the addresses that the page and its script use."""
     slug, slice_, pairs = question.project.slug, question.slice_, question.pairs
-    address = reverse("tree", args=[slug])
+    address = reverse("flame-graph", args=[slug])
     narrowing = question.narrowing.params()
     is_judged = question.sides is not None and not slice_.is_fine  # only whole page views can be compared
     return {

@@ -22,9 +22,10 @@ from dashboard.layout.export_menu import build_export_menu
 from dashboard.layout.shell import build_shell
 from dashboard.web.access import get_visible_project
 from dashboard.web.cache import answer_table
-from dashboard.web.decorators import private_page, private_part
+from dashboard.web.decorators import project_page
 from dashboard.web.etags import answer_unchanged
 from dashboard.web.params import MAX_SEARCH, Narrowing, read_choice, read_count
+from dashboard.web.project_pages import Tab
 from dashboard.web.queries import read_page_narrowing, read_page_slice, write_query
 from profcore.code.categories import NO_GROUP
 from profcore.code.display_rules import SUMMING
@@ -147,9 +148,18 @@ class TablePlace:
         return f"{path or self.path}?{query}"
 
 
-@private_page
+@project_page(
+    name="functions",
+    path="functions/",
+    tab=Tab(label="Functions", key="f"),
+    heavy="plain",
+    on_replica=True,
+    for_guests="open",
+    is_saveable=True,
+    narrows="bar",
+)
 @answer_unchanged
-def show_page(request: HttpRequest, slug: str) -> HttpResponse:
+def show_functions(request: HttpRequest, slug: str) -> HttpResponse:
     project = get_visible_project(request.user, slug)
     place = read_place(request, project)
     slice_, asked = place.slice_, place.asked
@@ -163,8 +173,8 @@ def show_page(request: HttpRequest, slug: str) -> HttpResponse:
         "arrivals": select_arrivals(slice_),
         "export": build_export_menu(project, slice_),
         "savings_link": f"{reverse('savings', args=[slug])}?{write_query(slice_.params())}",
-        "back_link": f"{reverse('project', args=[slug])}?{replace(slice_, pages=()).query()}",
-        "shell": build_shell(request, project, slice_, "page", releases=releases, now=timezone.now(), kept=kept),
+        "back_link": f"{reverse('overview', args=[slug])}?{replace(slice_, pages=()).query()}",
+        "shell": build_shell(request, project, slice_, "functions", releases=releases, now=timezone.now(), kept=kept),
         "asked": asked,
         "row_word": GROUP_WORDS[asked.group_by],
         "groups": _links(GROUP_WORDS, asked.group_by, lambda key: place.link(group_by=key)),
@@ -186,7 +196,7 @@ def describe_table(request: HttpRequest, project: Project, place: TablePlace, *,
         limit = ("limit", str(asked.limit))
         context = {
             "whole": whole,
-            "part_link": place.link(limit, path=reverse("page-table", args=[project.slug])),
+            "part_link": place.link(limit, path=reverse("functions-table", args=[project.slug])),
             "plain_link": place.link(("plain", "1")),
         }
     if asked.group_by == "function":
@@ -194,7 +204,9 @@ def describe_table(request: HttpRequest, project: Project, place: TablePlace, *,
     return context
 
 
-@private_part
+@project_page(
+    kind="part", name="functions-table", path="functions/table/", heavy="yes", on_replica=True, for_guests="fetch"
+)
 @answer_unchanged
 def show_table(request: HttpRequest, slug: str) -> HttpResponse:
     """Shows only the table."""
@@ -223,7 +235,7 @@ def read_place(request: HttpRequest, project: Project) -> TablePlace:
     """Returns the slice and the table's query in the address. Raises `ParamError` and `SliceError`."""
     narrowing = read_page_narrowing(request.GET)
     asked = replace(read_table_query(request.GET), categories=narrowing.categories, search=narrowing.search)
-    return TablePlace(reverse("page", args=[project.slug]), read_page_slice(request, project), asked)
+    return TablePlace(reverse("functions", args=[project.slug]), read_page_slice(request, project), asked)
 
 
 def show_rows(place: TablePlace, table: FunctionTable) -> dict[str, object]:

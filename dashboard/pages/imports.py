@@ -5,16 +5,14 @@ from dataclasses import dataclass
 from typing import Final
 
 from django.conf import settings
-from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
-from django.views.decorators.cache import cache_control
 from django.views.decorators.csrf import csrf_exempt, csrf_protect
-from django.views.decorators.http import require_http_methods
 
 from dashboard.layout.shell import Shell, build_tabs
 from dashboard.web.access import get_visible_project, may_administer
+from dashboard.web.decorators import project_page
 from ingest.imports import FileReport, import_file
 from profcore.formats.importers.registry import IMPORTERS
 from profcore.formats.importers.shapes import FileError
@@ -37,9 +35,7 @@ class Outcome:
 
 
 @csrf_exempt  # checked below: the check reads the whole body, which only an administrator may send
-@require_http_methods(["GET", "HEAD", "POST"])
-@cache_control(private=True, no_cache=True)
-@login_required
+@project_page(kind="form", name="import", path="import/")
 def show_import(request: HttpRequest, slug: str) -> HttpResponse:
     project = get_visible_project(request.user, slug)
     if not may_administer(request.user, project):

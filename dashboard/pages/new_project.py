@@ -4,18 +4,16 @@ import logging
 from typing import Final
 
 from django import forms
-from django.contrib.auth.decorators import login_required
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils.text import slugify
-from django.views.decorators.cache import cache_control
-from django.views.decorators.http import require_http_methods
 
 from dashboard.layout.forms import SettingsForm, read_lines
 from dashboard.pages.settings.keys import OriginsForm
 from dashboard.web.access import may_create_projects
+from dashboard.web.decorators import private_form
 from projects.creation import create_project
 from projects.keys import clean_origins
 from projects.models import Project
@@ -49,9 +47,7 @@ class NewProjectForm(SettingsForm):
                 self.add_error("slug", "No slug can be made from this name. Enter one: letters, digits and hyphens.")
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
-@cache_control(private=True, no_cache=True)
-@login_required
+@private_form
 def show_new_project(request: HttpRequest) -> HttpResponse:
     """Shows the form, or creates the project that it describes."""
     if not may_create_projects(request.user):
@@ -64,7 +60,7 @@ def show_new_project(request: HttpRequest) -> HttpResponse:
             form.add_service_errors(error)
         else:
             logger.info("project %s: created by user %s", project.slug, request.user.pk)
-            return HttpResponseRedirect(reverse("project", args=[project.slug]))
+            return HttpResponseRedirect(reverse("overview", args=[project.slug]))
     form.make_ready(may_change=True)
     return render(request, "dashboard/projects/new.html", {"form": form}, status=400 if form.is_bound else 200)
 

@@ -21,7 +21,7 @@ from aggregate.selectors.slice.slices import Slice
 from dashboard.layout.verdict_words import describe_verdict
 from dashboard.pages.overview.view import choose_last_sides
 from dashboard.web.access import get_visible_project, may_create_projects, own_projects
-from dashboard.web.decorators import private_page, private_part
+from dashboard.web.decorators import private_page, private_part, project_page
 from dashboard.web.verdicts import MAX_RELEASES, answer_verdict
 from projects.models import Project
 
@@ -87,7 +87,13 @@ def show_deleting(request: HttpRequest) -> HttpResponse:
     return render(request, "dashboard/projects/_deleting.html", {"deleting": deleting})
 
 
-@private_part
+@project_page(
+    kind="part",
+    name="last-change",
+    path="last-change/",
+    heavy="yes",
+    on_replica=True,
+)
 def show_last_change(request: HttpRequest, slug: str) -> HttpResponse:
     """Shows the change of a project's last release: a part of the list."""
     project = get_visible_project(request.user, slug)

@@ -1,26 +1,21 @@
 """Saved views: the list, which works without JavaScript, and what members do with them."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from functools import wraps
-from typing import Any, cast
+from typing import cast
 
 from django import forms
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.urls import reverse
-from django.views.decorators.cache import cache_control
-from django.views.decorators.http import require_http_methods
 
 from dashboard.layout.forms import SettingsForm
 from dashboard.layout.saved_links import link_saved_view, read_saved_address
 from dashboard.layout.shell import Shell, build_tabs
 from dashboard.web.access import get_visible_project, may_administer
-from dashboard.web.decorators import private_part
+from dashboard.web.decorators import project_page
 from dashboard.web.params import ParamError
 from projects.models import Project, SavedView
 from projects.saved_views import change_view, list_views, save_view
@@ -43,21 +38,9 @@ class ListedView:
     may_change: bool
 
 
-def saved_page(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
-    """Decorates a page of saved views: members may read it and post. Strangers get status 404."""
-
-    @require_http_methods(["GET", "HEAD", "POST"])
-    @cache_control(private=True, no_cache=True)
-    @login_required
-    @wraps(view)
-    def answer(request: HttpRequest, slug: str, **ids: Any) -> HttpResponse:  # Any: the address's other parts
-        return view(request, get_visible_project(request.user, slug), **ids)
-
-    return answer
-
-
-@saved_page
-def show_saved_views(request: HttpRequest, project: Project) -> HttpResponse:
+@project_page(kind="form", name="saved-views", path="saved/")
+def show_saved_views(request: HttpRequest, slug: str) -> HttpResponse:
+    project = get_visible_project(request.user, slug)
     form = SavedForm(request.POST if request.method == "POST" else None)
     if form.is_bound and form.is_valid():
         try:
@@ -81,15 +64,16 @@ def show_saved_views(request: HttpRequest, project: Project) -> HttpResponse:
     return render(request, "dashboard/saved/page.html", context, status=400 if form.is_bound else 200)
 
 
-@private_part
+@project_page(kind="part", name="saved-views-list", path="saved/list/")
 def show_saved_list(request: HttpRequest, slug: str) -> HttpResponse:
     project = get_visible_project(request.user, slug)
     context = {"project": project, "rows": _list_rows(request, project)}
     return render(request, "dashboard/saved/_list.html", context)
 
 
-@saved_page
-def change_saved_view(request: HttpRequest, project: Project, saved_id: int) -> HttpResponse:
+@project_page(kind="form", name="saved-view", path="saved/<int:saved_id>/")
+def change_saved_view(request: HttpRequest, slug: str, saved_id: int) -> HttpResponse:
+    project = get_visible_project(request.user, slug)
     row = next((row for row in _list_rows(request, project) if row.view.pk == saved_id and row.may_change), None)
     if row is None:
         raise Http404("There is no such saved view.")

@@ -22,7 +22,7 @@ def open_link(request: HttpRequest, token: str) -> HttpResponse:
     except LinkRefused as error:
         return refuse(request, error.reason)
     area = area_of(link.prefix)
-    project = area + reverse("project", args=[link.project.slug]).removeprefix(get_script_prefix())
+    project = area + reverse("overview", args=[link.project.slug]).removeprefix(get_script_prefix())
     response = HttpResponseRedirect(project + link.page)
     response.set_cookie(COOKIE, clear, path=area, httponly=True, secure=settings.SESSION_COOKIE_SECURE, samesite="Lax")
     return protect(response)

@@ -6,7 +6,7 @@ from typing import Protocol
 from django import template
 
 from dashboard.web.access import Guest
-from dashboard.web.guests.allowed import PAGES
+from dashboard.web.project_pages import PAGES
 from projects.shared_links import list_expiry_days
 
 
@@ -23,7 +23,7 @@ register = template.Library()
 @register.filter
 def open_to(tabs: Sequence[Named], user: object) -> Sequence[Named]:
     """Returns the tabs that somebody may open: guests only some of them."""
-    return [tab for tab in tabs if tab.name in PAGES] if isinstance(user, Guest) else tabs
+    return [tab for tab in tabs if PAGES[tab.name].for_guests == "open"] if isinstance(user, Guest) else tabs
 
 
 @register.simple_tag

@@ -102,6 +102,6 @@ def _join_words(words: Sequence[str]) -> str:
 
 def link_of(project: Project, slice_: Slice) -> str:
     """Returns the path of the dashboard's page for a slice."""
-    name = "page" if slice_.pages else "project"
+    name = "functions" if slice_.pages else "overview"
     query = slice_.query()
     return reverse(name, args=[project.slug]) + (f"?{query}" if query else "")

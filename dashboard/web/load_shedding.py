@@ -15,23 +15,17 @@ from django.conf import settings
 from django.http import HttpRequest, HttpResponseBase
 from django.urls import Resolver404, resolve
 
+from dashboard.web.project_pages import find_page
 from dashboard.web.unavailable import answer_later
 
-# By the names of their addresses: what reads contributions or call trees of a whole slice.
+# Endpoints that read contributions or call trees of a whole slice, by the names of their addresses.
 HEAVY: Final = frozenset(
     {
-        *("page-table", "compare-table", "compare-csv", "function-part", "views-list", "view-functions"),
-        *("quality-sampled", "changes", "api-functions", "api-compare", "api-matches", "api-breakdown", "api-callers"),
+        *("api-functions", "api-compare", "api-matches", "api-breakdown", "api-callers"),
         *("api-callees", "api-calltree", "api-flamegraph", "api-views", "api-timeline", "api-profile", "api-quality"),
-        *("api-metrics", "api-vitals", "vitals-windows", "api-savings", "savings-table"),
-        *("project", "last-change", "change-parts", "api-verdict"),  # they name the functions that changed
-        *("shared-profile", "api-code-preview", "api-display-preview", "settings-code", "settings-display"),
-        *("api-alert-preview", "settings-alert", "settings-alert-new"),  # previews read a table per day
+        *("api-metrics", "api-vitals", "api-savings", "api-verdict"),
+        *("shared-profile", "api-code-preview", "api-display-preview", "api-alert-preview"),
     }
-)
-# With `plain=1`, these pages contain the parts that scripts would fetch.
-HEAVY_IF_PLAIN: Final = frozenset(
-    {"page", "tree", "function", "views", "view", "quality", "compare", "vitals", "savings"}
 )
 # Waiting reads hold threads, and posts need some too: of 64 threads, a quarter.
 MAX_WAITING: Final = 16
@@ -111,5 +105,5 @@ def find_heavy(request: HttpRequest) -> str | None:
         match = resolve(request.path_info)
     except Resolver404:
         return None
-    is_heavy = match.url_name in HEAVY or (match.url_name in HEAVY_IF_PLAIN and "plain" in request.GET)
+    is_heavy = match.url_name in HEAVY or find_page(match).is_heavy(request)
     return str(match.kwargs.get("slug", "")) if is_heavy else None

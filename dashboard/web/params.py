@@ -4,8 +4,9 @@ import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, cast, get_args
+from uuid import UUID
 
-from django.http import QueryDict
+from django.http import Http404, QueryDict
 
 from aggregate.selectors.exports.requests import ExportQuery
 from aggregate.selectors.functions.table import MAX_SEARCH_CHARS
@@ -159,3 +160,11 @@ def read_narrowing(params: QueryDict) -> Narrowing:
     if len(search) > MAX_SEARCH:
         raise ParamError("q", f"q must have at most {MAX_SEARCH} characters, not {len(search)}.")
     return Narrowing(read_words(params, "category", list(FUNC_CATEGORIES)), search)
+
+
+def read_uuid(text: str) -> UUID:
+    """Returns an id of an address. Raises `Http404` for a text that is not one."""
+    try:
+        return UUID(text)
+    except ValueError:
+        raise Http404("This is not an id.") from None

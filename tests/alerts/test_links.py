@@ -30,12 +30,12 @@ def test_a_share_leads_to_its_group_on_its_days(by: str) -> None:
     where = {"page": "/cart", "device": "mobile-low"}
     asked = {"measure": "share", "limit": 0.2, "by": by, "name": "react & co", **where}
     found = [*where.items(), *DAYS, ("group_by", by), ("q", "react & co")]
-    assert link("budget", asked) == ("/projects/shop/page/", found)
+    assert link("budget", asked) == ("/projects/shop/functions/", found)
 
 
 def test_a_share_of_a_function_leads_to_the_functions() -> None:
     asked = {"measure": "share", "limit": 0.2, "by": "function", "name": "renderCart"}
-    assert link("budget", asked) == ("/projects/shop/page/", [*DAYS, ("q", "renderCart")])
+    assert link("budget", asked) == ("/projects/shop/functions/", [*DAYS, ("q", "renderCart")])
 
 
 def test_new_third_parties_leads_to_what_is_new() -> None:
@@ -69,5 +69,5 @@ def test_a_long_name_is_cut_to_what_the_search_takes() -> None:
 def test_a_deleted_alert_does_not_say_what_the_name_is_of() -> None:
     change = StateChange(at=MIDNIGHT, subject="x", release="", base_release="")
     address = urlsplit(slice_path(Project(slug="shop"), None, change))
-    assert address.path == "/projects/shop/page/"
+    assert address.path == "/projects/shop/functions/"
     assert [name for name, _ in parse_qsl(address.query)] == ["from", "to"]

@@ -38,7 +38,7 @@ def see_all(page: Page) -> None:
 def test_a_function_from_the_table_to_its_views(chromium: Browser, live_server: LiveServer, look: Look) -> None:
     user = fill_site(views=100)
     with open_as(chromium, live_server.url, user, look) as (page, watch):
-        page.goto(f"{live_server.url}/projects/{SLUG}/page/?page=/products")
+        page.goto(f"{live_server.url}/projects/{SLUG}/functions/?page=/products")
         name = page.locator(".functions a.function", has_text=re.compile(f"^{COSTLY}$")).first
         address = name.get_attribute("href")
         name.click()

@@ -57,7 +57,7 @@ def open_parts(page: Page) -> None:
 def test_both_pages_are_accessible(live_server: LiveServer, session: str) -> None:
     with lend_chromium() as browser:
         for scheme, viewport in LOOKS:
-            for path, shown in (("quality/", "Wrong intervals"), ("page/?group_by=file", "app.js")):
+            for path, shown in (("quality/", "Wrong intervals"), ("functions/?group_by=file", "app.js")):
                 with visit(browser, live_server, session, path, color_scheme=scheme, viewport=viewport) as page:
                     expect(page.locator(".tabs [aria-current]")).to_be_in_viewport(ratio=1)
                     open_parts(page)
@@ -68,7 +68,7 @@ def test_both_pages_are_accessible(live_server: LiveServer, session: str) -> Non
 
 
 def test_what_a_figure_is_of_opens_and_closes_by_keys(live_server: LiveServer, session: str) -> None:
-    with lend_chromium() as browser, visit(browser, live_server, session, "page/", viewport=DESK) as page:
+    with lend_chromium() as browser, visit(browser, live_server, session, "functions/", viewport=DESK) as page:
         summary = page.locator("#row-2 .explain summary")
         summary.focus()
         page.keyboard.press("Enter")
@@ -88,7 +88,7 @@ def test_on_a_phone_rows_are_a_name_and_a_line_and_the_rest_is_a_tap_away(
 ) -> None:
     with (
         lend_chromium() as browser,
-        visit(browser, live_server, session, "page/", viewport=PHONE, has_touch=True, is_mobile=True) as page,
+        visit(browser, live_server, session, "functions/", viewport=PHONE, has_touch=True, is_mobile=True) as page,
     ):
         assert page.evaluate("document.documentElement.scrollHeight") < 4_500  # 25 rows; a hundred were 21,800
         row = page.locator("#row-3")
@@ -105,13 +105,17 @@ def test_on_a_phone_rows_are_a_name_and_a_line_and_the_rest_is_a_tap_away(
 def test_on_paper_a_page_is_light_and_says_what_it_shows(live_server: LiveServer, session: str) -> None:
     with (
         lend_chromium() as browser,
-        visit(browser, live_server, session, "page/?device=unknown&q=f1", color_scheme="dark", viewport=DESK) as page,
+        visit(
+            browser, live_server, session, "functions/?device=unknown&q=f1", color_scheme="dark", viewport=DESK
+        ) as page,
     ):
         expect(page.locator(".on-paper")).to_be_hidden()
         page.emulate_media(media="print")
         page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
         expect(page.locator(".on-paper")).to_contain_text("shop · Device unknown, Search f1")
-        expect(page.locator(".on-paper")).to_contain_text(f"{live_server.url}/projects/shop/page/?device=unknown&q=f1")
+        expect(page.locator(".on-paper")).to_contain_text(
+            f"{live_server.url}/projects/shop/functions/?device=unknown&q=f1"
+        )
         expect(page.locator(".freshness time")).to_have_text(re.compile(r"^[-0-9]+ [0-9:]+ UTC$"))
         for hidden in (".tabs", ".slice-bar", ".top", ".card-head > .actions", ".table-ways", "#row-1 .explain"):
             expect(page.locator(hidden)).to_be_hidden()
@@ -125,7 +129,7 @@ def test_on_paper_a_page_is_light_and_says_what_it_shows(live_server: LiveServer
 
 def test_without_script_the_parts_are_a_link_away(live_server: LiveServer, session: str) -> None:
     with lend_chromium() as browser:
-        for path, shown in (("quality/", "Wrong intervals"), ("page/?group_by=file", "app.js")):
+        for path, shown in (("quality/", "Wrong intervals"), ("functions/?group_by=file", "app.js")):
             with visit(browser, live_server, session, path, java_script_enabled=False) as page:
                 open_parts(page)
                 page.get_by_role("link", name="Show without JavaScript").click()

@@ -54,32 +54,32 @@ def go(page: Page, steps: int) -> None:
 def test_category_and_search_live_in_the_address_and_back_and_forward_restore_them(
     live_server: LiveServer, session: str
 ) -> None:
-    with lend_chromium() as browser, visit(browser, live_server, session, "page/") as page:
+    with lend_chromium() as browser, visit(browser, live_server, session, "functions/") as page:
         page.locator(".slice-bar summary", has_text="Category").focus()
         page.keyboard.press("Enter")
         for key in ("Tab", "Tab", "Tab", "Tab", "Tab", "Tab", "Space"):  # the list, then its third box behind two names
             page.keyboard.press(key)
         page.mouse.click(1_270, 300)  # beside the list: what was changed is sent
-        page.wait_for_url("**/page/?category=library")
+        page.wait_for_url("**/functions/?category=library")
         expect(page.locator(".functions tbody tr")).to_have_count(1)
         page.get_by_role("searchbox", name="Search functions").fill("ren")
         page.keyboard.press("Enter")
-        page.wait_for_url("**/page/?category=library&q=ren")
+        page.wait_for_url("**/functions/?category=library&q=ren")
         page.get_by_role("link", name="Flame graph").click()
         expect(page.get_by_role("searchbox", name="Search functions")).to_have_value("ren")
         expect(page.locator("#flame-found")).to_have_text("1 function, 100 % of script time")
         page.get_by_role("searchbox", name="Search functions").fill("rend")
-        page.wait_for_url("**/tree/?category=library&q=rend")  # by history.replaceState
+        page.wait_for_url("**/flame-graph/?category=library&q=rend")  # by history.replaceState
         page.get_by_role("link", name="Functions").click()
         expect(page.get_by_role("searchbox", name="Search functions")).to_have_value("rend")
         go(page, -1)
-        page.wait_for_url("**/tree/?category=library&q=rend", wait_until="commit")
+        page.wait_for_url("**/flame-graph/?category=library&q=rend", wait_until="commit")
         expect(page.get_by_role("searchbox", name="Search functions")).to_have_value("rend")
         go(page, -3)
-        page.wait_for_url("**/page/", wait_until="commit")
+        page.wait_for_url("**/functions/", wait_until="commit")
         expect(page.locator("[name=category]:checked")).to_have_count(0)  # it had been checked when it was left
         go(page, 1)
-        page.wait_for_url("**/page/?category=library", wait_until="commit")
+        page.wait_for_url("**/functions/?category=library", wait_until="commit")
         expect(page.locator("[name=category]:checked")).to_have_count(1)
         expect(page.get_by_role("searchbox", name="Search functions")).to_have_value("")
 
@@ -87,12 +87,12 @@ def test_category_and_search_live_in_the_address_and_back_and_forward_restore_th
 def test_a_cross_takes_its_filter_away(live_server: LiveServer, session: str) -> None:
     with (
         lend_chromium() as browser,
-        visit(browser, live_server, session, "page/?category=first-party&category=library&q=e") as page,
+        visit(browser, live_server, session, "functions/?category=first-party&category=library&q=e") as page,
     ):
         page.get_by_role("link", name="Remove Category First party, Library").click()
-        page.wait_for_url("**/page/?q=e")
+        page.wait_for_url("**/functions/?q=e")
         page.get_by_role("link", name="Clear filters").click()
-        page.wait_for_url("**/page/")
+        page.wait_for_url("**/functions/")
         expect(page.locator(".facet.is-set")).to_have_count(0)
 
 
@@ -100,7 +100,12 @@ def test_on_a_phone_the_bar_is_one_button_that_says_what_is_chosen(live_server: 
     with lend_chromium() as browser:
         for scheme in ("light", "dark"):
             with visit(
-                browser, live_server, session, "page/?category=first-party&q=r", viewport=PHONE, color_scheme=scheme
+                browser,
+                live_server,
+                session,
+                "functions/?category=first-party&q=r",
+                viewport=PHONE,
+                color_scheme=scheme,
             ) as page:
                 button = page.get_by_role("button", name="Filter First party, r")
                 expect(button).to_have_attribute("aria-expanded", "false")
@@ -117,7 +122,7 @@ def test_on_a_phone_the_bar_is_one_button_that_says_what_is_chosen(live_server: 
 def test_times_are_the_readers_and_go_into_the_address_as_utc(live_server: LiveServer, session: str) -> None:
     with (
         lend_chromium() as browser,
-        visit(browser, live_server, session, "page/?from=2026-11-16T09:00Z") as page,
+        visit(browser, live_server, session, "functions/?from=2026-11-16T09:00Z") as page,
     ):
         expect(page.locator(".facet time")).to_have_text("Nov 16, 2026, 4:00 AM")
         expect(page.locator(".facet time")).to_have_attribute("title", "2026-11-16 09:00 UTC")
@@ -127,14 +132,14 @@ def test_times_are_the_readers_and_go_into_the_address_as_utc(live_server: LiveS
         expect(page.get_by_label("From")).to_have_value("2026-11-16T04:00")
         page.get_by_label("From").fill("2026-11-15T22:00")
         page.locator(".choice[open]").get_by_role("button", name="Apply filters").click()
-        page.wait_for_url("**/page/?from=2026-11-16T03%3A00Z")
+        page.wait_for_url("**/functions/?from=2026-11-16T03%3A00Z")
         assert find_violations(page) == []
 
 
 def test_without_script_times_are_utc_and_the_bar_is_a_form(live_server: LiveServer, session: str) -> None:
     with (
         lend_chromium() as browser,
-        visit(browser, live_server, session, "page/?from=2026-11-16T09:00Z", java_script_enabled=False) as page,
+        visit(browser, live_server, session, "functions/?from=2026-11-16T09:00Z", java_script_enabled=False) as page,
     ):
         expect(page.locator(".facet time")).to_have_text("2026-11-16 09:00 UTC")
         page.locator(".slice-bar summary", has_text="Time").click()

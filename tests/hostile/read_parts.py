@@ -22,7 +22,16 @@ VIEW: Final = "views/{view}/"
 READS: Final = (
     *(
         PROJECT + name
-        for name in ("", "page/", "page/table/", "tree/", "quality/", "quality/sampled/", "changes/", "change-parts/")
+        for name in (
+            "",
+            "functions/",
+            "functions/table/",
+            "flame-graph/",
+            "quality/",
+            "quality/sampled/",
+            "changes/",
+            "change-parts/",
+        )
     ),
     *(PROJECT + name for name in ("first-steps/", "last-change/", "functions/{func}/", "views/", "views/list/", VIEW)),
     *(PROJECT + name for name in (VIEW + "functions/", "compare/", "compare/table/", "compare/csv/", "import/")),
@@ -253,7 +262,12 @@ def check_read(lab: Lab, case: RequestCase) -> None:
 
 
 READ_BACK: Final = (
-    *(PROJECT, PROJECT + "page/table/", PROJECT + "page/table/?group_by=package", PROJECT + "quality/sampled/"),
+    *(
+        PROJECT,
+        PROJECT + "functions/table/",
+        PROJECT + "functions/table/?group_by=package",
+        PROJECT + "quality/sampled/",
+    ),
     *(
         PROJECT + "views/list/",
         PROJECT + "views/{view}/",

@@ -4,13 +4,12 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any, Final
 
-from django.contrib.auth.decorators import login_required
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
-from django.views.decorators.cache import cache_control
-from django.views.decorators.http import require_http_methods
+
+from dashboard.web.decorators import private_form
 
 PageView = Callable[..., HttpResponse]
 # (name of its address, word), in the order of the list beside the pages
@@ -20,9 +19,7 @@ SECTIONS: Final = (("users", "Users"), ("audit", "Audit log"))
 def administration_page(view: PageView) -> PageView:
     """Makes a view a page for superusers; others get status 403."""
 
-    @require_http_methods(["GET", "HEAD", "POST"])
-    @cache_control(private=True, no_cache=True)
-    @login_required
+    @private_form
     @wraps(view)
     def answer(request: HttpRequest, **ids: Any) -> HttpResponse:  # Any: the address's parts
         if not getattr(request.user, "is_superuser", False):

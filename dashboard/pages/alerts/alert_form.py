@@ -126,12 +126,12 @@ def fill(alert: AlertRule) -> dict[str, object]:
     return {"name": alert.name, "about": about, "limit": round(limit, 6), "is_on": alert.is_on, **rest, **where}
 
 
-@settings_page(SECTION, for_admins=True)
+@settings_page(SECTION, for_admins=True, heavy="yes")  # previews read a table per day
 def show_new_alert(page: SettingsRequest) -> HttpResponse:
     return _show(page, None)
 
 
-@settings_page(SECTION, for_admins=True)
+@settings_page(SECTION, for_admins=True, heavy="yes")  # previews read a table per day
 def show_alert(page: SettingsRequest, alert_id: int) -> HttpResponse:
     return _show(page, find_alert(page, alert_id))
 

@@ -4,13 +4,10 @@ from datetime import datetime
 from typing import Final
 
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils import timezone
-from django.views.decorators.cache import cache_control
-from django.views.decorators.http import require_http_methods
 
 from aggregate.selectors.project.announcements import select_said_rollbacks
 from alerts.models import AlertRule
@@ -18,8 +15,9 @@ from alerts.reading import find_open, select_history, select_open, select_standi
 from alerts.rules import accept
 from dashboard.layout.shell import Shell, build_tabs
 from dashboard.web.access import get_visible_project, may_administer
-from dashboard.web.decorators import private_page
+from dashboard.web.decorators import project_page
 from dashboard.web.params import read_count
+from dashboard.web.project_pages import Tab
 from profcore.alerts.states import State
 
 SHOWN_OPEN: Final = 100
@@ -29,7 +27,11 @@ NOT_OPEN: Final = "This is not open any more."
 MAX_ID: Final = 999_999_999  # what an address may say
 
 
-@private_page
+@project_page(
+    name="alerts",
+    path="alerts/",
+    tab=Tab(label="Alerts", key="a", takes_slice=False),
+)
 def show_alerts(request: HttpRequest, slug: str) -> HttpResponse:
     project = get_visible_project(request.user, slug)
     before = read_count(request.GET, "before", default=MAX_ID, high=MAX_ID)
@@ -55,9 +57,11 @@ def list_rolled_back(project_id: int) -> list[tuple[str, datetime]]:
     return sorted(said.items(), key=lambda pair: pair[1], reverse=True)[:SHOWN_ROLLED_BACK]
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
-@cache_control(private=True, no_cache=True)
-@login_required
+@project_page(
+    kind="form",
+    name="alerts-accept",
+    path="alerts/<int:alert_id>/<str:key>/accept/",
+)
 def accept_state(request: HttpRequest, slug: str, alert_id: int, key: str) -> HttpResponse:
     """Asks an admin whether an alarm is meant to be so; posted, it ends it."""
     project = get_visible_project(request.user, slug)

@@ -10,11 +10,11 @@ from dashboard.api.jobs.preparation import make_params, read_job
 from dashboard.api.jobs.signing import default_expiry, sign_link, viewer_url
 from dashboard.api.slices.queries import ProfileQuery
 from dashboard.web.access import get_visible_project
-from dashboard.web.decorators import private_page
+from dashboard.web.decorators import project_page
 from dashboard.web.exports import name_export
 
 
-@private_page
+@project_page(name="alerts-profile", path="alerts/changes/<int:change_id>/profile/")
 def open_difference(request: HttpRequest, slug: str, change_id: int) -> HttpResponse:
     """Leads to the viewer's comparison of the two sides of a change. The link in it ends after an hour."""
     project = get_visible_project(request.user, slug)

@@ -3,16 +3,15 @@
 from typing import Final
 
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 from django.utils import timezone
-from django.views.decorators.http import require_POST
 
 from aggregate.selectors.project.announcements import select_said_rollbacks
 from alerts.models import AlertRule
 from alerts.rules import RELEASE_ALERT_ID
 from dashboard.web.access import get_visible_project, may_administer
+from dashboard.web.decorators import project_page
 from projects.releases import ReleaseError, announce_release
 
 SAID: Final = "It counts as rolled back. Its alarms end within minutes."
@@ -21,8 +20,7 @@ TAKEN_BACK: Final = "It counts as in use again. If users have it, its alarms ope
 TAKEN_BACK_UNWATCHED: Final = "It counts as in use again. The alert on new releases is switched off."
 
 
-@require_POST
-@login_required
+@project_page(kind="post", name="alerts-rolled-back", path="alerts/rolled-back/")
 def mark_release(request: HttpRequest, slug: str) -> HttpResponse:
     """Says that a release was rolled back just now, or with `in_use` that it was not, or is in use again.
 

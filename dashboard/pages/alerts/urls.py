@@ -5,15 +5,17 @@ from typing import Final
 from django.urls import URLPattern, path
 
 from dashboard.pages.alerts import alert_form, alerts, channels, history, previews, profile, rollbacks
+from dashboard.web.project_pages import PROJECT, make_paths
 
-PROJECT: Final = "projects/<slug:slug>/"
 SETTINGS: Final = PROJECT + "settings/"
 
 urlpatterns: list[URLPattern] = [
-    path(PROJECT + "alerts/", history.show_alerts, name="alerts"),
-    path(PROJECT + "alerts/<int:alert_id>/<str:key>/accept/", history.accept_state, name="alerts-accept"),
-    path(PROJECT + "alerts/rolled-back/", rollbacks.mark_release, name="alerts-rolled-back"),
-    path(PROJECT + "alerts/changes/<int:change_id>/profile/", profile.open_difference, name="alerts-profile"),
+    *make_paths(
+        history.show_alerts,
+        history.accept_state,
+        rollbacks.mark_release,
+        profile.open_difference,
+    ),
     path(SETTINGS + "alerts/", alerts.show_alerts, name="settings-alerts"),
     path(SETTINGS + "alerts/new/", alert_form.show_new_alert, name="settings-alert-new"),
     path(SETTINGS + "alerts/previews/<uuid:job_id>/", previews.show_preview, name="settings-alert-preview"),

@@ -66,7 +66,7 @@ def build_content(asked: AskedComparison, *, may_change: bool) -> Json:
         "base_release": sides.base.releases[0] if len(sides.base.releases) == 1 else "",
         "address": reverse("compare", args=[project.slug]),
         "part": reverse("compare-table", args=[project.slug]),
-        "tree_link": f"{reverse('tree', args=[project.slug])}?{write_query(sides.params())}",
+        "tree_link": f"{reverse('flame-graph', args=[project.slug])}?{write_query(sides.params())}",
         "csv_link": f"{reverse('compare-csv', args=[project.slug])}?{asked.query(asked.options)}",
         "may_change": may_change,
         "code_url": reverse("api-code", args=[project.slug]),

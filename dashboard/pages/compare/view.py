@@ -24,22 +24,32 @@ from dashboard.pages.compare.content import build_content
 from dashboard.pages.compare.csv_file import write_csv
 from dashboard.pages.compare.query import CompareQuery
 from dashboard.web.access import get_visible_project, may_administer
-from dashboard.web.decorators import private_page, private_part
+from dashboard.web.decorators import project_page
 from dashboard.web.etags import answer_if_changed, answer_unchanged, fingerprint_server, make_etag
 from dashboard.web.exports import name_file
+from dashboard.web.project_pages import Tab
 from dashboard.web.queries import write_query
 from dashboard.web.schemas import Json
 
 PART: Final = "dashboard/compare/_comparison.html"
 
 
-@private_page
+@project_page(
+    name="compare",
+    path="compare/",
+    tab=Tab(label="Compare", key="c"),
+    heavy="plain",
+    on_replica=True,
+    for_guests="open",
+    is_saveable=True,
+    narrows="page",
+)
 @answer_unchanged
 def show_compare(request: HttpRequest, slug: str) -> HttpResponse:
     project = get_visible_project(request.user, slug)
     question = CompareQuery.read(request, project, needs_releases=True)
     if not question.releases:
-        return redirect("project", slug)  # there are the first steps
+        return redirect("overview", slug)  # there are the first steps
     context = _describe_question(request, question)
     if question.sides is not None and not question.sides.are_equal:
         context |= _write_links(question, question.sides)
@@ -50,7 +60,9 @@ def show_compare(request: HttpRequest, slug: str) -> HttpResponse:
     return render(request, "dashboard/compare/page.html", context, status=400 if question.problem else 200)
 
 
-@private_part
+@project_page(
+    kind="part", name="compare-table", path="compare/table/", heavy="yes", on_replica=True, for_guests="fetch"
+)
 def show_compared(request: HttpRequest, slug: str) -> HttpResponse:
     project = get_visible_project(request.user, slug)
     asked = AskedComparison.of(CompareQuery.read(request, project))
@@ -66,7 +78,13 @@ def show_compared(request: HttpRequest, slug: str) -> HttpResponse:
     return response
 
 
-@private_page
+@project_page(
+    name="compare-csv",
+    path="compare/csv/",
+    heavy="yes",
+    on_replica=True,
+    for_guests="fetch",
+)
 def download_compared(request: HttpRequest, slug: str) -> HttpResponse:
     project = get_visible_project(request.user, slug)
     asked = AskedComparison.of(CompareQuery.read(request, project))

@@ -76,7 +76,7 @@ def _may_export(narrowed: Slice, func_views: int) -> bool:
 def build_pages(question: FunctionQuery, _params: QueryDict) -> Context:
     """Returns the pages where the function costs most."""
     costs = select_costs(question.slice_, question.ref, "page", measures=(question.measure,), limit=MOST_PAGES)
-    functions = reverse("page", args=[question.project.slug])
+    functions = reverse("functions", args=[question.project.slug])
     rows = []
     for cost in costs.rows:
         of_page = replace(question.slice_, pages=(cost.sums.value,))

@@ -39,7 +39,7 @@ def build_calls(question: FunctionQuery, _params: QueryDict) -> Context:
             _side("callers", "Callers", found.callers.rows),
             _side("callees", "Callees", found.callees.rows),
         ],
-        "sandwich_link": f"{reverse('tree', args=[question.project.slug])}?{query}",
+        "sandwich_link": f"{reverse('flame-graph', args=[question.project.slug])}?{query}",
     }
 
 

@@ -33,8 +33,8 @@ def show_grouped_row(request: HttpRequest, slug: str, row_id: str) -> HttpRespon
         "table": select_members(slice_, row_id),
         "arrivals": select_arrivals(slice_),
         "export": build_export_menu(project, slice_, func=func.label),
-        "sandwich_link": f"{reverse('tree', args=[slug])}?{_sandwich_query(slice_, row_id)}",
-        "shell": build_shell(request, project, slice_, "page", releases=select_releases(project.pk), now=now),
+        "sandwich_link": f"{reverse('flame-graph', args=[slug])}?{_sandwich_query(slice_, row_id)}",
+        "shell": build_shell(request, project, slice_, "functions", releases=select_releases(project.pk), now=now),
     }
     return render(request, "dashboard/function/grouped.html", context)
 

@@ -32,7 +32,7 @@ from dashboard.pages.function.savings import build_savings
 from dashboard.pages.function.source import describe_source
 from dashboard.pages.function.trend import build_relatives, build_step, build_trend
 from dashboard.web.access import Guest
-from dashboard.web.decorators import private_page, private_part
+from dashboard.web.decorators import project_page
 from dashboard.web.etags import answer_unchanged
 from dashboard.web.params import read_choice
 from dashboard.web.queries import read_page_narrowing
@@ -60,7 +60,14 @@ MEMBERS_ONLY: Final = frozenset({"views", "savings"})
 NESTED: Final = (("step", "step_links"), ("relatives", "relative_links"))  # parts of the trend
 
 
-@private_page
+@project_page(
+    name="function",
+    path="functions/<str:func_id>/",
+    heavy="plain",
+    on_replica=True,
+    for_guests="open",
+    is_saveable=True,
+)
 @answer_unchanged
 def show_function(request: HttpRequest, slug: str, func_id: str) -> HttpResponse:
     asked = read_func_id(func_id)
@@ -100,10 +107,17 @@ def _build_shell(request: HttpRequest, question: FunctionQuery, *, is_plain: boo
     kept = [*question.kept, *([("plain", "1")] if is_plain else [])]
     releases = select_releases(project.pk)
     shell = build_shell(request, project, slice_, "function", releases=releases, now=timezone.now(), kept=kept)
-    return replace(shell, tabs=build_tabs(project, slice_, "page", read_page_narrowing(request.GET)))
+    return replace(shell, tabs=build_tabs(project, slice_, "functions", read_page_narrowing(request.GET)))
 
 
-@private_part
+@project_page(
+    kind="part",
+    name="function-part",
+    path="functions/<str:func_id>/parts/<str:part>/",
+    heavy="yes",
+    on_replica=True,
+    for_guests="fetch",
+)
 @answer_unchanged
 def show_function_part(request: HttpRequest, slug: str, func_id: str, part: str) -> HttpResponse:
     if part not in PARTS:

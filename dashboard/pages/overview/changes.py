@@ -16,7 +16,7 @@ from aggregate.selectors.verdict.page_changes import MEASURE
 from aggregate.selectors.verdict.verdict import Verdict, narrow_to
 from dashboard.pages.compare.table import count_moved, sureness_of
 from dashboard.web.access import get_visible_project
-from dashboard.web.decorators import private_part
+from dashboard.web.decorators import project_page
 from dashboard.web.etags import answer_unchanged
 from dashboard.web.measures import TIME_WORDS
 from dashboard.web.params import ParamError, read_choice, read_side
@@ -30,7 +30,14 @@ SHOWN_PAGES: Final = 8
 SHOWN_FUNCTIONS: Final = 3  # as many as a clear verdict names
 
 
-@private_part
+@project_page(
+    kind="part",
+    name="changes",
+    path="changes/",
+    heavy="yes",
+    on_replica=True,
+    for_guests="fetch",
+)
 @answer_unchanged
 def show_changes(request: HttpRequest, slug: str) -> HttpResponse:
     """Shows the functions that changed for certain although the verdict is not clear: a part of the overview."""
@@ -49,7 +56,14 @@ def show_changes(request: HttpRequest, slug: str) -> HttpResponse:
     return render(request, "dashboard/overview/_changes.html", context)
 
 
-@private_part
+@project_page(
+    kind="part",
+    name="change-parts",
+    path="change-parts/",
+    heavy="yes",
+    on_replica=True,
+    for_guests="fetch",
+)
 @answer_unchanged
 def show_change_parts(request: HttpRequest, slug: str) -> HttpResponse:
     """Shows the change by device class and browser: a part of the overview."""
@@ -57,7 +71,7 @@ def show_change_parts(request: HttpRequest, slug: str) -> HttpResponse:
     slice_, (base, head) = _read_releases(request, project)
     found = answer_breakdown(base, head)
     names = [" ".join(side.releases) for side in (base, head)]
-    address = reverse("project", args=[project.slug])
+    address = reverse("overview", args=[project.slug])
     groups = [
         (word, [(part, f"{address}?{_link_part(slice_, field, part.value)}") for part in parts])
         for field, word, parts in (("device", "Device", found.devices), ("browser", "Browser", found.browsers))

@@ -16,7 +16,7 @@ from dashboard.pages.quality.absent_words import AbsentRow, explain_absence
 from dashboard.pages.quality.reasons import explain_reason
 from dashboard.pages.quality.view import ReasonRow, explain_reasons
 from dashboard.web.access import Guest, get_visible_project, may_administer
-from dashboard.web.decorators import private_part
+from dashboard.web.decorators import project_page
 from ingest.models import Receipt
 from projects.models import Project
 
@@ -62,12 +62,12 @@ class Progress:
 def answer_first_visit(request: HttpRequest, project: Project, status: Status) -> HttpResponse:
     """Shows the page of a project without folded traces: guests do not see its keys."""
     if isinstance(request.user, Guest):
-        shell = Shell(build_tabs(project, here="project"), None)
+        shell = Shell(build_tabs(project, here="overview"), None)
         return render(request, "dashboard/shared/empty.html", {"project": project, "shell": shell})
     base_url = request.build_absolute_uri("/").rstrip("/")
     context = {
         "project": project,
-        "shell": Shell(build_tabs(project, here="project"), None),
+        "shell": Shell(build_tabs(project, here="overview"), None),
         "may_administer": may_administer(request.user, project),
         "onboarding": build_onboarding(project, base_url, timezone.now()),
         "progress": read_progress(project, status, base_url),
@@ -75,7 +75,7 @@ def answer_first_visit(request: HttpRequest, project: Project, status: Status) -
     return render(request, "dashboard/overview/first_visit.html", context)
 
 
-@private_part
+@project_page(kind="part", name="first-steps", path="first-steps/")
 def show_first_steps(request: HttpRequest, slug: str) -> HttpResponse:
     """Shows the progress of the first trace: the part of the page that is fetched repeatedly."""
     project = get_visible_project(request.user, slug)

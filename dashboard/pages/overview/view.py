@@ -29,10 +29,11 @@ from dashboard.pages.overview.changes import describe_page_changes, link_compari
 from dashboard.pages.overview.first_visit import answer_first_visit
 from dashboard.pages.quality.view import explain_reasons
 from dashboard.web.access import get_visible_project, may_administer
-from dashboard.web.decorators import private_page
+from dashboard.web.decorators import project_page
 from dashboard.web.etags import answer_unchanged
 from dashboard.web.measures import TIME_WORDS
 from dashboard.web.params import EVERY_FUNCTION, read_choice, read_count
+from dashboard.web.project_pages import Tab
 from dashboard.web.queries import make_query, read_page_narrowing, read_page_slice
 from dashboard.web.verdicts import MAX_RELEASES, ChosenSides, answer_verdict, choose_sides
 from ingest.storage.groups import OTHER
@@ -52,9 +53,17 @@ MAX_TOP_PAGES: Final = 100
 PAGE_SORTS: Final = ("per_view", "total")
 
 
-@private_page
+@project_page(
+    name="overview",
+    path="",
+    tab=Tab(label="Overview", key="o"),
+    heavy="yes",
+    on_replica=True,
+    for_guests="open",
+    is_saveable=True,
+)
 @answer_unchanged
-def show_project(request: HttpRequest, slug: str) -> HttpResponse:
+def show_overview(request: HttpRequest, slug: str) -> HttpResponse:
     project = get_visible_project(request.user, slug)
     status = select_status(project.pk)
     releases = select_releases(project.pk)
@@ -67,9 +76,9 @@ def show_project(request: HttpRequest, slug: str) -> HttpResponse:
         "project": project,
         "slice": slice_,
         "may_import": may_administer(request.user, project),
-        "shell": build_shell(request, project, slice_, "project", releases=releases, now=timezone.now(), kept=kept),
+        "shell": build_shell(request, project, slice_, "overview", releases=releases, now=timezone.now(), kept=kept),
         "arrivals": select_arrivals(slice_),
-        "functions_link": f"{reverse('page', args=[slug])}?{make_query(slice_, read_page_narrowing(request.GET))}",
+        "functions_link": f"{reverse('functions', args=[slug])}?{make_query(slice_, read_page_narrowing(request.GET))}",
         "export": build_export_menu(project, slice_),
         "measure": measure,
         "measure_word": TIME_WORDS[measure],
@@ -122,7 +131,7 @@ def describe_releases(
         "compare_link": link_comparison("compare", project, whole, base, head),
         "parts_link": link_comparison("change-parts", project, leading, base, head),
         "lead_compare_link": link_comparison("compare", project, leading, base, head),
-        "lead_tree_link": link_comparison("tree", project, leading, base, head),
+        "lead_tree_link": link_comparison("flame-graph", project, leading, base, head),
         **describe_page_changes(project, whole, verdict, base, head),
     }
 
@@ -170,7 +179,7 @@ def describe_chart(request: HttpRequest, project: Project, slice_: Slice, measur
     whole = replace(without_fine(slice_), as_stored=False)
     asked = {"measure": measure, "by": lines, "limit": str(DEFAULT_LINES)}
     narrowing = read_page_narrowing(request.GET)
-    address = reverse("project", args=[project.slug])
+    address = reverse("overview", args=[project.slug])
 
     def link(**changed: str) -> str:
         kept = {"measure": measure, "lines": lines, "sort": request.GET.get("sort", ""), **changed}
@@ -213,7 +222,8 @@ def describe_pages(request: HttpRequest, project: Project, slice_: Slice, measur
     means: Sequence[BucketMean] = estimate_pages(slice_, shown, measure=measure) if shown else []
     whole_us = sum(_time_us(row, measure) for row in every)
     links = [
-        f"{reverse('page', args=[project.slug])}?{make_query(slice_, narrowing, page=row.page or '')}" for row in shown
+        f"{reverse('functions', args=[project.slug])}?{make_query(slice_, narrowing, page=row.page or '')}"
+        for row in shown
     ]
     shares = [_time_us(row, measure) / whole_us if whole_us else None for row in shown]
     kept = {name: request.GET[name] for name in ("measure", "lines", "sort") if request.GET.get(name)}

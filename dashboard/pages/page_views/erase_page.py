@@ -7,12 +7,9 @@ from datetime import UTC, datetime
 from uuid import UUID
 
 from django import forms
-from django.contrib.auth.decorators import login_required
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
-from django.views.decorators.cache import cache_control
-from django.views.decorators.http import require_http_methods
 
 from aggregate.jobs.requests import has_result, iter_result, select_job
 from aggregate.maintenance.view_erasures import ERASE_KIND, start_erasure
@@ -20,7 +17,8 @@ from aggregate.models import Job, PageView
 from dashboard.layout.forms import SettingsForm
 from dashboard.layout.shell import Shell, build_tabs
 from dashboard.web.access import get_visible_project, may_administer
-from dashboard.web.identifiers import read_uuid
+from dashboard.web.decorators import project_page
+from dashboard.web.params import read_uuid
 from ingest.models import Receipt
 from projects.models import Project
 
@@ -43,9 +41,7 @@ class EraseForm(SettingsForm):
         return word
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
-@cache_control(private=True, no_cache=True)
-@login_required
+@project_page(kind="form", name="view-erase", path="views/<str:view_id>/erase/")
 def show_erase(request: HttpRequest, slug: str, view_id: str) -> HttpResponse:
     """Asks whether to erase a view; with a job in the address, shows its progress. For admins."""
     project = get_visible_project(request.user, slug)

@@ -34,9 +34,10 @@ from dashboard.layout.export_menu import build_export_menu, make_profile_url, na
 from dashboard.layout.histogram import SCALES, build_histogram
 from dashboard.layout.shell import build_shell
 from dashboard.web.access import get_visible_project
-from dashboard.web.decorators import private_page, private_part
+from dashboard.web.decorators import project_page
 from dashboard.web.etags import answer_unchanged
 from dashboard.web.params import ParamError, read_choice, read_count, read_one
+from dashboard.web.project_pages import Tab
 from dashboard.web.queries import read_page_slice, write_query
 from profcore.stats.summaries import MIN_VIEWS
 from profcore.trace.dimensions import BROWSERS, DEVICE_CLASSES, NAVIGATIONS
@@ -150,7 +151,9 @@ def _read_us(params: QueryDict, name: str) -> int | None:
     return round(ms * US_PER_MS)
 
 
-@private_page
+@project_page(
+    name="views", path="views/", tab=Tab(label="Views", key="v"), heavy="plain", on_replica=True, is_saveable=True
+)
 @answer_unchanged
 def show_views(request: HttpRequest, slug: str) -> HttpResponse:
     project = get_visible_project(request.user, slug)
@@ -160,7 +163,7 @@ def show_views(request: HttpRequest, slug: str) -> HttpResponse:
         return _redirect_to_view(project, slice_, listing, read_count(request.GET, "go", default=1, high=MAX_SKIP))
     releases = select_releases(project.pk)
     if not releases:
-        return redirect("project", slug)  # it shows the first steps
+        return redirect("overview", slug)  # it shows the first steps
     is_plain = read_choice(request.GET, "plain", ("", "1"), "") == "1"
     kept = listing.pairs(skip=None) + ([("plain", "1")] if is_plain else [])
     context: dict[str, Any] = {  # Any: what a template shows
@@ -179,7 +182,13 @@ def show_views(request: HttpRequest, slug: str) -> HttpResponse:
     return render(request, "dashboard/views/list.html", context)
 
 
-@private_part
+@project_page(
+    kind="part",
+    name="views-list",
+    path="views/list/",
+    heavy="yes",
+    on_replica=True,
+)
 @answer_unchanged
 def show_view_list(request: HttpRequest, slug: str) -> HttpResponse:
     project = get_visible_project(request.user, slug)

@@ -26,7 +26,7 @@ from dashboard.layout.export_menu import ExportMenu, build_export_menu, name_vie
 from dashboard.layout.shell import Shell, build_tabs
 from dashboard.pages.page_views.list_page import MAX_SKIP, link_to, one_view, read_listing
 from dashboard.web.access import get_visible_project, may_read_raw
-from dashboard.web.decorators import private_page, private_part
+from dashboard.web.decorators import project_page
 from dashboard.web.etags import answer_unchanged
 from dashboard.web.params import read_choice, read_count, read_one
 from dashboard.web.queries import read_page_slice, write_query
@@ -94,7 +94,13 @@ def _build_export(project: Project, known: ViewDetails, own: Slice) -> ExportMen
     return build_export_menu(project, own, view=name_view(known.started_at, known.view_id))
 
 
-@private_page
+@project_page(
+    name="view",
+    path="views/<str:view_id>/",
+    heavy="plain",
+    on_replica=True,
+    is_saveable=True,
+)
 @answer_unchanged
 def show_view(request: HttpRequest, slug: str, view_id: str) -> HttpResponse:
     project, known, slice_ = _read(request, slug, view_id)
@@ -156,13 +162,19 @@ def _link_view(request: HttpRequest, project: Project, known: ViewDetails, slice
         "function_url": f"{reverse('function', args=[slug, 'ID'])}?{usual.query()}",
         "functions_link": f"{functions_address}?{request.GET.urlencode()}",
         "plain_link": f"{address}?{_with_plain(request.GET)}",
-        "tree_link": link_to("tree", project, _own_slice(project, known, slice_), []),
+        "tree_link": link_to("flame-graph", project, _own_slice(project, known, slice_), []),
         "same_link": link_to("views", project, same, []),
         "other_links": [(release, page, f"{address}?{_on(release, page)}") for release, page in known.others],
     }
 
 
-@private_part
+@project_page(
+    kind="part",
+    name="view-functions",
+    path="views/<str:view_id>/functions/",
+    heavy="yes",
+    on_replica=True,
+)
 @answer_unchanged
 def show_view_functions(request: HttpRequest, slug: str, view_id: str) -> HttpResponse:
     project, known, slice_ = _read(request, slug, view_id)
@@ -254,9 +266,9 @@ def _compare(project: Project, known: ViewDetails, slice_: Slice) -> dict[str, A
     return context | {
         "table": table,
         "beside": beside,
-        "all_link": link_to("page", project, own, []),
+        "all_link": link_to("functions", project, own, []),
         "whole_us": table.time.js_us + table.time.hidden_us,
-        "usual_link": link_to("page", project, usual, []),
+        "usual_link": link_to("functions", project, usual, []),
         "funcs": [FuncLine(row, beside.estimates.get(row.id)) for row in table.functions],
     }
 

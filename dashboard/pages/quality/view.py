@@ -39,9 +39,10 @@ from dashboard.pages.quality.absent_words import explain_absence
 from dashboard.pages.quality.headline import Quality, write_headline
 from dashboard.pages.quality.reasons import explain_reason
 from dashboard.web.access import get_visible_project
-from dashboard.web.decorators import private_page, private_part
+from dashboard.web.decorators import project_page
 from dashboard.web.etags import answer_unchanged
 from dashboard.web.params import read_choice
+from dashboard.web.project_pages import Tab
 from dashboard.web.queries import read_page_slice, write_query
 from ingest.snippet.files import read_fixed_file
 from ingest.snippet.views import SNIPPET_PATH
@@ -95,7 +96,15 @@ class ReasonRow:
     advice: str
 
 
-@private_page
+@project_page(
+    name="quality",
+    path="quality/",
+    tab=Tab(label="Quality", key="q"),
+    heavy="plain",
+    on_replica=True,
+    for_guests="open",
+    is_saveable=True,
+)
 @answer_unchanged
 def show_quality(request: HttpRequest, slug: str) -> HttpResponse:
     project = get_visible_project(request.user, slug)
@@ -177,7 +186,9 @@ def read_absences(request: HttpRequest, slice_: Slice) -> dict[str, Any]:  # Any
     }
 
 
-@private_part
+@project_page(
+    kind="part", name="quality-sampled", path="quality/sampled/", heavy="yes", on_replica=True, for_guests="fetch"
+)
 @answer_unchanged
 def show_sampled(request: HttpRequest, slug: str) -> HttpResponse:
     project = get_visible_project(request.user, slug)

@@ -110,7 +110,7 @@ def _find_table(search: Search) -> list[Entry]:
     if search.project is None or len(search.text) < MIN_CHARS:
         return []
     pairs = [*(search.slice_.params() if search.slice_ else ()), ("q", search.text)]
-    link = f"{reverse('page', args=[search.project.slug])}?{write_query(pairs)}"
+    link = f"{reverse('functions', args=[search.project.slug])}?{write_query(pairs)}"
     return [Entry(word=f"Search the functions table for “{search.text}”", link=link)]
 
 
@@ -137,7 +137,7 @@ def _make_place(search: Search, known: dict[int, Project], field: str, row: Foun
     project = known[row.project_id]
     slice_ = search.slice_ or Slice(project_id=project.pk)
     chosen = replace(slice_, pages=(row.name,)) if field == "page" else replace(slice_, releases=(row.name,))
-    address = reverse("page" if field == "page" else "project", args=[project.slug])
+    address = reverse("functions" if field == "page" else "overview", args=[project.slug])
     return Entry(
         word=row.name,
         link=f"{address}?{chosen.query()}",
@@ -165,7 +165,7 @@ def _find_projects(search: Search) -> list[Entry]:
     return [
         Entry(
             word=project.name,
-            link=reverse("project", args=[project.slug]),
+            link=reverse("overview", args=[project.slug]),
             under=project.slug if project.slug != project.name else "",
         )
         for project in found[:MAX_PROJECTS]

@@ -7,13 +7,13 @@ from aggregate.selectors.slice.slices import Slice, SliceError
 from dashboard.layout.shell import Shell, build_tabs
 from dashboard.pages.search.results import OTHER_WAYS, Search, select_groups
 from dashboard.web.access import get_visible_project
-from dashboard.web.decorators import private_page, private_part
+from dashboard.web.decorators import project_page
 from dashboard.web.params import MAX_SEARCH, ParamError, read_one
 from dashboard.web.queries import read_page_slice
 from projects.models import Project
 
 
-@private_page
+@project_page(name="project-search", path="search/")
 def show_search(request: HttpRequest, slug: str | None = None) -> HttpResponse:
     search = read_search(request, slug)
     groups = select_groups(search, with_acts=False)
@@ -29,7 +29,7 @@ def show_search(request: HttpRequest, slug: str | None = None) -> HttpResponse:
     return render(request, "dashboard/search/page.html", context)
 
 
-@private_part
+@project_page(kind="part", name="project-search-results", path="search/results/")
 def show_search_results(request: HttpRequest, slug: str | None = None) -> HttpResponse:
     search = read_search(request, slug)
     return render(request, "dashboard/search/_results.html", {"groups": select_groups(search, with_acts=True)})

@@ -152,7 +152,7 @@ class CodeForms:
             return None
 
 
-@settings_page("settings-code")
+@settings_page("settings-code", heavy="yes")
 def show_code(page: SettingsRequest) -> HttpResponse:
     forms_ = CodeForms(page.project.code_rules, page.request.POST if page.has_posted else None)
     read = forms_.read() if page.has_posted and forms_.is_valid() else None

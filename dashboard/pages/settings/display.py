@@ -156,7 +156,7 @@ def make_rows() -> type[DisplayRuleRows]:
 RULE_ROWS: Final = make_rows()
 
 
-@settings_page("settings-display")
+@settings_page("settings-display", heavy="yes")
 def show_display(page: SettingsRequest) -> HttpResponse:
     if not page.has_posted:
         return render_display(page, RULE_ROWS(initial=page.project.display_rules))

@@ -13,7 +13,7 @@ from aggregate.maintenance.tag_erasures import ERASE_TAG_KIND, start_tag_erasure
 from aggregate.models import Job
 from dashboard.layout.forms import SettingsForm
 from dashboard.pages.settings.layout import SettingsRequest, settings_page
-from dashboard.web.identifiers import read_uuid
+from dashboard.web.params import read_uuid
 
 PLAIN = {"autocomplete": "off", "autocapitalize": "none", "spellcheck": "false"}
 

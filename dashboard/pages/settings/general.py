@@ -8,6 +8,7 @@ from django.http import HttpResponse
 from aggregate.selectors.previews.example_source import ExampleSource, select_example_source
 from dashboard.layout.forms import SettingsForm
 from dashboard.pages.settings.layout import SettingsRequest, settings_page
+from dashboard.web.project_pages import Tab
 from profcore.code.source_links import MAX_TEMPLATE_CHARS, TemplateError, check_template, make_link
 from projects.descriptions import change_source_link, rename_project
 
@@ -45,7 +46,7 @@ class GeneralForm(SettingsForm):
         return template
 
 
-@settings_page("settings")
+@settings_page("settings", path="settings/", tab=Tab(label="Settings", key="s", takes_slice=False))
 def show_general(page: SettingsRequest) -> HttpResponse:
     project = page.project
     stored = {"name": project.name, "source_link_template": project.source_link_template}

@@ -7,16 +7,15 @@ from functools import wraps
 from typing import Any, Final
 
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.urls import reverse
-from django.views.decorators.cache import cache_control
-from django.views.decorators.http import require_http_methods
 
 from dashboard.layout.forms import SettingsForm, SettingsRows
 from dashboard.layout.shell import Shell, build_tabs
 from dashboard.web.access import get_visible_project, may_administer
+from dashboard.web.decorators import project_page
+from dashboard.web.project_pages import View
 from projects.models import Project
 
 logger = logging.getLogger(__name__)
@@ -85,21 +84,17 @@ class SettingsRequest:
         return HttpResponseRedirect(to or reverse(self.section, args=[self.project.slug]))
 
 
-PageView = Callable[..., HttpResponse]
-
-
 def settings_page(
-    section: str, *, for_admins: bool = False, members_post: bool = False
-) -> Callable[[PageView], PageView]:
+    section: str, *, for_admins: bool = False, members_post: bool = False, **traits: Any
+) -> Callable[[View], View]:
     """Makes a view of a `SettingsRequest` a page of a section: members may read it, only admins may post.
 
     Strangers get status 404. With `for_admins`, members may not read it either; with `members_post`, they may post too.
+    `traits` are further ones of its `ProjectPage`.
     """
 
-    def decorate(view: PageView) -> PageView:
-        @require_http_methods(["GET", "HEAD", "POST"])
-        @cache_control(private=True, no_cache=True)
-        @login_required
+    def decorate(view: View) -> View:
+        @project_page(kind="form", name=section, **traits)
         @wraps(view)
         def answer(request: HttpRequest, slug: str, **ids: Any) -> HttpResponse:  # Any: the address's other parts
             project = get_visible_project(request.user, slug)

@@ -20,11 +20,12 @@ from dashboard.pages.settings import (
     source_maps,
     tokens,
 )
+from dashboard.web.project_pages import PROJECT, make_paths
 
-SETTINGS: Final = "projects/<slug:slug>/settings/"
+SETTINGS: Final = PROJECT + "settings/"
 
 urlpatterns: list[URLPattern] = [
-    path(SETTINGS, general.show_general, name="settings"),
+    *make_paths(general.show_general),
     path(SETTINGS + "archive/", lifecycle.show_archive, name="settings-archive"),
     path(SETTINGS + "delete/", lifecycle.show_delete, name="settings-delete"),
     path(SETTINGS + "keys/", keys.show_keys, name="settings-keys"),
@@ -47,7 +48,7 @@ urlpatterns: list[URLPattern] = [
     path(SETTINGS + "shared/", shared_links.show_links, name="settings-shared"),
     path(SETTINGS + "shared/revoke/", shared_links.end_links, name="settings-shared-end"),
     path(SETTINGS + "shared/<slug:prefix>/", shared_links.change_link, name="settings-shared-link"),
-    path("projects/<slug:slug>/share/", shared_links.share_page, name="share"),
+    path(PROJECT + "share/", shared_links.share_page, name="share"),
     path(SETTINGS + "erase/", erasing.show_erase, name="settings-erase"),
     path(SETTINGS + "audit/", audit.show_audit, name="settings-audit"),
     path(SETTINGS + "audit/export/", audit.export_audit, name="settings-audit-export"),

@@ -6,12 +6,9 @@ Its address has the job, so it can be given to other members for as long as the 
 from datetime import UTC, datetime
 
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.urls import reverse
-from django.views.decorators.cache import cache_control
-from django.views.decorators.http import require_http_methods
 
 from aggregate.jobs.requests import TooManyJobs, has_result, select_job, start_job
 from aggregate.models import Job
@@ -23,17 +20,15 @@ from dashboard.pages.vitals.layout import describe_frame
 from dashboard.pages.vitals.stored_answer import read_answer
 from dashboard.pages.vitals.view import ROWS, VitalsPlace, describe_table, kept_params, link_ways, read_query
 from dashboard.web.access import get_visible_project
-from dashboard.web.identifiers import read_uuid
-from dashboard.web.params import ParamError
+from dashboard.web.decorators import project_page
+from dashboard.web.params import ParamError, read_uuid
 from dashboard.web.queries import read_page_slice, write_query
 from projects.models import Project
 
 KIND = "vitals"
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
-@cache_control(private=True, no_cache=True)
-@login_required
+@project_page(kind="form", name="vitals-all", path="vitals/all/")
 def show_all_views(request: HttpRequest, slug: str) -> HttpResponse:
     """Asks whether to read all views; a post starts the job; with a job in the address, shows it."""
     project = get_visible_project(request.user, slug)

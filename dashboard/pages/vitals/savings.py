@@ -14,7 +14,7 @@ from dashboard.pages.functions import GROUP_WORDS, TableLink
 from dashboard.pages.vitals.layout import describe_frame
 from dashboard.web.access import get_visible_project
 from dashboard.web.cache import answer_savings
-from dashboard.web.decorators import private_page, private_part
+from dashboard.web.decorators import project_page
 from dashboard.web.etags import answer_unchanged
 from dashboard.web.params import Narrowing, read_choice
 from dashboard.web.queries import read_page_narrowing, read_page_slice, write_query
@@ -46,7 +46,7 @@ def read_place(request: HttpRequest, slug: str, slice_: Slice) -> SavingsPlace:
     return SavingsPlace(slug, slice_, group_by, read_page_narrowing(request.GET))
 
 
-@private_page
+@project_page(name="savings", path="savings/", heavy="plain", on_replica=True, narrows="bar")
 @answer_unchanged
 def show_savings(request: HttpRequest, slug: str) -> HttpResponse:
     project = get_visible_project(request.user, slug)
@@ -65,7 +65,13 @@ def show_savings(request: HttpRequest, slug: str) -> HttpResponse:
     return render(request, "dashboard/vitals/savings.html", context)
 
 
-@private_part
+@project_page(
+    kind="part",
+    name="savings-table",
+    path="savings/table/",
+    heavy="yes",
+    on_replica=True,
+)
 @answer_unchanged
 def show_savings_table(request: HttpRequest, slug: str) -> HttpResponse:
     """Shows only the table."""

@@ -18,9 +18,10 @@ from dashboard.pages.functions import GROUP_WORDS, TableLink
 from dashboard.pages.vitals.layout import describe_frame
 from dashboard.web.access import get_visible_project
 from dashboard.web.cache import answer_vitals
-from dashboard.web.decorators import private_page, private_part
+from dashboard.web.decorators import project_page
 from dashboard.web.etags import answer_unchanged
 from dashboard.web.params import read_choice
+from dashboard.web.project_pages import Tab
 from dashboard.web.queries import read_page_slice, write_query
 from profcore.numbers import write_ms, write_share
 from profcore.stats.summaries import MIN_VIEWS, FuncSummary
@@ -98,7 +99,13 @@ def read_query(params: QueryDict) -> VitalsQuery:
     )
 
 
-@private_page
+@project_page(
+    name="vitals",
+    path="vitals/",
+    tab=Tab(label="Vitals", key="w"),
+    heavy="plain",
+    on_replica=True,
+)
 @answer_unchanged
 def show_vitals(request: HttpRequest, slug: str) -> HttpResponse:
     project = get_visible_project(request.user, slug)
@@ -131,7 +138,13 @@ def link_ways(place: VitalsPlace) -> dict[str, object]:
     }
 
 
-@private_part
+@project_page(
+    kind="part",
+    name="vitals-windows",
+    path="vitals/windows/",
+    heavy="yes",
+    on_replica=True,
+)
 @answer_unchanged
 def show_windows(request: HttpRequest, slug: str) -> HttpResponse:
     """Shows only the windows."""

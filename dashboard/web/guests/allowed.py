@@ -10,15 +10,10 @@ from urllib.parse import unquote, urlsplit
 from django.http import QueryDict
 from django.urls import Resolver404, ResolverMatch, resolve, reverse
 
-# The names of the pages that a link can open.
-PAGES: Final = frozenset({"project", "page", "function", "tree", "compare", "quality"})
-# What these pages fetch, or offer to download.
-PARTS: Final = frozenset(
-    {
-        *("changes", "change-parts", "page-table", "function-part", "compare-table", "compare-csv", "quality-sampled"),
-        *("api-trend", "api-flamegraph", "api-compare", "api-profile"),
-    }
-)
+from dashboard.web.project_pages import find_page
+
+# The names of the endpoints that guests' pages fetch.
+ENDPOINTS: Final = frozenset({"api-trend", "api-flamegraph", "api-compare", "api-profile"})
 # Parts of a function's page. Not "views", which lists single page views.
 FUNCTION_PARTS: Final = frozenset(
     {"cost", "trend", "step", "relatives", "pages", "calls", "devices", "browsers", "navigations", "days"}
@@ -37,7 +32,7 @@ def may_visit(match: ResolverMatch) -> bool:
     """Tells whether guests may read an address, if it is of the project of their link."""
     if match.url_name == "function-part":
         return match.kwargs["part"] in FUNCTION_PARTS
-    return match.url_name in PAGES | PARTS
+    return match.url_name in ENDPOINTS or find_page(match).for_guests != "no"
 
 
 def find_refused(params: QueryDict, page: str) -> str:
@@ -67,11 +62,11 @@ def read_shared_page(address: str, slug: str) -> str:
         match = resolve(unquote(parts.path))
     except (ValueError, Resolver404):
         raise NotShareable("This is not the address of a page.") from None
-    if match.url_name not in PAGES or match.kwargs.get("slug") != slug:
+    if find_page(match).for_guests != "open" or match.kwargs.get("slug") != slug:
         raise NotShareable("This page cannot be shared. Share the overview, functions, flame graph, or a comparison.")
     if find_refused(QueryDict(parts.query), f"?{parts.query}"):
         raise NotShareable("This page is about single page views, which cannot be shared. Remove that filter.")
-    below = parts.path.removeprefix(reverse("project", args=[slug]))
+    below = parts.path.removeprefix(reverse("overview", args=[slug]))
     if below.startswith("/"):  # the slug is written in another way
         raise NotShareable("This is not the address of a page.")
     return parts._replace(scheme="", netloc="", path=below).geturl()

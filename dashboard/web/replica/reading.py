@@ -11,13 +11,15 @@ from typing import Any, Final, TypeVar
 from django.conf import settings
 from django.db import InterfaceError, InternalError, OperationalError
 from django.http import HttpRequest, HttpResponseBase
+from django.urls import ResolverMatch
 from prometheus_client import Counter, Histogram
 
 from aggregate.replica.lag import WATCH
 from aggregate.replica.source import at_replica, drop_replica_connection, has_replica, open_replica
+from dashboard.web.project_pages import find_page
 from ingest.deadline import DeadlineExceeded
 
-# By the names of their addresses: what reads sums of traces, and nothing that a person or a build has just changed.
+# Endpoints that read sums of traces, and nothing that a person or a build has just changed, by their addresses' names.
 READ_THERE: Final = frozenset(
     {
         *("api-releases", "api-pages", "api-overview", "api-trend", "api-functions", "api-matches", "api-quality"),
@@ -32,9 +34,6 @@ READ_THERE: Final = frozenset(
         ),
         *("api-views", "api-timeline", "api-traces", "api-trace", "api-profile"),
         *("api-vitals", "api-savings", "api-metrics"),
-        *("project", "changes", "change-parts", "last-change", "page", "page-table", "function", "function-part"),
-        *("tree", "compare", "compare-table", "compare-csv", "views", "views-list", "view", "view-functions"),
-        *("quality", "quality-sampled", "vitals", "vitals-windows", "savings", "savings-table"),
     }
 )
 HEADER: Final = "Fieldflame-Replica-Lag"
@@ -75,7 +74,12 @@ class ReplicaRead:
 def may_read_there(request: HttpRequest) -> bool:
     """Tells whether the replica may answer a request."""
     match = request.resolver_match
-    return has_replica() and request.method in SAFE and match is not None and match.url_name in READ_THERE
+    return has_replica() and request.method in SAFE and match is not None and is_read_there(match)
+
+
+def is_read_there(match: ResolverMatch) -> bool:
+    """Returns whether the replica may answer reads of an address."""
+    return match.url_name in READ_THERE or find_page(match).on_replica
 
 
 def answer_from_replica(request: HttpRequest, make: Callable[[], Response]) -> Response:

@@ -80,7 +80,7 @@ def test_what_waits_has_arrived_too(reader: Client) -> None:
 
 def test_the_pages_say_it_where_there_are_any(reader: Client) -> None:
     sentence = "In this time, 24 of the project’s traces ( 88.9 % ) were refused. No number on this page counts them:"
-    for address in ("/projects/shop/", "/projects/shop/page/?page=/cart"):
+    for address in ("/projects/shop/", "/projects/shop/functions/?page=/cart"):
         text = text_of(reader, address)
         assert sentence in text
         assert "20 rate limited, 4 quota exceeded." in text

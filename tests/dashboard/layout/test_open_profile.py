@@ -36,7 +36,7 @@ def open_page(live_server: LiveServer, member: Client, viewer: str) -> Iterator[
         context.route(f"{VIEWER}/**", lambda route: route.fulfill(content_type="text/html", body=viewer))
         context.route("https://impostor.test/**", lambda route: route.fulfill(content_type="text/html", body=STAND_IN))
         page = context.new_page()
-        page.goto(f"{live_server.url}/projects/shop/page/?page=/cart")
+        page.goto(f"{live_server.url}/projects/shop/functions/?page=/cart")
         yield context, page
 
 
@@ -128,7 +128,7 @@ def test_no_page_violates_the_content_policy(live_server: LiveServer, member: Cl
     with open_page(live_server, member, STAND_IN) as (_, page):
         page.on("console", lambda message: complaints.append(message.text))
         page.on("pageerror", lambda error: complaints.append(str(error)))
-        for address in ("/projects/", "/projects/shop/", "/projects/shop/page/?page=/cart", "/api/v1/docs"):
+        for address in ("/projects/", "/projects/shop/", "/projects/shop/functions/?page=/cart", "/api/v1/docs"):
             page.goto(live_server.url + address, wait_until="networkidle")
         expect(page.get_by_text("Fieldflame read API")).to_be_visible()
     assert complaints == []

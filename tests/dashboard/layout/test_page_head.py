@@ -16,7 +16,7 @@ from tests.e2e.browser import lend_chromium, open_page
 pytestmark = [pytest.mark.e2e, pytest.mark.slow(20), pytest.mark.django_db(transaction=True)]
 DESKTOP = {"width": 1440, "height": 900}
 PHONE = {"width": 390, "height": 844}
-TABS = ("", "page/", "tree/", "compare/", "views/", "quality/")
+TABS = ("", "functions/", "flame-graph/", "compare/", "views/", "quality/")
 RELEASES = ("2026.11.20-4b7e1f0", "2026.11.13-9c2a7d4")
 FILTERS = f"?release={RELEASES[0]}&page=/product/:id/reviews&device=desktop-high"
 MOST_PX = 160
@@ -74,7 +74,7 @@ def test_on_a_phone_the_answer_is_before_every_form(live_server: LiveServer, ses
 
 def test_the_filters_take_one_row(live_server: LiveServer, session: str) -> None:
     with lend_chromium() as browser, visit(browser, live_server, session, viewport=DESKTOP) as page:
-        page.goto(f"{live_server.url}/projects/shop/page/")
+        page.goto(f"{live_server.url}/projects/shop/functions/")
         facets = page.locator(".facet")
         expect(facets).to_have_count(9)
         assert len({round(facet.bounding_box()["y"]) for facet in facets.all()}) == 1  # type: ignore[index]
@@ -88,11 +88,11 @@ def test_a_click_on_a_name_filters_at_once_and_a_cross_removes_it(
         lend_chromium() as browser,
         visit(browser, live_server, session, viewport=DESKTOP, java_script_enabled=has_script) as page,
     ):
-        page.goto(f"{live_server.url}/projects/shop/page/?release={RELEASES[1]}&sort=total_ms")
+        page.goto(f"{live_server.url}/projects/shop/functions/?release={RELEASES[1]}&sort=total_ms")
         release = page.locator(".facet", has_text="Release")
         release.locator("summary").click()
         release.get_by_role("link", name=RELEASES[0]).click()
-        page.wait_for_url(f"**/page/?release={RELEASES[0]}&sort=total_ms")
+        page.wait_for_url(f"**/functions/?release={RELEASES[0]}&sort=total_ms")
         expect(release.locator("summary")).to_have_text(f"Release {RELEASES[0]}")
         release.locator("summary").click()
         release.get_by_label(f"Select {RELEASES[1]}").check()
@@ -100,7 +100,7 @@ def test_a_click_on_a_name_filters_at_once_and_a_cross_removes_it(
         page.wait_for_url(f"**release={RELEASES[0]}&release={RELEASES[1]}**")
         expect(release.locator("summary")).to_contain_text("+1")
         release.get_by_role("link", name="Remove Release").click()
-        page.wait_for_url("**/page/?sort=total_ms")
+        page.wait_for_url("**/functions/?sort=total_ms")
         expect(page.locator(".facet.is-set")).to_have_count(0)
 
 
@@ -116,7 +116,7 @@ def test_a_filter_is_picked_by_keys(live_server: LiveServer, session: str) -> No
 
 def test_on_a_phone_a_name_filters_at_once(live_server: LiveServer, session: str) -> None:
     with lend_chromium() as browser, visit(browser, live_server, session, viewport=PHONE, has_touch=True) as page:
-        page.goto(f"{live_server.url}/projects/shop/page/?display=none&view=5b1d7a0e-6a41-5a3f-9d9e-0c7a7f1d2b11")
+        page.goto(f"{live_server.url}/projects/shop/functions/?display=none&view=5b1d7a0e-6a41-5a3f-9d9e-0c7a7f1d2b11")
         page.get_by_role("button", name="Filter").tap()
         page.locator(".facet summary", has_text="Release").tap()
         assert find_violations(page) == []

@@ -30,7 +30,7 @@ def read_crosses(bar: str) -> dict[str, str]:
     return {re.sub(r"<[^>]+>", "", words).strip(): link for link, words in found}
 
 
-@pytest.mark.parametrize("here", ["/projects/shop/", "/projects/shop/page/", "/projects/shop/tree/"])
+@pytest.mark.parametrize("here", ["/projects/shop/", "/projects/shop/functions/", "/projects/shop/flame-graph/"])
 def test_category_and_search_go_along_to_every_page_of_a_slice(member: Client, here: str) -> None:
     tabs = read_tabs(member, f"{here}?{ALL}")
     for word in ("Overview", "Functions", "Flame graph"):
@@ -47,14 +47,14 @@ def test_where_no_function_is_shown_they_go_along_unseen(member: Client) -> None
 
 
 def test_the_flame_graph_has_the_category_and_a_search_of_its_own(member: Client) -> None:
-    bar = read_bar(member, f"/projects/shop/tree/?{ALL}")
+    bar = read_bar(member, f"/projects/shop/flame-graph/?{ALL}")
     assert 'name="category" value="library" checked' in bar
     assert '<input type="hidden" name="q" value="Dräw">' in bar
     assert 'type="search" class="search"' not in bar
 
 
 def test_every_field_with_a_selection_has_a_link_that_removes_it(member: Client) -> None:
-    address = f"/projects/shop/page/?{ALL}&from=2026-11-16T09:00Z&sort=total_ms"
+    address = f"/projects/shop/functions/?{ALL}&from=2026-11-16T09:00Z&sort=total_ms"
     bar = read_bar(member, address)
     crosses = read_crosses(bar)
     removed = {"Release 1.0.0": "release", "Page /cart": "page", "Category First party, Library": "category"}
@@ -67,25 +67,28 @@ def test_every_field_with_a_selection_has_a_link_that_removes_it(member: Client)
         assert crosses[words].endswith("&sort=total_ms")
     assert "since " in bar
     assert "2026-11-16 09:00 UTC</time></b></summary>" in bar
-    assert 'href="/projects/shop/page/?sort=total_ms">Clear filters' in bar
+    assert 'href="/projects/shop/functions/?sort=total_ms">Clear filters' in bar
 
 
 def test_a_name_in_a_list_leads_to_this_value_only(member: Client) -> None:
-    bar = read_bar(member, "/projects/shop/page/?release=2&release=3&page=/cart&q=a%26b&sort=total_ms")
-    assert '<a href="/projects/shop/page/?release=1.0.0&page=/cart&q=a%26b&sort=total_ms" data-slice><bdi>1.0.0' in bar
+    bar = read_bar(member, "/projects/shop/functions/?release=2&release=3&page=/cart&q=a%26b&sort=total_ms")
+    assert (
+        '<a href="/projects/shop/functions/?release=1.0.0&page=/cart&q=a%26b&sort=total_ms" data-slice><bdi>1.0.0'
+        in bar
+    )
     assert '?release=3&page=/cart&q=a%26b&sort=total_ms" data-slice aria-current="true"><bdi>3' in bar
 
 
 def test_a_filter_without_a_field_looks_like_one_with_a_field(member: Client) -> None:
     view = "0e5f7a54-2f0d-5c0b-8f0e-3b1f2a9d7c11"
-    crosses = read_crosses(read_bar(member, f"/projects/shop/page/?view={view}&display=none&release=1.0.0"))
-    assert crosses["Release 1.0.0"].endswith(f"/page/?view={view}&display=none")
-    assert crosses[f"View {view}"].endswith("/page/?release=1.0.0&display=none")
-    assert crosses["Display rules off"].endswith(f"/page/?release=1.0.0&view={view}")
+    crosses = read_crosses(read_bar(member, f"/projects/shop/functions/?view={view}&display=none&release=1.0.0"))
+    assert crosses["Release 1.0.0"].endswith(f"/functions/?view={view}&display=none")
+    assert crosses[f"View {view}"].endswith("/functions/?release=1.0.0&display=none")
+    assert crosses["Display rules off"].endswith(f"/functions/?release=1.0.0&view={view}")
 
 
 def test_without_a_selection_fields_are_words_and_nothing_can_be_removed(member: Client) -> None:
-    bar = read_bar(member, "/projects/shop/page/?category=&q=&release=")
+    bar = read_bar(member, "/projects/shop/functions/?category=&q=&release=")
     assert read_crosses(bar) == {}
     assert "Clear filters" not in bar
     assert "<summary><span>Release</span></summary>" in bar
@@ -94,7 +97,7 @@ def test_without_a_selection_fields_are_words_and_nothing_can_be_removed(member:
 def test_a_slice_that_the_bar_has_no_field_for_is_kept_by_its_form(member: Client) -> None:
     view = "0e5f7a54-2f0d-5c0b-8f0e-3b1f2a9d7c11"
     spans = "from=2026-11-01&to=2026-11-02&from=2026-11-03&to=2026-11-04"
-    bar = read_bar(member, f"/projects/shop/page/?view={view}&{spans}")
+    bar = read_bar(member, f"/projects/shop/functions/?view={view}&{spans}")
     hidden = re.findall(r'type="hidden" name="(\w+)" value="([^"]*)"', bar)
     assert hidden == [
         ("from", "2026-11-01T00:00:00Z"),
@@ -110,18 +113,18 @@ def test_the_functions_page_is_narrowed_and_its_sums_stay(member: Client, shop: 
     cell = make_cell(shop, page="/lib", js_us=9_000)
     make_hotspot(cell, make_func(shop, "Render"), self_us=5_000, total_us=5_000)
     make_hotspot(cell, make_func(shop, "push", uri=None, line=None), self_us=4_000, total_us=4_000)
-    page = member.get("/projects/shop/page/?page=/lib&category=built-in").content.decode()
+    page = member.get("/projects/shop/functions/?page=/lib&category=built-in").content.decode()
     assert ">push<" in page
     assert ">Render<" not in page
     assert "44.4" in page  # push is 4 of 9 ms, not of 4
-    page = member.get("/projects/shop/page/?page=/lib&q=rEND").content.decode()
+    page = member.get("/projects/shop/functions/?page=/lib&q=rEND").content.decode()
     assert ">Render<" in page
     assert ">push<" not in page
-    page = member.get("/projects/shop/page/?page=/lib&q=nowhere").content.decode()
+    page = member.get("/projects/shop/functions/?page=/lib&q=nowhere").content.decode()
     assert "No function of this slice matches" in page
 
 
 @pytest.mark.parametrize("query", ["category=nonsense", "q=" + "x" * 201, "q=a&q=b"])
 def test_a_narrowing_that_cannot_be_read_is_told(member: Client, query: str) -> None:
-    for address in ("/projects/shop/page/", "/projects/shop/tree/"):
+    for address in ("/projects/shop/functions/", "/projects/shop/flame-graph/"):
         assert member.get(f"{address}?{query}").status_code == 400

@@ -15,7 +15,7 @@ from tests.builders import make_cell, make_func, make_hotspot, make_project
 from tests.dashboard.pages.reading import text_of
 from tests.envelopes import make_envelope
 
-PAGE = "/projects/shop/page/"
+PAGE = "/projects/shop/functions/"
 
 
 def links_of(page: str, label: str) -> dict[str, str]:
@@ -32,7 +32,7 @@ def test_rows_are_few_at_first_and_more_are_a_link_away(member: Client, shop: Pr
     assert page.count('<tr id="row-') == 25
     more = re.search(r'25 of 120\. <a class="button" href="([^"]+)"', page)
     assert more is not None
-    assert html.unescape(more[1]) == "/projects/shop/page/?page=/many&sort=views&limit=100#row-25"
+    assert html.unescape(more[1]) == "/projects/shop/functions/?page=/many&sort=views&limit=100#row-25"
     page = member.get(html.unescape(more[1])).content.decode()
     assert page.count('<tr id="row-') == 100
     assert "limit=500#row-100" in page
@@ -51,18 +51,18 @@ def test_functions_can_be_grouped_and_a_group_leads_to_its_functions(member: Cli
     first = member.get(PAGE + "?page=/lib&sort=hidden_ms").content.decode()
     groups = links_of(first, "Group by")
     assert list(groups) == ["Function", "File", "Package", "Origin", "Category", "Party"]
-    assert groups["Category"] == "/projects/shop/page/?page=/lib&group_by=category&sort=hidden_ms"
+    assert groups["Category"] == "/projects/shop/functions/?page=/lib&group_by=category&sort=hidden_ms"
     page = member.get(groups["Category"]).content.decode()
     assert "By category" in page
     (part,) = re.findall(r'hx-get="([^"]+)"', page)
-    assert html.unescape(part) == groups["Category"].replace("/page/?", "/page/table/?") + "&limit=25"
+    assert html.unescape(part) == groups["Category"].replace("/functions/?", "/functions/table/?") + "&limit=25"
     page = member.get(groups["Category"] + "&plain=1").content.decode()
     assert 'name="group_by" value="category"' in page
     assert "9 ms" in text_of(member, groups["Category"])  # the slice's own sums need no call trees
     leads = dict(re.findall(r'<a class="name" href="([^"]+)"[^>]*><bdi>([^<]+)<', page))
     assert leads == {
-        "/projects/shop/page/?page=/lib&amp;category=library": "library",
-        "/projects/shop/page/?page=/lib&amp;category=built-in": "built-in",
+        "/projects/shop/functions/?page=/lib&amp;category=library": "library",
+        "/projects/shop/functions/?page=/lib&amp;category=built-in": "built-in",
     }
     for by, name in (("package", "d3"), ("file", "https://a.example/node_modules/d3/a.js")):
         page = member.get(PAGE + f"table/?page=/lib&group_by={by}").content.decode()
@@ -121,7 +121,7 @@ def test_the_first_number_of_a_row_is_what_it_costs_a_view_and_bars_are_as_long_
     assert [text.replace("\u202f", " ") for _, text in rest[:3]] == ["20.0 %", "0.8 ms", "0.3 ms"]
     assert re.findall(r'class="part-js" width="([0-9.]+)" height="10"></rect></svg></td>', page) == ["1000.0", "250.0"]
     assert "the longest bar is 20.0" in page
-    assert 'aria-sort="descending"><a href="/projects/shop/page/?page=/cost"' in page
+    assert 'aria-sort="descending"><a href="/projects/shop/functions/?page=/cost"' in page
 
 
 def test_by_time_a_view_is_another_order_where_sample_rates_differ(db: None) -> None:
@@ -146,11 +146,11 @@ def test_every_row_says_what_its_figures_are_of(member: Client, db: None) -> Non
     for n in range(30):
         post("KEY-many", make_envelope(f"v{n}", "A\nA B" if n < 26 else "A\nA C"))
     fold_all()
-    text = text_of(member, "/projects/many/page/")
+    text = text_of(member, "/projects/many/functions/")
     assert "Ran in 30 of 30 page views" in text
     assert "n = 30 of 30 page views, including those that never ran it" in text
     assert "no interval: too few page views ran it" in text  # C, in four views
-    page = member.get("/projects/many/page/").content.decode()
+    page = member.get("/projects/many/functions/").content.decode()
     assert page.count('class="figure per-view too-few"') == 1
     assert '<tbody class="too-few">' not in page
 
@@ -170,8 +170,8 @@ def test_all_pages_of_many_views_come_by_themselves(member: Client, monkeypatch:
     assert "hx-get" not in member.get(PAGE).content.decode()
     monkeypatch.setattr("dashboard.pages.functions.INLINE_VIEWS", 0)
     page = member.get(PAGE + "?sort=views&q=dr").content.decode()
-    assert 'hx-get="/projects/shop/page/table/?q=dr&amp;sort=views&amp;limit=25"' in page
-    assert 'href="/projects/shop/page/?q=dr&amp;sort=views&amp;plain=1"' in page
+    assert 'hx-get="/projects/shop/functions/table/?q=dr&amp;sort=views&amp;limit=25"' in page
+    assert 'href="/projects/shop/functions/?q=dr&amp;sort=views&amp;plain=1"' in page
     assert "9 ms" in text_of(member, PAGE)  # the slice's own sums
     assert "hx-get" not in member.get(PAGE + "?page=/cart").content.decode()
     assert ">draw<" in member.get(PAGE + "table/?q=dr&sort=views&limit=25").content.decode()

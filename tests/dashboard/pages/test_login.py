@@ -6,11 +6,11 @@ from tests.dashboard.conftest import People
 
 
 def test_a_person_logs_in_and_lands_where_he_wanted(client: Client, people: People) -> None:
-    wanted = "/projects/shop/page/?page=/cart"
+    wanted = "/projects/shop/functions/?page=/cart"
     login = client.get(wanted)["Location"]
     assert "Log in to see this page" in client.get(login).content.decode()
     answer = client.post(
-        "/login/", {"username": "member", "password": "correct horse", "next": "/projects/shop/page/?page=/cart"}
+        "/login/", {"username": "member", "password": "correct horse", "next": "/projects/shop/functions/?page=/cart"}
     )
     assert answer["Location"] == wanted
     assert client.get(wanted).status_code == 200

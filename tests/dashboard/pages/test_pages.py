@@ -18,7 +18,7 @@ from tests.builders import MONDAY, count_receipts, make_cell, make_func, make_gr
 from tests.dashboard.conftest import People
 from tests.dashboard.pages.reading import HOSTILE, text_of
 
-PAGE = "/projects/shop/page/?page=/cart"
+PAGE = "/projects/shop/functions/?page=/cart"
 
 
 def test_the_root_leads_to_the_projects(member: Client) -> None:
@@ -94,7 +94,7 @@ def test_hostile_names_are_text_and_nothing_else(member: Client, shop: Project, 
 def test_a_long_name_is_cut_and_whole_behind_a_click(member: Client, shop: Project) -> None:
     name = "x" * 1_000 + "END"
     make_hotspot(make_cell(shop, page="/long", js_us=5), make_func(shop, name), self_us=5, total_us=5)
-    page = member.get("/projects/shop/page/?page=/long").content.decode()
+    page = member.get("/projects/shop/functions/?page=/long").content.decode()
     assert re.search(r"<a [^>]*><bdi[^>]*>x{95}…</bdi></a><details[^>]*><summary>Full name</summary>", page)
     assert page.count(name) == 1
 
@@ -168,13 +168,13 @@ def test_a_slice_without_views_leads_back(member: Client, shop: Project) -> None
 def test_functions_can_be_those_of_all_pages(member: Client, shop: Project) -> None:
     cell = make_cell(shop, page="/list", js_us=5_000)
     make_hotspot(cell, make_func(shop, "newcomer"), self_us=5_000, total_us=5_000)
-    text = text_of(member, "/projects/shop/page/")
+    text = text_of(member, "/projects/shop/functions/")
     assert "Functions all pages" in text
     assert text.index("draw app.js") < text.index("newcomer")
 
 
 def test_the_slice_bar_says_what_is_shown_and_offers_the_rest(member: Client) -> None:
-    address = "/projects/shop/page/?release=1.0.0&release=9&device=mobile&from=2026-11-16T09:20Z&sort=total_ms"
+    address = "/projects/shop/functions/?release=1.0.0&release=9&device=mobile&from=2026-11-16T09:20Z&sort=total_ms"
     page = member.get(address).content.decode()
     bar = html.unescape(page[page.index('<form class="slice-bar"') : page.index("</form>", page.index("slice-bar"))])
     assert re.findall(r'name="(\w+)" value="([^"]*)" checked', bar) == [
@@ -185,13 +185,15 @@ def test_the_slice_bar_says_what_is_shown_and_offers_the_rest(member: Client) ->
     assert '<input type="checkbox" name="page" value="/cart" aria-label="Select /cart">' in bar
     assert 'name="from" value="2026-11-16T09:00Z"' in bar
     assert '<input type="hidden" name="sort" value="total_ms">' in bar
-    assert 'href="/projects/shop/page/?sort=total_ms">Clear filters' in bar
+    assert 'href="/projects/shop/functions/?sort=total_ms">Clear filters' in bar
     week = re.search(r'href="([^"]+)"[^>]*>7 days', bar)
     assert week is not None
     assert re.search(r"release=9&device=mobile&from=\S+&sort=total_ms", week.group(1))
     assert "9 ms" not in text_of(member, week.group(1))
     tabs = page[page.index('<nav class="tabs"') : page.index("</nav>", page.index('class="tabs"'))]
-    here = 'page/?release=1.0.0&amp;release=9&amp;from=2026-11-16T09:00:00Z&amp;device=mobile" data-slice data-go="f"'
+    here = (
+        'functions/?release=1.0.0&amp;release=9&amp;from=2026-11-16T09:00:00Z&amp;device=mobile" data-slice data-go="f"'
+    )
     assert f"{here} aria-current" in tabs
 
 
@@ -267,12 +269,12 @@ def test_pages_beside_the_tabs_have_them_too(client: Client, people: People) -> 
     client.force_login(people.owner)
     page = client.get("/projects/shop/import/").content.decode()
     assert '<nav class="tabs"' in page
-    assert 'href="/projects/shop/tree/"' in page
+    assert 'href="/projects/shop/flame-graph/"' in page
     assert 'class="slice-bar"' not in page
 
 
 def test_functions_link_to_their_pages_by_name_within_the_slice(member: Client) -> None:
-    for address in (PAGE + "&release=1.0.0", "/projects/shop/tree/?plain=1&page=/cart&release=1.0.0"):
+    for address in (PAGE + "&release=1.0.0", "/projects/shop/flame-graph/?plain=1&page=/cart&release=1.0.0"):
         page = member.get(address).content.decode()
         link = '<a class="function" href="/projects/shop/functions/2/?release=1.0.0&amp;page=/cart">'
         assert f'{link}<bdi class="name">draw' in page, address

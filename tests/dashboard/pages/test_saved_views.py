@@ -13,7 +13,7 @@ from tests.dashboard.conftest import People
 from tests.dashboard.pages.reading import HOSTILE, text_of
 
 SAVED = "/projects/shop/saved/"
-TREE = "/projects/shop/tree/?release=1.0.0&page=/cart&find=draw"
+TREE = "/projects/shop/flame-graph/?release=1.0.0&page=/cart&find=draw"
 
 
 def save(client: Client, name: str = "Cart", address: str = TREE, **more: str) -> int:
@@ -39,16 +39,16 @@ def test_a_member_saves_a_page_with_its_filters_and_comes_back_to_it(member: Cli
     assert answer.status_code == 302
     assert answer["Location"] == TREE
     view = SavedView.objects.get()
-    assert (view.name, view.path, view.query) == ("Cart tree", "tree/", "release=1.0.0&page=/cart&find=draw")
+    assert (view.name, view.path, view.query) == ("Cart tree", "flame-graph/", "release=1.0.0&page=/cart&find=draw")
     assert not view.is_shared
     page = member.get(SAVED).content.decode()
-    assert 'href="/projects/shop/tree/?release=1.0.0&amp;page=/cart&amp;find=draw"' in page
+    assert 'href="/projects/shop/flame-graph/?release=1.0.0&amp;page=/cart&amp;find=draw"' in page
     assert "Cart tree" in member.get(SAVED + "list/").content.decode()
     assert "Cart tree" in member.get("/projects/shop/search/results/?find=cart+tr").content.decode()
 
 
 def test_every_page_with_filters_has_the_form_with_its_address(member: Client) -> None:
-    for tab in ("", "page/", "tree/", "compare/", "views/", "quality/"):
+    for tab in ("", "functions/", "flame-graph/", "compare/", "views/", "quality/"):
         page = member.get(f"/projects/shop/{tab}?device=desktop").content.decode()
         assert f'name="address" value="/projects/shop/{tab}?device=desktop"' in page, tab
         assert f'action="{SAVED}"' in page
@@ -95,22 +95,22 @@ def test_a_view_cannot_lose_its_name(member: Client) -> None:
     "address",
     [
         "",
-        "tree/",
-        "https://evil.example/projects/shop/tree/",
-        "//evil.example/projects/shop/tree/",
-        "\\\\evil.example/projects/shop/tree/",
+        "flame-graph/",
+        "https://evil.example/projects/shop/flame-graph/",
+        "//evil.example/projects/shop/flame-graph/",
+        "\\\\evil.example/projects/shop/flame-graph/",
         "javascript:alert(1)",
         "http://[",
-        "/projects/elsewhere/tree/",
-        "/projects/shop/../elsewhere/tree/",
+        "/projects/elsewhere/flame-graph/",
+        "/projects/shop/../elsewhere/flame-graph/",
         "/projects/shop/settings/members/",
         "/projects/shop/saved/",
         "/projects/shop/search/?find=x",
-        "/projects/shop/page/table/",
+        "/projects/shop/functions/table/",
         "/logout/",
         "/projects/shop/views/\0/",
-        "/projects/shop/tree/?release=" + "x" * 4_000,
-        "/projects/shop/tree/?" + "&".join(f"release={n}" for n in range(501)),
+        "/projects/shop/flame-graph/?release=" + "x" * 4_000,
+        "/projects/shop/flame-graph/?" + "&".join(f"release={n}" for n in range(501)),
     ],
 )
 def test_only_pages_of_the_project_can_be_saved(member: Client, people: People, address: str) -> None:

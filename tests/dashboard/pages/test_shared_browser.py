@@ -64,7 +64,7 @@ def test_the_shared_page_has_its_filters_and_ends_when_it_is_revoked(
     complaints: list[str] = []
     with open_page(chromium) as page:
         log_in(page, live_server, session)
-        page.goto(f"{live_server.url}/projects/shop/tree/?page=/cart&release=1.0.0")
+        page.goto(f"{live_server.url}/projects/shop/flame-graph/?page=/cart&release=1.0.0")
         page.get_by_role("button", name="Share", exact=True).click()
         dialog = page.get_by_role("dialog", name="Share this page")
         expect(dialog.get_by_text("Link copied.")).to_be_visible()
@@ -78,7 +78,7 @@ def test_the_shared_page_has_its_filters_and_ends_when_it_is_revoked(
         guest.on("console", lambda message: complaints.append(message.text))
         guest.on("pageerror", lambda error: complaints.append(str(error)))
         guest.goto(url)
-        assert unquote(guest.url).endswith("/projects/shop/tree/?page=/cart&release=1.0.0")
+        assert unquote(guest.url).endswith("/projects/shop/flame-graph/?page=/cart&release=1.0.0")
         expect(guest.locator("#flame-facts")).to_contain_text("1 page view")  # the tree is fetched below the link
         expect(guest.get_by_role("form", name="Filters")).to_contain_text("/cart")
         guest.get_by_role("link", name="Functions", exact=True).click()

@@ -21,10 +21,10 @@ from tests.dashboard.conftest import People
 from tests.envelopes import make_envelope
 
 ADDRESSES = [
-    "/projects/shop/page/?page=/cart",
+    "/projects/shop/functions/?page=/cart",
     "/projects/shop/quality/",
     "/projects/shop/quality/sampled/",
-    "/projects/shop/tree/?plain=1",
+    "/projects/shop/flame-graph/?plain=1",
     "/projects/shop/functions/1/",
 ]
 PAGE = ADDRESSES[0]

@@ -12,7 +12,6 @@ from pytest_django import Settings
 
 from dashboard.web.load_shedding import (
     HEAVY,
-    HEAVY_IF_PLAIN,
     MAX_WAITING,
     PLACES,
     LoadSheddingMiddleware,
@@ -51,10 +50,10 @@ def test_beyond_the_bound_an_answer_of_the_api_is_503(client: Client, bearer: di
 
 def test_a_page_is_answered_and_its_part_says_in_its_place_what_to_do(member: Client) -> None:
     with taken("a", "b"):
-        assert member.get("/projects/shop/page/").status_code == 200
-        part = member.get("/projects/shop/page/table/", headers={"HX-Request": "true"})
+        assert member.get("/projects/shop/functions/").status_code == 200
+        part = member.get("/projects/shop/functions/table/", headers={"HX-Request": "true"})
         assert (part.status_code, "Try again in a moment." in part.content.decode()) == (200, True)
-        page = member.get("/projects/shop/page/?plain=1")
+        page = member.get("/projects/shop/functions/?plain=1")
         assert (page.status_code, page["Retry-After"]) == (503, "5")
 
 
@@ -127,7 +126,7 @@ def test_the_heavy_addresses_exist() -> None:
             found |= names_of(getattr(pattern, "url_patterns", [])) | {getattr(pattern, "name", None)}
         return found
 
-    assert names_of(list(get_resolver().url_patterns)) >= HEAVY | HEAVY_IF_PLAIN
+    assert names_of(list(get_resolver().url_patterns)) >= HEAVY
     assert find_heavy(RequestFactory().get("/projects/")) is None
     assert find_heavy(RequestFactory().get("/ingest/v1/traces")) is None
     assert find_heavy(RequestFactory().get("/no-such-page")) is None

@@ -102,7 +102,7 @@ def test_the_pages_say_that_it_is_sample_data(admin_client: Client) -> None:
     ensure_demo_project()
     create_project(slug="other")
     assert "Sample data." in admin_client.get("/projects/demo/").content.decode()
-    other_page = admin_client.get("/projects/demo/page/").content.decode()
+    other_page = admin_client.get("/projects/demo/functions/").content.decode()
     assert "Sample data." not in other_page  # its mark leads to the overview, which says what that means
     assert 'href="/projects/demo/#sample-data"' in other_page
     assert "Sample data" not in admin_client.get("/projects/other/").content.decode()

@@ -91,7 +91,7 @@ def _sign_in_as(name: str, groups: list[str]) -> None:
 
 
 def _link(project: Project) -> object:
-    return shared_links.create_shared_link(project=project, creator=_user("anna"), page="page/", now=NOW)[0]
+    return shared_links.create_shared_link(project=project, creator=_user("anna"), page="functions/", now=NOW)[0]
 
 
 def _alert(project: Project) -> AlertRule:

@@ -42,7 +42,7 @@ def test_it_is_the_slice_as_a_firefox_profile(member: Client) -> None:
     profile = json.loads(body_of(response))
     assert profile["meta"]["preprocessedProfileVersion"] == PROCESSED_PROFILE_VERSION
     assert self_times(profile) == {"draw": 7.0, "main": 2.0, "(hidden)": 0.5, None: 0.3}
-    assert profile["meta"]["sourceURL"] == "http://testserver/projects/shop/page/?release=1.0.0&page=/cart"
+    assert profile["meta"]["sourceURL"] == "http://testserver/projects/shop/functions/?release=1.0.0&page=/cart"
 
 
 def test_it_says_nothing_of_other_slices(member: Client) -> None:

@@ -180,7 +180,7 @@ def test_a_difference_is_head_minus_base_for_each_view(tea: Client) -> None:
     assert name == '"tea-1.0.0-to-2.0.0-cart.json"'
     assert names_of(profile) == ["Change per view", "Head: 2.0.0", "Base: 1.0.0"]
     assert [us for _, us in read_runs(profile)] == [5_000, -5_000, 0]
-    assert profile["meta"]["sourceURL"].endswith("/page/?release=1.0.0&release=2.0.0&page=/cart")
+    assert profile["meta"]["sourceURL"].endswith("/functions/?release=1.0.0&release=2.0.0&page=/cart")
 
 
 def test_each_kind_of_export_has_an_etag_of_its_own(tea: Client) -> None:

@@ -34,11 +34,11 @@ def test_an_alarm_leads_to_its_row(member: Client, shop: Project, kind: str, que
     add_functions(shop, 0, {APP: 0.1, TAG: 0.9}, today=NOW)  # not judged yet, so not in the link
     assert evaluate_one(shop.pk, alert.id, NOW)
     page = member.get("/projects/shop/alerts/").content.decode()
-    (link,) = re.findall(r'href="([^"]*/projects/shop/page/\?[^"]*)"', page.partition('id="watched"')[0])
+    (link,) = re.findall(r'href="([^"]*/projects/shop/functions/\?[^"]*)"', page.partition('id="watched"')[0])
     shown = member.get(html.unescape(link)).content.decode()
     assert 'name="q" value="Google Tag Manager"' in shown
     assert re.search(r'aria-current="true">Party<', shown)
-    (part_link,) = re.findall(r'hx-get="([^"]*/page/table/[^"]*)"', shown)
+    (part_link,) = re.findall(r'hx-get="([^"]*/functions/table/[^"]*)"', shown)
     table = member.get(html.unescape(part_link)).content.decode()
     assert re.findall(r'<bdi class="name">([^<]+)<', table) == ["Google Tag Manager"]
     cost = re.search(r'data-label="Self \+ hidden per view"><b>([\d.]+)', table)

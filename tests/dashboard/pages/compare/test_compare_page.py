@@ -295,7 +295,7 @@ def test_the_difference_is_exported_and_drawn(member: Client) -> None:
     )
     assert 'id="open-comparison"' in page
     part = html.unescape(member.get(f"/projects/lab/compare/table/?{SIDES}&page=/cart").content.decode())
-    assert f'href="/projects/lab/tree/?page=/cart&{SIDES}"' in part
+    assert f'href="/projects/lab/flame-graph/?page=/cart&{SIDES}"' in part
 
 
 def test_names_are_text_and_nothing_else(member: Client, shop: Project) -> None:

@@ -41,5 +41,5 @@ def colour_at(page: Page, x: int, y: int) -> str:
 def open_tree(live_server: LiveServer, client: Client, query: str = "", **options: object) -> Iterator[Page]:
     """Opens the page with a client's session; no database beyond this point. Any complaint of the browser fails."""
     options = {"viewport": {"width": 1200, "height": 800}, **options}
-    with open_signed_in(live_server, client, f"/projects/shop/tree/?{query}", options) as page:
+    with open_signed_in(live_server, client, f"/projects/shop/flame-graph/?{query}", options) as page:
         yield page

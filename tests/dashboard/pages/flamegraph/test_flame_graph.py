@@ -279,7 +279,7 @@ def test_a_slice_that_is_too_large_is_prepared_by_a_job(
     with lend_chromium() as browser:
         page = browser.new_page()
         page.context.add_cookies([{"name": "sessionid", "value": session, "url": live_server.url}])
-        page.goto(f"{live_server.url}/projects/site/tree/?tag=cache:warm")
+        page.goto(f"{live_server.url}/projects/site/flame-graph/?tag=cache:warm")
         problem = page.locator("#flame-problem")
         expect(problem).to_contain_text("More than 1 raw traces would be folded.")
         expect(problem).not_to_contain_text("POST")

@@ -12,7 +12,7 @@ from tests.builders import make_call_tree, make_cell, make_func, make_project
 from tests.dashboard.conftest import People
 from tests.dashboard.pages.reading import HOSTILE, attribute, text_of
 
-TREE = "/projects/shop/tree/"
+TREE = "/projects/shop/flame-graph/"
 
 
 def test_the_page_names_the_data_of_its_slice(member: Client) -> None:
@@ -33,7 +33,7 @@ def test_the_table_has_the_calls_without_a_script(member: Client) -> None:
 def test_a_page_without_a_script_leads_to_the_table(member: Client) -> None:
     page = member.get(TREE + "?page=/cart").content.decode()
     aside = page[page.index("<noscript>") : page.index("</noscript>")]
-    assert '<a href="/projects/shop/tree/?page=/cart&amp;plain=1">' in aside
+    assert '<a href="/projects/shop/flame-graph/?page=/cart&amp;plain=1">' in aside
 
 
 def test_two_releases_are_compared(member: Client, shop: Project) -> None:
@@ -96,7 +96,7 @@ def test_names_are_text_and_nothing_else(member: Client, shop: Project) -> None:
 def test_a_project_without_a_release_leads_to_the_first_steps(member: Client, people: People) -> None:
     fresh = make_project("fresh")
     fresh.memberships.create(user=people.member)
-    assert member.get("/projects/fresh/tree/").headers["Location"] == "/projects/fresh/"
+    assert member.get("/projects/fresh/flame-graph/").headers["Location"] == "/projects/fresh/"
 
 
 def test_nothing_in_the_slice_leads_on(member: Client) -> None:
@@ -110,10 +110,10 @@ def test_a_slice_that_is_too_large_is_told_with_the_way(
     settings.READ_MAX_RAW_TRACES = 1
     site.memberships.create(user=people.owner)
     client.force_login(people.owner)
-    text = text_of(client, "/projects/site/tree/?plain=1&tag=cache:warm")
+    text = text_of(client, "/projects/site/flame-graph/?plain=1&tag=cache:warm")
     assert "More than 1 raw traces would be folded" in text
     assert "POST /api/v1/projects/site/jobs" in text
-    assert client.get("/projects/site/tree/?tag=cache:warm").status_code == 200
+    assert client.get("/projects/site/flame-graph/?tag=cache:warm").status_code == 200
 
 
 def test_deep_calls_keep_their_level_and_stop_being_indented(member: Client, shop: Project) -> None:

@@ -141,7 +141,7 @@ def test_the_graph_of_a_function_that_is_shown_as_one_with_others_has_it(client:
         rule = {"action": "group", "field": "name", "pattern": title, "title": "Another"}
         Project.objects.filter(pk=busy.pk).update(display_rules=[rule])
         calls = html.unescape(client.get(address_of(busy, "calls")).content.decode())
-        assert f'href="/projects/busy/tree/?{query}show=sandwich&func={draw(busy).id}"' in calls
+        assert f'href="/projects/busy/flame-graph/?{query}show=sandwich&func={draw(busy).id}"' in calls
 
 
 def test_pages_devices_browsers_navigations_and_days_have_their_own_views(client: Client, busy: Project) -> None:
@@ -151,7 +151,7 @@ def test_pages_devices_browsers_navigations_and_days_have_their_own_views(client
     assert "It ran on 1 of 2 pages." in text
     page = html.unescape(client.get(address_of(busy, "pages") + "?release=1.0.0&measure=total").content.decode())
     assert f'href="{address_of(busy)}?release=1.0.0&page=/cart&measure=total"' in page
-    assert 'href="/projects/busy/page/?release=1.0.0&page=/cart"' in page
+    assert 'href="/projects/busy/functions/?release=1.0.0&page=/cart"' in page
     for part in ("devices", "browsers", "navigations"):  # of one kind each: a line, no table
         line = part_text(client, busy, part, "release=1.0.0")
         assert "Only unknown : 16 ms per view 12.9 to 17.9 ms , 40 of 50 views ran it." in line
@@ -171,7 +171,7 @@ def test_callers_and_callees_lead_to_their_pages_and_to_the_sandwich(client: Cli
     assert re.search(r"Callers .* No caller It is at the root of the stack, .* 100 % 2\.90 s", text)
     assert re.search(r"Callees .* draw app\.js:1:11 82\.8 % 2\.40 s", text)
     assert f'href="{address_of(busy)}?release=2.0.0"' in page
-    assert f'href="/projects/busy/tree/?release=2.0.0&show=sandwich&func={main.id}"' in page
+    assert f'href="/projects/busy/flame-graph/?release=2.0.0&show=sandwich&func={main.id}"' in page
 
 
 def test_typical_and_worst_views_lead_to_their_pages_and_profiles(client: Client, busy: Project) -> None:
@@ -216,7 +216,7 @@ def test_a_function_that_ended_is_offered_the_one_it_may_have_become(client: Cli
     body = b"12345678"
     make_label(draw(busy), "1.0.0", "src/draw.ts", "drawRows", body=body)
     make_label(draw(busy), "2.0.0", "src/draw.ts", "drawAll", body=body)
-    base = "/projects/busy/page/?release=1.0.0"
+    base = "/projects/busy/functions/?release=1.0.0"
     listed = html.unescape(client.get(base).content.decode())
     found = re.search(
         r'href="(/projects/busy/functions/m[0-9a-f]{20}/)\?release=1\.0\.0"><bdi class="name">drawRows', listed

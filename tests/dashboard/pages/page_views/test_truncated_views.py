@@ -73,5 +73,5 @@ def test_each_view_is_marked_and_they_are_counted(reader: Client) -> None:
 
 def test_the_pages_show_their_share_where_there_are_any(reader: Client) -> None:
     assert "2 truncated (50.0 %)" in text_of(reader, "/projects/shop/")
-    assert "2 truncated (50.0 %)" in text_of(reader, "/projects/shop/page/?page=/cart")
-    assert "truncated" not in text_of(reader, "/projects/shop/page/?page=/list")
+    assert "2 truncated (50.0 %)" in text_of(reader, "/projects/shop/functions/?page=/cart")
+    assert "truncated" not in text_of(reader, "/projects/shop/functions/?page=/list")

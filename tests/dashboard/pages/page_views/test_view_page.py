@@ -135,7 +135,7 @@ def test_where_traces_have_expired_it_says_what_is_gone_and_which_setting_decide
     assert "Raw traces are kept for 30 days, by the server’s setting FIELDFLAME_KEEP_RAW_DAYS" in text
     assert f"deleted on {then + timedelta(days=30):%Y-%m-%d}" in text
     page = member.get(PAGE).content.decode()
-    for gone in ("timeline/page.js", "Open in Firefox Profiler", "/projects/web/tree/?release"):
+    for gone in ("timeline/page.js", "Open in Firefox Profiler", "/projects/web/flame-graph/?release"):
         assert gone not in page, gone
     assert "×5.0" in text_of(member, FUNCTIONS)
     assert "Script 60 ms" in text

@@ -201,7 +201,7 @@ def test_numbers_of_few_views_are_marked(reader: Client) -> None:
 
 
 def test_what_was_refused_or_rejected_leads_here_from_every_page(reader: Client) -> None:
-    for address in ("/projects/shop/page/", "/projects/shop/", "/projects/shop/tree/"):
+    for address in ("/projects/shop/functions/", "/projects/shop/", "/projects/shop/flame-graph/"):
         page = reader.get(address).content.decode()
         for words in ("1 rejected", "9 refused", "See what to do"):
             assert f'<a href="/projects/shop/quality/">{words}</a>' in page, address

@@ -23,7 +23,7 @@ def member(client: Client, shop: Project) -> Client:
 
 
 def test_a_slash_searches_the_page_or_everything(live_server: LiveServer, member: Client) -> None:
-    with open_shop(live_server, member, "page/") as page:
+    with open_shop(live_server, member, "functions/") as page:
         page.keyboard.press("/")
         assert page.evaluate("document.activeElement.name") == "q"
         page.keyboard.type("a/b?go")  # now they are letters
@@ -38,7 +38,7 @@ def test_a_slash_searches_the_page_or_everything(live_server: LiveServer, member
 
 
 def test_the_keys_of_the_page_are_shown_and_some_go_elsewhere(live_server: LiveServer, member: Client) -> None:
-    with open_shop(live_server, member, "tree/?release=1.0.0") as page:
+    with open_shop(live_server, member, "flame-graph/?release=1.0.0") as page:
         page.keyboard.press("?")
         expect(page.locator("#keys h3").first).to_have_text("Flame graph")
         assert find_violations(page) == []
@@ -58,7 +58,7 @@ def test_the_keys_of_the_page_are_shown_and_some_go_elsewhere(live_server: LiveS
         expect(page).to_have_url(f"{live_server.url}/projects/")
         page.go_back(wait_until="commit")
         page.go_back(wait_until="commit")
-        expect(page).to_have_url(re.compile("/tree/.*release=1.0.0"))
+        expect(page).to_have_url(re.compile("/flame-graph/.*release=1.0.0"))
 
 
 def test_keys_without_ctrl_can_be_turned_off(live_server: LiveServer, member: Client) -> None:
@@ -75,11 +75,11 @@ def test_keys_without_ctrl_can_be_turned_off(live_server: LiveServer, member: Cl
         page.get_by_label("Use keys without Ctrl").check()
         page.keyboard.press("Escape")
         page.keyboard.type("gf")
-        expect(page).to_have_url(f"{live_server.url}/projects/shop/page/")
+        expect(page).to_have_url(f"{live_server.url}/projects/shop/functions/")
 
 
 def test_an_open_menu_takes_its_keys_itself(live_server: LiveServer, member: Client) -> None:
-    with open_shop(live_server, member, "tree/?release=1.0.0") as page:
+    with open_shop(live_server, member, "flame-graph/?release=1.0.0") as page:
         page.locator("#flame-canvas").click(button="right", position={"x": 300, "y": 30})
         expect(page.locator("[role=menu] [role^=menuitem]").first).to_be_focused()
         page.keyboard.type("?/")

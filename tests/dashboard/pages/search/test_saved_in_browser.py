@@ -23,7 +23,7 @@ def member(client: Client, shop: Project) -> Client:
 
 
 def test_a_page_is_saved_as_its_address_is_now(live_server: LiveServer, member: Client) -> None:
-    with open_shop(live_server, member, "tree/?release=1.0.0") as page:
+    with open_shop(live_server, member, "flame-graph/?release=1.0.0") as page:
         page.evaluate("history.replaceState(null, '', '?release=1.0.0&find=dr')")  # as the graph's scripts do
         page.keyboard.press("Control+k")
         page.keyboard.type("save")
@@ -33,7 +33,7 @@ def test_a_page_is_saved_as_its_address_is_now(live_server: LiveServer, member: 
         page.keyboard.type("Draws")
         page.keyboard.press("Enter")
         expect(page.get_by_text("View “Draws” saved.")).to_be_visible()
-        assert page.url.endswith("/projects/shop/tree/?release=1.0.0&find=dr")
+        assert page.url.endswith("/projects/shop/flame-graph/?release=1.0.0&find=dr")
         page.goto(f"{live_server.url}/projects/shop/")
         page.locator("#saved-views summary").click()
         expect(page.locator(".saved-list a")).to_have_text(re.compile("Draws"))
@@ -48,7 +48,7 @@ def test_a_page_is_saved_as_its_address_is_now(live_server: LiveServer, member: 
         page.keyboard.type("draws")
         expect(page.locator("#palette [aria-selected=true]")).to_have_text(re.compile("Draws"))
         page.keyboard.press("Enter")
-        expect(page).to_have_url(f"{live_server.url}/projects/shop/tree/?release=1.0.0&find=dr")
+        expect(page).to_have_url(f"{live_server.url}/projects/shop/flame-graph/?release=1.0.0&find=dr")
         expect(page.locator("[aria-busy=true]")).to_have_count(0)
 
 

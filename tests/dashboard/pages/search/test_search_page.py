@@ -39,7 +39,7 @@ def both(people: People, shop: Project) -> Project:
 
 def test_without_a_text_it_says_where_to_go(member: Client) -> None:
     links = links_of(member, RESULTS + "?release=1.0.0")
-    assert links["Flame graph"] == "/projects/shop/tree/?release=1.0.0"
+    assert links["Flame graph"] == "/projects/shop/flame-graph/?release=1.0.0"
     assert links["Settings"] == "/projects/shop/settings/"
     assert list(links)[:3] == ["Overview", "Functions", "Flame graph"]
     assert not any("draw" in word for word in links)
@@ -49,10 +49,10 @@ def test_a_text_finds_functions_pages_releases_settings_and_ways(member: Client,
     make_cell(shop, release="2.0.0-draft", page="/drawings")
     links = links_of(member, RESULTS + "?find=dra&release=1.0.0&device=desktop")
     assert links["draw app.js:1:20"] == "/projects/shop/functions/2/?release=1.0.0&device=desktop"
-    assert links["/drawings"] == "/projects/shop/page/?release=1.0.0&page=/drawings&device=desktop"
+    assert links["/drawings"] == "/projects/shop/functions/?release=1.0.0&page=/drawings&device=desktop"
     assert links["2.0.0-draft"] == "/projects/shop/?release=2.0.0-draft&device=desktop"
     more = links["Search the functions table for “dra”"]
-    assert more == "/projects/shop/page/?release=1.0.0&device=desktop&q=dra"
+    assert more == "/projects/shop/functions/?release=1.0.0&device=desktop&q=dra"
     assert links_of(member, RESULTS + "?find=page+rou")["Settings: Page routes"] == "/projects/shop/settings/routes/"
     assert "Compare" in links_of(member, RESULTS + "?find=comp")
 

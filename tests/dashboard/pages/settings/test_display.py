@@ -121,34 +121,34 @@ def test_hostile_texts_stay_texts(owner: Client, shop: Project) -> None:
     hostile = {**RETITLE, "title": "<script>{name}</script>", "pattern": "*"}
     shop.display_rules = [hostile]
     shop.save()
-    for address in (PAGE, "/projects/shop/page/", "/projects/shop/tree/?plain=1"):
+    for address in (PAGE, "/projects/shop/functions/", "/projects/shop/flame-graph/?plain=1"):
         assert "<script>draw" not in owner.get(address).content.decode()
         assert "<script>{name}" not in owner.get(address).content.decode()
 
 
 def test_pages_say_that_rules_are_applied_with_the_way_to_the_plain_truth(owner: Client, shop: Project) -> None:
-    address = "/projects/shop/page/?page=/cart"
+    address = "/projects/shop/functions/?page=/cart"
     assert "display-line" not in owner.get(address).content.decode()
     shop.display_rules = [FOLD]
     shop.save()
     body = owner.get(address).content.decode()
     assert "are applied: 2 functions shown as 1" in body
-    assert 'href="/projects/shop/page/?page=/cart&amp;display=none">show functions as stored' in body
+    assert 'href="/projects/shop/functions/?page=/cart&amp;display=none">show functions as stored' in body
     assert "The app" in body
     assert 'class="shown-swatch shown-teal"' in body
     plain = owner.get(address + "&display=none").content.decode()
-    assert 'href="/projects/shop/page/?page=/cart">apply display rules' in plain
+    assert 'href="/projects/shop/functions/?page=/cart">apply display rules' in plain
     assert "The app" not in plain
     assert '<input type="hidden" name="display" value="none">' in plain
-    assert "/projects/shop/tree/?page=/cart&amp;display=none" in plain
-    assert "display-line" in owner.get("/projects/shop/tree/").content.decode()
-    assert "The app" in owner.get("/projects/shop/tree/?plain=1").content.decode()
-    assert "The app" not in owner.get("/projects/shop/tree/?plain=1&display=none").content.decode()
+    assert "/projects/shop/flame-graph/?page=/cart&amp;display=none" in plain
+    assert "display-line" in owner.get("/projects/shop/flame-graph/").content.decode()
+    assert "The app" in owner.get("/projects/shop/flame-graph/?plain=1").content.decode()
+    assert "The app" not in owner.get("/projects/shop/flame-graph/?plain=1&display=none").content.decode()
 
 
 def test_a_page_that_a_browser_keeps_is_out_of_date_when_rules_change(owner: Client, shop: Project) -> None:
     owner.get(PAGE)  # sets the CSRF cookie, without which no page has an ETag
-    address = "/projects/shop/page/?page=/cart"
+    address = "/projects/shop/functions/?page=/cart"
     kept = owner.get(address)["ETag"]
     assert owner.get(address, headers={"If-None-Match": kept}).status_code == 304
     owner.post(PAGE, form_of(FOLD, do="save"))
@@ -158,13 +158,13 @@ def test_a_page_that_a_browser_keeps_is_out_of_date_when_rules_change(owner: Cli
 def test_of_many_views_a_table_with_rows_made_by_rules_comes_by_itself(
     owner: Client, shop: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    address = "/projects/shop/page/?page=/cart"
+    address = "/projects/shop/functions/?page=/cart"
     for rules in ([], [RETITLE], [FOLD]):
         shop.display_rules = rules
         shop.save()
         for views, comes_by_itself in ((10, False), (0, rules == [FOLD])):
             monkeypatch.setattr("dashboard.pages.functions.INLINE_VIEWS", views)
-            assert ('hx-get="/projects/shop/page/table/' in owner.get(address).content.decode()) == comes_by_itself
+            assert ('hx-get="/projects/shop/functions/table/' in owner.get(address).content.decode()) == comes_by_itself
     assert "The app" in owner.get(address + "&plain=1").content.decode()
     assert "hx-get" not in owner.get(address + "&display=none").content.decode()
 

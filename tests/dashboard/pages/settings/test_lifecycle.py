@@ -39,7 +39,7 @@ def test_an_archived_project_is_hidden_readable_and_receives_nothing(
     assert "The shop" not in listed
     assert "Show archived (1)" in listed
     assert "The shop" in words(member.get("/projects/?archived=1"))  # type: ignore[arg-type]  # as above
-    page = member.get("/projects/shop/page/")
+    page = member.get("/projects/shop/functions/")
     assert page.status_code == 200
     assert "This project is archived." in words(page)  # type: ignore[arg-type]  # as above
 

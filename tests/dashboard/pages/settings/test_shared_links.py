@@ -14,7 +14,7 @@ from tests.dashboard.pages.settings.conftest import SETTINGS, follow, read, word
 from tests.dashboard.web.guests.guests import below, share
 
 SHARE = "/projects/shop/share/"
-PAGE = "/projects/shop/page/?page=/cart&release=1.0.0"
+PAGE = "/projects/shop/functions/?page=/cart&release=1.0.0"
 SCRIPT = {"HX-Request": "true"}
 
 
@@ -59,9 +59,9 @@ def test_one_post_shares_exactly_this_page(member: Client, shop: Project) -> Non
         ("/projects/shop/views/", "cannot be shared"),
         (f"/projects/shop/views/{VIEW_ID}/", "cannot be shared"),
         ("/projects/shop/functions/1/parts/views/", "cannot be shared"),
-        (f"/projects/shop/page/?view={VIEW_ID}", "single page views"),
-        ("/projects/%73hop/page/", "not the address"),
-        ("/projects/shop/page/?q=" + "x" * 5_000, "more than 4000"),
+        (f"/projects/shop/functions/?view={VIEW_ID}", "single page views"),
+        ("/projects/%73hop/functions/", "not the address"),
+        ("/projects/shop/functions/?q=" + "x" * 5_000, "more than 4000"),
     ],
 )
 def test_only_pages_of_aggregates_are_shared(member: Client, shop: Project, page: str, says: str) -> None:
@@ -112,8 +112,8 @@ def test_a_link_gets_another_expiry_and_is_revoked(member: Client, people: Peopl
 def test_members_see_and_end_their_own_links_and_admins_all(
     owner: Client, member: Client, people: People, shop: Project
 ) -> None:
-    own, own_path = share(shop, people.member, "tree/")
-    others, others_path = share(shop, people.owner, "page/")
+    own, own_path = share(shop, people.member, "flame-graph/")
+    others, others_path = share(shop, people.owner, "functions/")
     foreign, foreign_path = share(Project.objects.get(slug="elsewhere"), people.stranger)
     assert own.prefix in read(member, "shared/")
     assert others.prefix not in read(member, "shared/")

@@ -64,5 +64,5 @@ def test_a_functions_page_says_what_it_would_save(reader: Client, kept: Project)
 
 
 def test_the_overview_and_the_functions_lead_there(reader: Client) -> None:
-    for address in ("/projects/shop/", "/projects/shop/page/"):
+    for address in ("/projects/shop/", "/projects/shop/functions/"):
         assert "What to fix first" in text_of(reader, f"{address}?release=1.2.0")

@@ -10,7 +10,8 @@ from django.urls import get_resolver, reverse
 
 from dashboard import urls
 from dashboard.api import urls as api_urls
-from dashboard.web.guests.allowed import NEVER, PAGES, PARTS
+from dashboard.web.guests.allowed import ENDPOINTS, NEVER
+from dashboard.web.project_pages import PAGES
 from projects.models import Project, SharedLink
 from projects.tokens import create_token
 from tests.dashboard.conftest import VIEW_ID, People
@@ -21,12 +22,12 @@ SHOP = "/projects/shop/"
 READ = [
     SHOP,
     SHOP + "?release=1.0.0&lines=none",
-    SHOP + "page/?page=/cart",
-    SHOP + "page/table/?group_by=file",
-    SHOP + "page/?q=draw&sort=total_ms&plain=1",
-    SHOP + "tree/",
-    SHOP + "tree/?plain=1",
-    SHOP + "tree/?base_release=1.0.0&head_release=2.0.0",
+    SHOP + "functions/?page=/cart",
+    SHOP + "functions/table/?group_by=file",
+    SHOP + "functions/?q=draw&sort=total_ms&plain=1",
+    SHOP + "flame-graph/",
+    SHOP + "flame-graph/?plain=1",
+    SHOP + "flame-graph/?base_release=1.0.0&head_release=2.0.0",
     SHOP + "quality/",
     SHOP + "quality/sampled/",
     SHOP + "changes/?base_release=1.0.0&head_release=2.0.0",
@@ -51,11 +52,14 @@ SETTINGS = SHOP + "settings/"
 VALUES = {"SlugConverter": "abc", "StringConverter": "1", "IntConverter": 1, "UUIDConverter": TRACE}
 
 
+READABLE = ENDPOINTS | {page.name for page in PAGES.values() if page.for_guests != "no"}
+
+
 def list_closed() -> list[str]:
     """Returns an address of each pattern of the dashboard that guests may not read, about their own project."""
     addresses = []
     for pattern in urls.urlpatterns:
-        if pattern.name and pattern.name not in PAGES | PARTS:
+        if pattern.name and pattern.name not in READABLE:
             values = {name: VALUES[type(each).__name__] for name, each in pattern.pattern.converters.items()}
             addresses.append(reverse(pattern.name, kwargs=values | ({"slug": "shop"} if "slug" in values else {})))
     return addresses
@@ -84,8 +88,8 @@ NOT_READ = [
 FILTERED = [
     f"{SHOP}page/?view={VIEW_ID}",
     f"{SHOP}page/table/?trace={TRACE}",
-    SHOP + "page/?tag=user:anna",
-    SHOP + "tree/?tag=cart:full%20user:anna",
+    SHOP + "functions/?tag=user:anna",
+    SHOP + "flame-graph/?tag=cart:full%20user:anna",
     SHOP + f"functions/1/parts/cost/?view={VIEW_ID}",
     API + f"flamegraph?view={VIEW_ID}",
     API + "flamegraph?tag=user:anna",
@@ -101,7 +105,7 @@ FILTERED = [
 @pytest.fixture
 def opened(grown: Project, its_people: People) -> tuple[SharedLink, str]:
     """A link to the shop, and its path."""
-    return share(grown, its_people.member, "page/?page=/cart&tag=cart:full")
+    return share(grown, its_people.member, "functions/?page=/cart&tag=cart:full")
 
 
 @pytest.fixture
@@ -118,7 +122,7 @@ def test_opening_a_link_leads_to_its_page_with_its_filters(opened: tuple[SharedL
     link, path = opened
     client = Client()
     answer = client.get(path)
-    assert (answer.status_code, answer["Location"]) == (302, below(link, SHOP + "page/?page=/cart&tag=cart:full"))
+    assert (answer.status_code, answer["Location"]) == (302, below(link, SHOP + "functions/?page=/cart&tag=cart:full"))
     assert answer["Referrer-Policy"] == "no-referrer"
     assert answer["Cache-Control"] == "private, no-store"
     cookie = client.cookies["fieldflame_guest"]
@@ -169,16 +173,16 @@ def test_a_guest_uses_no_filter_for_single_page_views(guest: Client, link: Share
 
 
 def test_a_guest_keeps_the_tags_of_the_link(guest: Client, link: SharedLink) -> None:
-    assert guest.get(below(link, SHOP + "tree/?tag=cart:full")).status_code == 200
+    assert guest.get(below(link, SHOP + "flame-graph/?tag=cart:full")).status_code == 200
 
 
 def test_every_address_is_tried_here() -> None:
     def names_of(addresses: list[str]) -> set[str | None]:
         return {get_resolver().resolve(address.partition("?")[0]).url_name for address in addresses}
 
-    assert names_of(READ) == PAGES | PARTS
+    assert names_of(READ) == READABLE
     assert len(list_closed()) > 60
-    assert names_of(list_closed()) == {pattern.name for pattern in urls.urlpatterns} - PAGES - PARTS - {None}
+    assert names_of(list_closed()) == {pattern.name for pattern in urls.urlpatterns} - READABLE - {None}
 
 
 def test_a_guest_writes_nothing(link: SharedLink, guest: Client) -> None:
@@ -244,7 +248,7 @@ def test_every_parameter_of_the_open_endpoints_was_looked_at() -> None:
     others = {"measure", "by", "limit", "min_share", "max_nodes", "format", "compress", "segment", "axis", "engine"}
     known: set[str] = set()
     for pattern in api_urls.urlpatterns:
-        if pattern.name in PARTS:
+        if pattern.name in ENDPOINTS:
             known |= set(pattern.callback.view_class.known_params)  # type: ignore[attr-defined]  # a class-based view
     assert known - set(NEVER) == slices | sides | others | {"group_by", "only"}
 

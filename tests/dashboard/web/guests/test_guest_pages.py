@@ -16,12 +16,12 @@ from tests.dashboard.web.guests.guests import below, open_as_guest, share
 SHOP = "/projects/shop/"
 PAGES = [
     SHOP,
-    SHOP + "page/",
-    SHOP + "page/?group_by=file",
-    SHOP + "page/?page=/cart&release=1.0.0",
-    SHOP + "tree/",
-    SHOP + "tree/?plain=1",
-    SHOP + "tree/?base_release=1.0.0&head_release=2.0.0",
+    SHOP + "functions/",
+    SHOP + "functions/?group_by=file",
+    SHOP + "functions/?page=/cart&release=1.0.0",
+    SHOP + "flame-graph/",
+    SHOP + "flame-graph/?plain=1",
+    SHOP + "flame-graph/?base_release=1.0.0&head_release=2.0.0",
     SHOP + "compare/",
     SHOP + "compare/?plain=1",
     SHOP + "compare/?base_release=1.0.0&head_release=2.0.0&noise=1&plain=1",
@@ -134,13 +134,13 @@ def test_what_is_not_there_leads_a_guest_back(grown: Project, its_people: People
 
 def test_a_guest_can_log_in_and_reads_the_same_page(grown: Project, its_people: People) -> None:
     link, path = share(grown, its_people.member)
-    text = open_as_guest(path).get(below(link, SHOP + "page/?page=/cart")).content.decode()
-    assert 'href="/login/?next=%2Fprojects%2Fshop%2Fpage%2F%3Fpage%3D%2Fcart"' in text
+    text = open_as_guest(path).get(below(link, SHOP + "functions/?page=/cart")).content.decode()
+    assert 'href="/login/?next=%2Fprojects%2Fshop%2Ffunctions%2F%3Fpage%3D%2Fcart"' in text
     client = Client()
     answer = client.post(
-        "/login/?next=/projects/shop/page/?page=/cart", {"username": "member", "password": "correct horse"}
+        "/login/?next=/projects/shop/functions/?page=/cart", {"username": "member", "password": "correct horse"}
     )
-    assert answer["Location"] == "/projects/shop/page/?page=/cart"
+    assert answer["Location"] == "/projects/shop/functions/?page=/cart"
 
 
 def test_an_export_names_the_address_that_the_guest_reads(grown: Project, its_people: People) -> None:
