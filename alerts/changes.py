@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import asdict, replace
 from datetime import datetime
+from typing import Any
 
 from alerts.models import AlertRule, AlertState, Channel, Notice, StateChange
 from alerts.outbox import choose_due
@@ -61,22 +62,16 @@ def write_standing(
     that is not what is kept.
     """
     was = standing_of(before).state
-    if before is None and standing.state is State.UNKNOWN and not keeps_unknown:
-        return None
-    if before is not None and standing.state is State.UNKNOWN and keeps_unknown and before.seen_at >= at:
-        return None
+    if standing.state is State.UNKNOWN:
+        is_known = before is not None and keeps_unknown and before.seen_at >= at
+        if is_known or (before is None and not keeps_unknown):
+            return None
     has_changed = was is not standing.state
     began_at = before.began_at if before is not None and was.is_open else None
     if standing.state.is_open and began_at is None:
         began_at = at
-    facts = {
-        "release": subject.release,
-        "page": subject.page,
-        "subject": subject.name,
-        "state": standing.state,
-        "began_at": began_at,
-        **asdict(found),
-    }
+    columns: dict[str, Any] = {"release": subject.release, "page": subject.page, "subject": subject.name}
+    columns |= {"state": standing.state, "began_at": began_at, **asdict(found)}
     since_at = at if has_changed or before is None else before.since_at
     # A person looks at nothing: the next day to judge stays the same.
     seen_at = before.seen_at if before is not None and cause is Cause.PERSON else at
@@ -84,17 +79,15 @@ def write_standing(
         project_id=alert.project_id,
         alert_id=alert.id,
         subject_key=subject.key,
-        defaults={**facts, "bad": standing.bad, "quiet": standing.quiet, "since_at": since_at, "seen_at": seen_at},
+        defaults={**columns, "bad": standing.bad, "quiet": standing.quiet, "since_at": since_at, "seen_at": seen_at},
     )
     if not has_changed:
         return None
+    columns |= {"was": was, "cause": cause, "about_release": about_release}
     change = StateChange(
         subject_key=subject.key,
         at=at,
-        was=was,
-        cause=cause,
-        about_release=about_release,
-        **{**facts, **asdict(told or found)},
+        **{**columns, **asdict(told or found)},
     )
     _keep_change(alert, change)
     return change

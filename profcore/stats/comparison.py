@@ -131,8 +131,8 @@ class Comparison:
     is_too_few: bool
     left_out_views: int
     clipped_views: int
-    overall: Difference | None
-    functions: tuple[Difference, ...]
+    overall: Difference | None = None
+    functions: tuple[Difference, ...] = ()
     smallest: SmallestChange | None = None
     device_mix: tuple[tuple[int, float], ...] = ()
     navigation_mix: tuple[tuple[int, float], ...] = ()
@@ -173,58 +173,58 @@ def compare(
     """Returns the comparison of two samples with the same kind of func ids (map them to identities first).
 
     Samples without funcs (`sample_of_times`) are compared only by their views' whole time. `known` has sums over all
-    views of base and head. With it, means of the whole time are those of all views, and the intervals are as narrow as
-    that many views allow. It is ignored if sample rates differ within a side. Without `by_device` device
-    classes are no strata, for samples that differ by class; `known` is not used for it. The same holds for navigations
-    without `by_navigation`, except that `known` is used.
+    views of base and head, which make means exact and intervals narrower. It is ignored if sample rates differ within
+    a side, and without `by_device`. Device classes and navigations are strata, unless the samples differ by them.
 
-    With `by_page` and `by_tag` the pages and tags of views are strata too. For samples that share pages, `known` must
-    then be by page; it is ignored with `by_tag`. `find_callers` reads a call tree for `order_increases`.
+    With `by_page` and `by_tag` pages and tags are strata too. For samples that share pages, `known` must then be by
+    page; it is ignored with `by_tag`. `find_callers` reads a call tree for `order_increases`.
     With `bound`, that of the p of the whole time, `smallest` is computed: it takes as long as all the rest of a page.
     """
     base, head = align(base, head)
-    weights = [clip_weights(sample.weight) for sample in (base, head)]
     strata = find_strata(
         base.facts, head.facts, by_device=by_device, by_navigation=by_navigation, by_page=by_page, by_tag=by_tag
     )
-    stratum, shared = strata.codes, strata.shared
-    kept = [int(np.count_nonzero(codes >= 0)) for codes in stratum]
-    effective = [effective_views(weight[codes >= 0]) for (weight, _), codes in zip(weights, stratum, strict=True)]
-    is_too_few = min(effective) < min_views or not all(
-        has_rates(weight[codes >= 0]).all() for (weight, _), codes in zip(weights, stratum, strict=True)
+    one, two = (
+        _Views(side, *clip_weights(side.weight), codes) for side, codes in zip((base, head), strata.codes, strict=True)
     )
-    functions: tuple[Difference, ...] = ()
+    comparison = _describe_sides(one, two, measure, min_views)
+    if comparison.is_too_few:
+        return comparison
+    count = len(strata.shared)
+    mix = common_mix(one.whole("self", ()), two.whole("self", ()), count).tolist()
     overall = smallest = None
-    mix: list[float] = []
-    if not is_too_few:
-        sides = tuple(_Views(*parts) for parts in zip((base, head), (w for w, _ in weights), stratum, strict=True))
-        mix = common_mix(sides[0].whole("self", ()), sides[1].whole("self", ()), len(shared)).tolist()
-        if base.func_count:
-            functions = _compare_funcs(sides[0], sides[1], measure, len(shared), find_callers)
-        by_class = _known_by_stratum(base, head, strata, known if by_device and not by_tag else None)
-        if measure != "total":
-            whole = [side.whole(measure, sums) for side, sums in zip(sides, by_class, strict=True)]
-            found = _differences(whole[0], whole[1], np.array([-1]), len(shared))
-            overall = found[0] if found else None
-            if bound is not None:
-                smallest = find_smallest_change(whole[0], whole[1], len(shared), bound)
-    return Comparison(
-        measure=measure,
-        base_views=base.views,
-        head_views=head.views,
-        base_population=base.population,
-        head_population=head.population,
-        is_too_few=is_too_few,
-        left_out_views=base.views + head.views - sum(kept),
-        clipped_views=sum(clipped for _, clipped in weights),
+    if measure != "total":
+        sums = _known_by_stratum(base, head, strata, known if by_device and not by_tag else None)
+        whole = one.whole(measure, sums[0]), two.whole(measure, sums[1])
+        overall = next(iter(_differences(*whole, np.array([-1]), count)), None)
+        smallest = None if bound is None else find_smallest_change(*whole, count, bound)
+    return replace(
+        comparison,
+        functions=_compare_funcs(one, two, measure, count, find_callers) if base.func_count else (),
         overall=overall,
         smallest=smallest,
-        functions=functions,
         device_mix=strata.mix_of_devices(mix) if by_device else (),
         navigation_mix=strata.mix_of_navigations(mix) if by_navigation else (),
         page_mix=strata.mix_of_pages(mix),
-        is_weighted=len(np.unique(np.concatenate([base.weight, head.weight]))) > 1,
-        is_complete=base.is_complete and head.is_complete,
+    )
+
+
+def _describe_sides(base: "_Views", head: "_Views", measure: Measure, min_views: int) -> Comparison:
+    """Returns the comparison of two sides without differences: how many views it has, and whether they are enough."""
+    effective = [effective_views(side.kept_weight) for side in (base, head)]
+    has_all_rates = all(has_rates(side.kept_weight).all() for side in (base, head))
+    one, two = base.sample, head.sample
+    return Comparison(
+        measure=measure,
+        base_views=one.views,
+        head_views=two.views,
+        base_population=one.population,
+        head_population=two.population,
+        is_too_few=min(effective) < min_views or not has_all_rates,
+        left_out_views=one.views + two.views - len(base.kept_weight) - len(head.kept_weight),
+        clipped_views=base.clipped + head.clipped,
+        is_weighted=len(np.unique(np.concatenate([one.weight, two.weight]))) > 1,
+        is_complete=one.is_complete and two.is_complete,
         base_effective=effective[0],
         head_effective=effective[1],
     )
@@ -234,7 +234,13 @@ def compare(
 class _Views:
     sample: ViewSample
     weight: FloatColumn
+    clipped: int  # how many weights were cut
     stratum: IntColumn
+
+    @property
+    def kept_weight(self) -> FloatColumn:
+        """The weights of the views in strata that both sides have."""
+        return self.weight[self.stratum >= 0]
 
     def side(self, row_us: IntColumn) -> Side:
         """Returns the rows of one column that are above zero."""

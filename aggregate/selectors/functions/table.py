@@ -340,55 +340,26 @@ def _select_cells(
     return _read_table(rows, code)
 
 
+# The first columns of a row, in the order of the statement, by the fields of `FunctionRow`.
+FUNCTION_COLUMNS: Final = (
+    *("id", "name", "uri", "line", "column", "self_samples", "total_samples", "self_us", "total_us"),
+    *("hidden_us", "hidden_total_us", "uncertain_us", "views", "release"),
+)
+
+
+def _read_function(row: Sequence[Any], code: Symbols | None) -> FunctionRow:  # Any: as the driver types them
+    function = FunctionRow(**dict(zip(FUNCTION_COLUMNS, row, strict=True)))
+    if code is None:
+        return function
+    return replace(function, category=code.categorize(function.key), shown=code.show(function.key))
+
+
 def _read_table(
     rows: Sequence[tuple[Any, ...]], code: Symbols | None
 ) -> FunctionTable:  # Any: as the driver types them
-    functions = []
-    for row in rows:
-        (
-            func_id,
-            name,
-            uri,
-            line,
-            column,
-            self_samples,
-            total_samples,
-            self_us,
-            total_us,
-            hidden_us,
-            hidden_total_us,
-            uncertain_us,
-            ran_views,
-            release,
-            function_count,
-            views,
-            truncated_views,
-            traces,
-            *parts,
-        ) = row
-        if func_id is None:  # a slice without funcs has one row, of its sums
-            break
-        key = FuncKey(uri, line, column, name)
-        functions.append(
-            FunctionRow(
-                id=func_id,
-                name=name,
-                uri=uri,
-                line=line,
-                column=column,
-                self_samples=self_samples,
-                total_samples=total_samples,
-                self_us=self_us,
-                total_us=total_us,
-                hidden_us=hidden_us,
-                hidden_total_us=hidden_total_us,
-                uncertain_us=uncertain_us,
-                views=ran_views,
-                category=code.categorize(key) if code else None,
-                shown=code.show(key) if code else None,
-                release=release,
-            )
-        )
+    # A slice without funcs has one row, of its sums.
+    functions = [_read_function(row[: len(FUNCTION_COLUMNS)], code) for row in rows if row[0] is not None]
+    function_count, views, truncated_views, traces, *parts = rows[0][len(FUNCTION_COLUMNS) :]
     return FunctionTable(
         views=views,
         truncated_views=truncated_views,
