@@ -29,6 +29,7 @@ from dashboard.pages.overview import view as overview
 from dashboard.pages.page_views import erase_page, list_page, view_page
 from dashboard.pages.quality import view as quality
 from dashboard.pages.search import view as search
+from dashboard.pages.settings import general
 from dashboard.pages.settings import urls as settings
 from dashboard.pages.vitals import all_views, savings
 from dashboard.pages.vitals import view as vitals
@@ -84,6 +85,8 @@ urlpatterns: list[URLPattern] = [
         saved_views.change_saved_view,
         doctor.show_doctor,
         imports.show_import,
+        *alerts.VIEWS,
+        general.show_general,
     ),
     *alerts.urlpatterns,
     *settings.urlpatterns,

@@ -129,7 +129,7 @@ def test_it_can_be_read_by_everybody_in_both_themes_and_on_a_phone(
         assert find_violations(page) == []
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
         save_screenshot(page, f"display-rules-{look.name}")
-        for name in ("page", "tree"):
+        for name in ("functions", "flame-graph"):
             page.goto(f"{live_server.url}/projects/shop/{name}/")
             expect(page.locator(".display-line")).to_contain_text("Display rules are applied")
             assert find_violations(page) == []

@@ -5,17 +5,14 @@ from typing import Final
 from django.urls import URLPattern, path
 
 from dashboard.pages.alerts import alert_form, alerts, channels, history, previews, profile, rollbacks
-from dashboard.web.project_pages import PROJECT, make_paths
+from dashboard.web.project_pages import PROJECT
 
 SETTINGS: Final = PROJECT + "settings/"
 
+# The project's pages; those of its settings follow.
+VIEWS: Final = (history.show_alerts, history.accept_state, rollbacks.mark_release, profile.open_difference)
+
 urlpatterns: list[URLPattern] = [
-    *make_paths(
-        history.show_alerts,
-        history.accept_state,
-        rollbacks.mark_release,
-        profile.open_difference,
-    ),
     path(SETTINGS + "alerts/", alerts.show_alerts, name="settings-alerts"),
     path(SETTINGS + "alerts/new/", alert_form.show_new_alert, name="settings-alert-new"),
     path(SETTINGS + "alerts/previews/<uuid:job_id>/", previews.show_preview, name="settings-alert-preview"),

@@ -10,7 +10,6 @@ from dashboard.pages.settings import (
     collection,
     display,
     erasing,
-    general,
     keys,
     lifecycle,
     members,
@@ -20,12 +19,11 @@ from dashboard.pages.settings import (
     source_maps,
     tokens,
 )
-from dashboard.web.project_pages import PROJECT, make_paths
+from dashboard.web.project_pages import PROJECT
 
 SETTINGS: Final = PROJECT + "settings/"
 
 urlpatterns: list[URLPattern] = [
-    *make_paths(general.show_general),
     path(SETTINGS + "archive/", lifecycle.show_archive, name="settings-archive"),
     path(SETTINGS + "delete/", lifecycle.show_delete, name="settings-delete"),
     path(SETTINGS + "keys/", keys.show_keys, name="settings-keys"),

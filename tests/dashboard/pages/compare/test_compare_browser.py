@@ -139,7 +139,7 @@ def test_it_can_be_read_in_both_themes_and_narrow(live_server: LiveServer, membe
 @pytest.mark.usefixtures("lab")
 def test_the_flame_graph_colours_what_is_more_than_noise(live_server: LiveServer, member: Client) -> None:
     sides = "base_release=1.0.0&head_release=1.1.0&page=/cart"
-    with open_compare(live_server, member, sides, tab="tree", color_scheme="light") as page:
+    with open_compare(live_server, member, sides, tab="flame-graph", color_scheme="light") as page:
         expect(page.locator("#flame-legend")).to_contain_text("could be noise, or")
         wait_for_colour(page, 60, 2 * ROW + 3, "#e46a60")  # slow
         page.locator("#flame-canvas").hover(position={"x": 800, "y": 2 * ROW + 8})

@@ -139,7 +139,7 @@ def test_parts_take_a_fixed_number_of_statements(
     member: Client, folded: Project, django_assert_num_queries: DjangoAssertNumQueries
 ) -> None:
     # session, user, project, overview, releases; facts of both sides; sums and samples of both, looks, functions
-    with django_assert_num_queries(26):
+    with django_assert_num_queries(25):
         member.get("/projects/lab/last-change/")
     # session, user, project, status
     with django_assert_num_queries(4):
