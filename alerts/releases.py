@@ -13,6 +13,7 @@ from django.conf import settings
 from aggregate.models import VerdictLook
 from aggregate.selectors.project.announcements import select_said_rollbacks
 from aggregate.selectors.project.pages import ReleaseRow, select_releases
+from aggregate.selectors.slice.read_context import read_context
 from aggregate.selectors.slice.slices import Slice
 from aggregate.selectors.verdict.looks import find_look
 from aggregate.selectors.verdict.page_changes import sum_pages
@@ -28,6 +29,7 @@ from profcore.stats.verdict import Change
 from profcore.times import start_of_day
 
 
+@read_context()
 def evaluate_releases(alert: AlertRule, now: datetime) -> None:
     """Looks at the newest releases, where another look is due. Call it in a transaction."""
     releases = select_recent(alert.project_id, now)

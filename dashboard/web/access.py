@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from django.contrib.auth.models import AbstractBaseUser, AnonymousUser, User
-from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.db.models import Exists, OuterRef, Q, QuerySet, Subquery
 from django.http import Http404
 from rest_framework.request import Request
 
 from aggregate.replica.source import at_database
+from aggregate.selectors.slice.read_context import keep_answer, once_a_read
 from projects.models import ApiToken, Membership, Project, SharedLink
 
 
@@ -74,6 +75,7 @@ def _as_they_are(projects: QuerySet[Project]) -> QuerySet[Project]:
     return projects
 
 
+@once_a_read
 def get_visible_project(
     reader: Reader, slug: str, *, read: Callable[[QuerySet[Project]], QuerySet[Project]] = _as_they_are
 ) -> Project:
@@ -85,13 +87,20 @@ def get_visible_project(
         own = reader.project
         project = own if own.slug == slug and own.deletion_started_at is None else None
     else:
+        members = Membership.objects.filter(project=OuterRef("pk"))
+        role = Subquery(members.filter(user=reader.pk).values("role")[:1])
+        projects = visible_projects(reader).filter(slug=slug).annotate(role=role, has_members=Exists(members))
         with at_database():
-            project = read(visible_projects(reader).filter(slug=slug)).first()
+            project = read(projects).first()
+        if project is not None:
+            is_admin = _administers(reader, project.role, has_members=project.has_members)  # type: ignore[attr-defined]  # annotated
+            keep_answer(may_administer, is_admin, reader, project)
     if project is None:
         raise Http404("There is no such project.")
     return project
 
 
+@once_a_read
 def may_administer(reader: Reader, project: Project) -> bool:
     """Tells whether a reader may administer a project: its admins may; superusers may if it has no members.
 
@@ -101,9 +110,14 @@ def may_administer(reader: Reader, project: Project) -> bool:
         return False
     with at_database():
         roles = dict(Membership.objects.filter(project=project).values_list("user_id", "role"))
-    if not roles:
-        return bool(getattr(reader, "is_superuser", False))
-    return reader.pk is not None and roles.get(reader.pk) == Membership.Role.ADMIN
+    role = None if reader.pk is None else roles.get(reader.pk)
+    return _administers(reader, role, has_members=bool(roles))
+
+
+def _administers(reader: Reader, role: str | None, *, has_members: bool) -> bool:
+    if isinstance(reader, Guest):
+        return False
+    return role == Membership.Role.ADMIN if has_members else bool(getattr(reader, "is_superuser", False))
 
 
 def is_superuser(reader: Reader) -> bool:

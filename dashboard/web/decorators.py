@@ -12,6 +12,7 @@ from django.urls import reverse
 from django.views.decorators.cache import cache_control
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
+from aggregate.selectors.slice.read_context import read_context
 from aggregate.selectors.slice.slices import SliceError
 from dashboard.web.access import Guest
 from dashboard.web.params import ParamError
@@ -85,8 +86,12 @@ def _path_of(url: str) -> str:
 def _guard(view: View, problem_template: str, problem_status: int) -> View:
     @wraps(view)
     def answer(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:  # Any: a view's arguments
+        def make() -> HttpResponse:
+            with read_context():
+                return view(request, *args, **kwargs)
+
         try:
-            return answer_from_replica(request, lambda: view(request, *args, **kwargs))
+            return answer_from_replica(request, make)
         except (ParamError, SliceError) as error:
             return render(request, problem_template, {"error": error}, status=problem_status)
 

@@ -19,6 +19,7 @@ from django.utils.cache import get_conditional_response
 from django.utils.crypto import salted_hmac
 
 from aggregate.selectors.project.fingerprints import fingerprint_project, with_surroundings
+from aggregate.selectors.slice.read_context import keep_answer
 from dashboard.web.access import get_visible_project
 from dashboard.web.replica.reading import shown_lag
 from projects.models import Project
@@ -71,6 +72,7 @@ def make_page_etag(request: HttpRequest, slug: str, secret: str) -> str:
     lag_s = shown_lag(request)
     if lag_s is None:
         project: Project | None = get_visible_project(request.user, slug, read=with_surroundings)
+        keep_answer(get_visible_project, project, request.user, slug)
     else:  # what the page will show is read there too
         own = get_visible_project(request.user, slug)
         project = with_surroundings(Project.objects.filter(pk=own.pk)).first()

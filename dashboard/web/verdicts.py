@@ -1,6 +1,6 @@
 """Verdicts that pages and the read API share: which sides are asked about, and the answer."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import lru_cache
@@ -8,10 +8,10 @@ from typing import Final
 
 from django.http import QueryDict
 
-from aggregate.selectors.project.announcements import select_said_rollbacks
 from aggregate.selectors.project.last_release import pick_last_releases
 from aggregate.selectors.project.overview import Overview, OverviewRow, select_overview
 from aggregate.selectors.project.pages import ReleaseRow, select_releases
+from aggregate.selectors.slice.read_context import once_a_read
 from aggregate.selectors.slice.sides import has_sides, resolve_sides
 from aggregate.selectors.slice.slices import MAX_VALUES, Slice
 from aggregate.selectors.statistics.comparisons import SliceComparison
@@ -81,18 +81,24 @@ def choose_base_of(project_id: int, head: str, candidates: Sequence[str], known:
     """Returns what a release is compared with if nobody says so; see `choose_base`, which alerts use too."""
     if len(candidates) == 1:
         return BaseChoice(candidates[0])
-    now = datetime.now(UTC)
-    told = select_rolled_back(project_id, select_said_rollbacks(project_id, now), now)
-    return choose_base(project_id, head, candidates, known, told)
+    return choose_base(project_id, head, candidates, known, find_rolled_back(project_id))
 
 
 def find_rollback(head: Slice) -> datetime | None:
     """Returns by when it was known that the release of a verdict's head was rolled back; None if it is in use."""
     if len(head.releases) != 1:
         return None
+    return find_rolled_back(head.project_id).get(head.releases[0])
+
+
+@once_a_read
+def find_rolled_back(project_id: int) -> Mapping[str, datetime]:
+    """Returns which of a project's releases were rolled back, and when that was known. Two or three statements."""
     now = datetime.now(UTC)
-    told = select_rolled_back(head.project_id, select_said_rollbacks(head.project_id, now), now)
-    return told.get(head.releases[0])
+    rows = select_releases(project_id)
+    announced = {row.release: row.announcement.rolled_back_at for row in rows if row.announcement}
+    said = {release: at for release, at in announced.items() if at is not None and at <= now}
+    return select_rolled_back(project_id, said, now)
 
 
 def sides_of_releases(slice_: Slice, base: str, head: str) -> tuple[Slice, Slice]:

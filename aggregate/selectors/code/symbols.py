@@ -16,6 +16,7 @@ from django.db import connection
 from aggregate.label_models import MAPPED
 from aggregate.selectors.code.labels import label_func, label_original
 from aggregate.selectors.code.sites import select_sites
+from aggregate.selectors.slice.read_context import once_a_read
 from profcore.code.categories import CategoryFacts, categorize, facts_for_category
 from profcore.code.code_rules import CodeRules, read_code_rules
 from profcore.code.display_rules import DisplayRules, Shown, read_display_rules
@@ -291,6 +292,7 @@ class Symbols:
         return self.labels.of(release, func_id) if self.labels is not None and release is not None else None
 
 
+@once_a_read
 def load_symbols(project_id: int, *, as_stored: bool = False) -> Symbols:
     """Returns a project's code without labels and sites, which are loaded when needed. One statement.
 

@@ -5,27 +5,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from itertools import pairwise
 
-from django.db import connection
-
+from aggregate.selectors.project.pages import ReleaseAnnouncement, select_releases
 from aggregate.selectors.slice.sides import are_releases
 from aggregate.selectors.slice.slices import Slice
 from ingest.models import Group
 from projects.models import AnnouncedRelease
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReleaseAnnouncement:
-    """What was said about a release; None for what was not. The times are aware."""
-
-    release: str
-    announced_at: datetime
-    commit: str | None
-    base_commit: str | None
-    released_at: datetime | None
-    author: str | None
-    link: str | None
-    range_link: str | None
-    rolled_back_at: datetime | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,31 +51,20 @@ def find_commits(base: Slice, head: Slice) -> CommitRange | None:
     """Returns the commits between two releases; None for other sides, or if the head's commit was not announced.
 
     The base's commit is the announced one. If there is none, it is the one that the head was announced to follow,
-    provided that no other release was seen between the two. Up to two statements.
+    provided that no other release was seen between the two. One statement, that of `select_releases`.
     """
     if not are_releases(base, head):
         return None
     (old,), (new,) = base.releases, head.releases
-    found = select_announcements(head.project_id, (old, new))
-    told = found.get(new)
-    if told is None or told.commit is None:
+    known = {row.release: row for row in select_releases(head.project_id)}
+    announced = known[new].announcement if new in known else None
+    if announced is None or announced.commit is None:
         return None
-    first = found[old].commit if old in found else None
-    if first is None and told.base_commit is not None and are_neighbours(head.project_id, old, new):
-        first = told.base_commit
+    before = known[old].announcement if old in known else None
+    first = before.commit if before is not None else None
+    if first is None and announced.base_commit is not None and (new, old) in pairwise(known):  # the newest is first
+        first = announced.base_commit
     link = None
-    if first is not None and told.range_link is not None:
-        link = told.range_link.replace("{base}", first).replace("{head}", told.commit)
-    return CommitRange(first=first, last=told.commit, link=link, head=told)
-
-
-def are_neighbours(project_id: int, old: str, new: str) -> bool:
-    """Tells whether one release was first seen right after another one."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            """SELECT release FROM ingest_group WHERE project_id = %s
-               GROUP BY release ORDER BY min(first_seen_at), release""",
-            [project_id],
-        )
-        seen = [release for (release,) in cursor]
-    return (old, new) in pairwise(seen)
+    if first is not None and announced.range_link is not None:
+        link = announced.range_link.replace("{base}", first).replace("{head}", announced.commit)
+    return CommitRange(first=first, last=announced.commit, link=link, head=announced)

@@ -5,11 +5,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import accumulate
-from typing import Final
+from typing import Any, Final
 
 from django.db import connection
 
 from aggregate.selectors.functions.table import SUM_PARTS
+from aggregate.selectors.slice.read_context import once_a_read
 from aggregate.selectors.slice.slices import FROM_CELLS, Slice, where_slice
 from aggregate.sql import select_rows
 from ingest.storage.groups import OTHER
@@ -37,6 +38,21 @@ class PageRow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ReleaseAnnouncement:
+    """What was said about a release; None for what was not. The times are aware."""
+
+    release: str
+    announced_at: datetime
+    commit: str | None
+    base_commit: str | None
+    released_at: datetime | None
+    author: str | None
+    link: str | None
+    range_link: str | None
+    rolled_back_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ReleaseRow:
     """One release: when its first trace arrived, and how many of its page views are folded, and truncated.
 
@@ -50,6 +66,7 @@ class ReleaseRow:
     truncated_views: int
     project_views: int = 0
     is_announced: bool = False
+    announcement: ReleaseAnnouncement | None = None
 
     @property
     def is_comparable(self) -> bool:
@@ -82,6 +99,7 @@ def select_pages(slice_: Slice) -> Sequence[PageRow]:
         ]
 
 
+@once_a_read
 def select_releases(project_id: int, *, page: str | None = None, since: datetime | None = None) -> Sequence[ReleaseRow]:
     """Returns the releases of a project, or of one of its pages, the newest first. Some may have no views yet.
 
@@ -99,7 +117,8 @@ def select_releases(project_id: int, *, page: str | None = None, since: datetime
                WHERE g.project_id = %(project_id)s AND (%(page)s::text IS NULL OR g.page = %(page)s::text)
                GROUP BY GROUPING SETS ((g.release), (c.day_at)))
            SELECT s.is_release, s.release, s.day_at, s.first_seen_at, s.views, s.truncated_views,
-                  a.release IS NOT NULL AND a.rolled_back_at IS NULL
+                  a.announced_at, a.commit, a.base_commit, a.released_at, a.author, a.link, a.range_link,
+                  a.rolled_back_at
            FROM sums s LEFT JOIN projects_announcedrelease a
                 ON a.project_id = %(project_id)s AND a.release = s.release
            ORDER BY s.first_seen_at DESC, s.release DESC""",
@@ -115,8 +134,15 @@ def select_releases(project_id: int, *, page: str | None = None, since: datetime
             views=views,
             truncated_views=truncated,
             project_views=left[len(days) - bisect_left(starts, start_of_day(seen_at) - DAY)],
-            is_announced=is_announced,
+            is_announced=announced[0] is not None and announced[-1] is None,
+            announcement=_read_announcement(release, announced),
         )
-        for is_release, release, _, seen_at, views, truncated, is_announced in rows
+        for is_release, release, _, seen_at, views, truncated, *announced in rows
         if is_release
     ]
+
+
+def _read_announcement(release: str, row: Sequence[Any]) -> ReleaseAnnouncement | None:  # Any: as the driver types it
+    if row[0] is None:
+        return None
+    return ReleaseAnnouncement(**dict(zip(ReleaseAnnouncement.__slots__, (release, *row), strict=True)))

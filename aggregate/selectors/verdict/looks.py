@@ -6,9 +6,8 @@ from datetime import datetime, timedelta
 from hashlib import blake2b
 from typing import Final, NamedTuple
 
-from django.db import connection
-
 from aggregate.models import VerdictLook
+from aggregate.selectors.project.pages import select_releases
 from aggregate.selectors.slice.sides import are_releases
 from aggregate.selectors.slice.slices import Slice
 from profcore.stats.plan import LookPoint, bound_of_newest, is_another_look
@@ -101,13 +100,7 @@ class Plan(NamedTuple):
 
 def find_plan(base: Slice, head: Slice, *, now: datetime) -> Plan:
     """Returns the plan of looks at two releases, as far as it is at a moment. One statement."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            """SELECT release, min(first_seen_at) FROM ingest_group
-               WHERE project_id = %s AND release = ANY(%s) GROUP BY 1""",
-            [head.project_id, [base.releases[0], head.releases[0]]],
-        )
-        seen = dict(cursor.fetchall())
+    seen = {row.release: row.first_seen_at for row in select_releases(head.project_id)}
     base_at, head_at = (seen.get(side.releases[0], now) for side in (base, head))
     age: timedelta = now - max(base_at, head_at)
     return Plan(head_at >= base_at, min(max(int(age / PLAN * STEPS), 0), STEPS))

@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 
 from django.conf import settings
 from django.core.exceptions import RequestDataTooBig
-from django.http import HttpRequest, JsonResponse
+from django.http import HttpRequest, HttpResponseBase, JsonResponse
 from django.urls import reverse
 from drf_spectacular.generators import SchemaGenerator
 from drf_spectacular.views import SpectacularJSONAPIView
@@ -17,6 +17,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from aggregate.selectors.slice.read_context import read_context
 from aggregate.selectors.slice.reading import SliceTooLarge
 from aggregate.selectors.slice.slices import Slice, SliceError, resolve_slice
 from dashboard.api.core import openapi as _registers_itself  # noqa: F401
@@ -50,6 +51,11 @@ class ProjectView(APIView):
     known_params: tuple[str, ...] = ()
     job_kind: str | None = None  # the kind of job that gives the same answer for a slice that is too large
     project: Project
+
+    def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:  # Any: as in DRF's stubs
+        """Answers a request within one context of reading."""
+        with read_context():
+            return super().dispatch(request, *args, **kwargs)
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:  # Any: as in DRF's stubs
         """Checks credentials, then the project, then the parameters: a stranger learns nothing from a bad parameter.

@@ -9,8 +9,8 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from aggregate.selectors.project.announcements import ReleaseAnnouncement, find_first_seen, select_announcements
-from aggregate.selectors.project.pages import ReleaseRow, select_releases
+from aggregate.selectors.project.announcements import find_first_seen, select_announcements
+from aggregate.selectors.project.pages import ReleaseAnnouncement, ReleaseRow, select_releases
 from aggregate.selectors.slice.slices import format_instant
 from dashboard.api.core.encoding import ViewsCountShape, encode_views_count
 from dashboard.api.core.parameters import BUILDS_ONLY, ERRORS

@@ -120,7 +120,7 @@ def test_answers_take_a_fixed_number_of_statements(
 ) -> None:
     client.get(API + "traces", headers=bearer)  # notes that the token was used, once in ten minutes
     for address, count in [
-        ("functions/2/breakdown", 6),  # token with its project, func, code, sites; code and breakdown
+        ("functions/2/breakdown", 5),  # token with its project, func, code, sites and breakdown
         ("functions/2/callers", 6),  # and the tree and the names in it in its place; the sites are remembered
         ("functions", 6),  # token, code, the slice's fingerprint, functions, their sample, arrivals
         ("functions", 4),  # the same table again is remembered: without functions and sample

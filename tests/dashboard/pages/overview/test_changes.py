@@ -139,11 +139,11 @@ def test_parts_take_a_fixed_number_of_statements(
     member: Client, folded: Project, django_assert_num_queries: DjangoAssertNumQueries
 ) -> None:
     # session, user, project, overview, releases; facts of both sides; sums and samples of both, looks, functions
-    with django_assert_num_queries(25):
+    with django_assert_num_queries(22):
         member.get("/projects/lab/last-change/")
     # session, user, project, status
     with django_assert_num_queries(4):
         member.get("/projects/lab/first-steps/")
     # session, user, project; facts of both sides of the verdict and of its functions, which are remembered
-    with django_assert_num_queries(10):
+    with django_assert_num_queries(9):
         member.get("/projects/lab/changes/?base_release=5.0.0&head_release=6.0.0")
