@@ -119,8 +119,7 @@ def import_file(
         report.count(imported)
         arrival = _make_arrival(report.traces - 1, imported)
         envelope = arrival.envelope
-        started_ms = envelope.timeOrigin if envelope.viewStart is None else envelope.viewStart
-        report.clamped += started_ms < oldest_ms
+        report.clamped += arrival.started_ms < oldest_ms
         arrivals.setdefault((envelope.viewId, envelope.seq), arrival)
         show(1)
     if not report.traces:

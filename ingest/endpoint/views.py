@@ -29,7 +29,7 @@ from ingest.endpoint.responses import (
 )
 from ingest.notify import notify_soon
 from ingest.storage.packs.store import BodiesUnavailable
-from ingest.storage.storing import Arrival, find_deadline_s, store_arrivals
+from ingest.storage.storing import GROUP_COMMIT, Arrival, store_arrivals
 from profcore.errors import Reason, TraceError
 from projects.key_cache import KeyFacts, check_not_archived, find_key, is_origin_allowed
 
@@ -52,7 +52,7 @@ def take_traces(post: IngestRequest) -> IngestResponse:
     received_at = datetime.now(UTC)
     key: KeyFacts | None = None
     try:
-        with with_deadline(find_deadline_s()):
+        with with_deadline(GROUP_COMMIT.policy.deadline_s):
             key = read_key(post)
             admit(post, key, received_at)
             return take_request(post, key, received_at)

@@ -2,29 +2,21 @@
 
 import pytest
 from django.db import DataError, OperationalError, connection
-from psycopg.pq import Format
 from pytest_django import Settings
 
 from ingest.deadline import DeadlineExceeded, with_deadline
 from ingest.storage import store_pool as connections
-from ingest.storage.store_pool import PoolStatement, close_store_pool, execute_with_retry
+from ingest.storage.store_pool import close_store_pool, execute_with_retry
 from projects.models import Project
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-COUNT = PoolStatement(
-    b"count", b"UPDATE projects_project SET name = name || $1::text WHERE slug = $2::text", [Format.TEXT, Format.TEXT]
-)
-SLEEP = PoolStatement(b"sleep", b"DO 'BEGIN PERFORM pg_sleep(2); END'", [])
-
-AS_CITUS = PoolStatement(
-    b"as-citus",
-    b"""DO $$ BEGIN
-        IF current_setting('plan_cache_mode') = 'force_generic_plan' THEN RAISE feature_not_supported; END IF;
-        UPDATE projects_project SET name = name || 'x';
-    END $$""",
-    [],
-)
+COUNT = "UPDATE projects_project SET name = name || $1::text WHERE slug = $2::text"
+SLEEP = "DO 'BEGIN PERFORM pg_sleep(2); END'"
+AS_CITUS = """DO $$ BEGIN
+    IF current_setting('plan_cache_mode') = 'force_generic_plan' THEN RAISE feature_not_supported; END IF;
+    UPDATE projects_project SET name = name || 'x';
+END $$"""
 
 
 @pytest.fixture(autouse=True)
@@ -52,15 +44,15 @@ def find_lanes() -> list[int]:
 
 
 def test_a_statement_is_in_the_table_when_it_returns() -> None:
-    execute_with_retry(COUNT, [b"a", b"shop"])
-    execute_with_retry(COUNT, [b"b", b"shop"])
+    execute_with_retry(COUNT, ["a", "shop"])
+    execute_with_retry(COUNT, ["b", "shop"])
     assert name_of_shop() == "ab"
 
 
 def test_nothing_is_prepared_where_each_transaction_has_another_session(settings: Settings) -> None:
     settings.TRANSACTION_POOLING, settings.INGEST_STORE_CONNECTIONS = True, 1
-    for letter in (b"a", b"b"):
-        execute_with_retry(COUNT, [letter, b"shop"])
+    for letter in "ab":
+        execute_with_retry(COUNT, [letter, "shop"])
     assert name_of_shop() == "ab"
     with connections._open_pool().connection() as lane:
         assert lane.prepared == set()
@@ -74,10 +66,10 @@ def test_a_pooler_that_nobody_told_of_costs_no_post(
     """The session of the next transaction knows nothing of what the one before prepared."""
     settings.INGEST_STORE_CONNECTIONS = 1
     monkeypatch.setattr(connections, "_sessions_change", False)
-    execute_with_retry(COUNT, [b"a", b"shop"])
-    execute_with_retry(PoolStatement(b"forget", b"DEALLOCATE ALL", []), [])
-    for letter in (b"b", b"c"):
-        execute_with_retry(COUNT, [letter, b"shop"])
+    execute_with_retry(COUNT, ["a", "shop"])
+    execute_with_retry("DEALLOCATE ALL", [])
+    for letter in "bc":
+        execute_with_retry(COUNT, [letter, "shop"])
     assert name_of_shop() == "abc"
     assert caplog.text.count("FIELDFLAME_TRANSACTION_POOLING=1") == 1
 
@@ -93,19 +85,17 @@ def test_a_cluster_that_refuses_a_plan_for_all_values_gets_one_for_each(monkeypa
 
 def test_an_error_of_the_statement_is_djangos_and_leaves_the_connection_usable() -> None:
     with pytest.raises(DataError):
-        execute_with_retry(
-            PoolStatement(b"divide", b"UPDATE projects_project SET id = 1 / $1::int", [Format.TEXT]), [b"0"]
-        )
-    execute_with_retry(COUNT, [b"a", b"shop"])
+        execute_with_retry("UPDATE projects_project SET id = 1 / $1::int", ["0"])
+    execute_with_retry(COUNT, ["a", "shop"])
     assert name_of_shop() == "a"
 
 
 def test_a_connection_that_was_lost_meanwhile_is_replaced() -> None:
-    execute_with_retry(COUNT, [b"a", b"shop"])
+    execute_with_retry(COUNT, ["a", "shop"])
     (pid,) = find_lanes()
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_terminate_backend(%s, 60000)", [pid])
-    execute_with_retry(COUNT, [b"b", b"shop"])
+    execute_with_retry(COUNT, ["b", "shop"])
     assert name_of_shop() == "ab"
     assert find_lanes() != [pid]
 
@@ -114,5 +104,5 @@ def test_a_statement_that_takes_too_long_is_given_up_with_its_connection() -> No
     with with_deadline(0.2, cancels=True), pytest.raises(OperationalError) as caught:
         execute_with_retry(SLEEP, [])
     assert isinstance(caught.value.__cause__, DeadlineExceeded)
-    execute_with_retry(COUNT, [b"a", b"shop"])
+    execute_with_retry(COUNT, ["a", "shop"])
     assert name_of_shop() == "a"
