@@ -21,6 +21,7 @@ from django.db import Error, connection
 
 from aggregate.metrics import HEARTBEATS_FAILED
 from ingest.deadline import bound_idle_time
+from profcore.caching import keep
 from profcore.sums.fold import FOLD_VERSION
 
 logger = logging.getLogger(__name__)
@@ -45,26 +46,25 @@ WHERE token IN (SELECT token FROM aggregate_workerlease WHERE token = ANY(%s) FO
 
 
 @dataclass(slots=True)
-class _Own:
+class _Token:
     """This process's token. A forked process has another one."""
 
     pid: int = 0
     token: UUID | None = None
 
+    def clear(self) -> None:
+        """Gives up the token, with every claim that could not be released. The next claim has another one."""
+        self.token = None
 
-_own: Final = _Own()
+
+TOKEN: Final = keep(_Token())
 
 
 def own_token() -> UUID:
     """Returns the token of this process."""
-    if _own.token is None or _own.pid != os.getpid():
-        _own.pid, _own.token = os.getpid(), uuid4()
-    return _own.token
-
-
-def clear_token() -> None:
-    """Gives up this process's token, with every claim that could not be released. The next claim has another one."""
-    _own.token = None
+    if TOKEN.token is None or TOKEN.pid != os.getpid():
+        TOKEN.pid, TOKEN.token = os.getpid(), uuid4()
+    return TOKEN.token
 
 
 def register() -> UUID:
@@ -91,7 +91,7 @@ def release_surely(release: Callable[[], object]) -> None:
             connection.close()
             release()
     except Error:
-        clear_token()
+        TOKEN.clear()
         logger.warning("A claim could not be released; it ends with its token or its lease.")
 
 

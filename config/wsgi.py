@@ -28,7 +28,7 @@ PROCESSES.labels("web").inc()
 keep_trimming()  # its thread starts here, and not in `warm_up`: that is also called before a fork
 
 # They need Django's settings.
-from ingest.endpoint.wsgi import ENDPOINTS, answer_environ  # noqa: E402
+from ingest.endpoint.views import ENDPOINTS, answer_environ  # noqa: E402
 
 _body_limits = BodyLimits(wait_s=settings.BODY_WAIT_S, bytes_per_s=settings.BODY_BYTES_PER_S)
 _slow_places = SlowPlaces(

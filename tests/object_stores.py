@@ -15,9 +15,10 @@ import pytest
 import requests
 from pytest_django import Settings
 
-from ingest.storage.packs.mark import MARK, clear_mark
+from ingest.storage.packs.mark import MARK
 from ingest.storage.packs.store import BodiesUnavailable, ListedObject, ObjectMissing, use_store
 from ingest.storage.storing import GROUP_COMMIT, read_flush_policy
+from profcore.caching import clear_caches
 
 REAL_SERVER: Final = "FIELDFLAME_TEST_S3"
 
@@ -85,10 +86,10 @@ def objects(settings: Settings) -> Iterator[MemoryStore]:
     settings.OBJECTS = "s3://test/bodies"
     store = MemoryStore()
     use_store(store)
-    clear_mark()
+    clear_caches()
     yield store
     use_store(None)
-    clear_mark()
+    clear_caches()
 
 
 def point_at(settings: Settings, server: str) -> None:
@@ -123,7 +124,7 @@ def bucket(request: pytest.FixtureRequest, settings: Settings, monkeypatch: pyte
     point_at(settings, server)
     monkeypatch.setattr(GROUP_COMMIT, "policy", read_flush_policy())
     use_store(None)
-    clear_mark()
+    clear_caches()
     yield
     use_store(None)
-    clear_mark()
+    clear_caches()

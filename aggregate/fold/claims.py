@@ -21,6 +21,7 @@ from aggregate.fold.lock_stripes import SECTION_OF, choose_sections
 from aggregate.sql import select_rows
 from aggregate.worker_leases import LIVE, own_token, register
 from ingest.models import PENDING
+from profcore.caching import keep
 
 FOLD_BATCH_ATTEMPTS: Final = 2  # failed batches before a trace is folded alone
 CANDIDATE_ROWS: Final = 2_000  # the part of the queue in which groups are searched
@@ -120,13 +121,11 @@ class Turns:
 
     last_project: int = 0
 
+    def clear(self) -> None:
+        self.last_project = 0
 
-_turns: Final = Turns()
 
-
-def clear_turns() -> None:
-    """Begins with the first project again, between tests."""
-    _turns.last_project = 0
+_turns: Final = keep(Turns())
 
 
 def claim_batch(linger: Linger | None = None) -> Claim | None:

@@ -12,6 +12,7 @@ from django.conf import settings
 from django.db import connection
 
 from ingest.models import PENDING
+from profcore.caching import keep
 
 
 class Linger:
@@ -55,4 +56,4 @@ def _has_pending(project_ids: list[int]) -> bool:
 
 
 # Of this process. Others linger on their own, and may fold a project meanwhile.
-LINGER: Final = Linger()
+LINGER: Final = keep(Linger())

@@ -13,9 +13,10 @@ from pytest_django import Settings
 from aggregate.raw_bodies import load_raw_bodies
 from ingest.storage import storing
 from ingest.storage.packs.format import PackedBody
-from ingest.storage.packs.mark import MARK, clear_mark
+from ingest.storage.packs.mark import MARK
 from ingest.storage.packs.placing import name_of, place_bodies, read_name
 from ingest.storage.store_pool import execute_with_retry
+from profcore.caching import clear_caches
 from tests.envelopes import make_envelope, view_id_of
 from tests.ingest.endpoint.posting import IngestServer
 from tests.object_stores import MemoryStore
@@ -166,7 +167,7 @@ def test_a_bucket_without_a_mark_is_not_written_to_if_there_are_packs_elsewhere(
 ) -> None:
     open_endpoint.post(make_envelope("a"))
     objects.objects.clear()
-    clear_mark()
+    clear_caches()
     assert open_endpoint.post(make_envelope("b")).status == 503
     assert objects.objects == {}
 
