@@ -12,8 +12,7 @@ from django.db import connection, transaction
 from aggregate.models import HOUR_GRAIN
 from aggregate.sourcemaps.queue import SYMBOLICATE_FLAG, SYMBOLICATE_TASK
 from ingest.notify import notify_worker
-from ingest.storage.groups import allocate_ids
-from ingest.storage.id_cache import IdCache
+from ingest.storage.groups import IdCache, allocate_ids
 from profcore.caching import keep
 from profcore.sums.fold import FOLD_VERSION
 from profcore.trace.funcs import OTHER_FUNC, FuncKey, func_digest

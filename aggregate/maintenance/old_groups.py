@@ -11,7 +11,7 @@ from django.db import connection, transaction
 from aggregate.fold.locks import lock_groups
 from ingest.models import PENDING
 
-CLOSED_HOURS: Final = 3  # processes forget groups after one hour (ingest.storage.id_cache.CACHED_S)
+CLOSED_HOURS: Final = 3  # processes forget groups after one hour (ingest.storage.groups.CACHED_S)
 BATCH_GROUPS: Final = 1_000
 
 # Cells become days, days become nothing; a view or piece always has its cell.

@@ -16,8 +16,7 @@ from django.conf import settings
 from django.db import connection
 
 from ingest.count_models import AbsentCount
-from ingest.storage.groups import OTHER
-from ingest.storage.id_cache import IdCache
+from ingest.storage.groups import OTHER, IdCache
 from profcore.caching import keep
 from profcore.trace.absence import Absence
 

@@ -148,6 +148,7 @@ def test_without_a_database_the_sender_is_told_when_to_come_again(monkeypatch: p
     assert (status, headers["Retry-After"]) == (503, "10")
 
 
+@pytest.mark.django_db
 def test_a_fault_of_ours_is_logged_and_answered_as_the_contract_says(caplog: pytest.LogCaptureFixture) -> None:
     def fail(post: IngestRequest) -> DoorAnswer:
         raise RuntimeError("a fault of ours")
