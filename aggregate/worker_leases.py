@@ -20,7 +20,7 @@ from django.conf import settings
 from django.db import Error, connection
 
 from aggregate.metrics import HEARTBEATS_FAILED
-from ingest.deadline import bound_idle_time
+from ingest.deadline import idle_timeout
 from profcore.caching import keep
 from profcore.sums.fold import FOLD_VERSION
 
@@ -36,7 +36,8 @@ LIVE: Final = f"""live AS MATERIALIZED (
 REGISTER: Final = """
 INSERT INTO aggregate_workerlease (token, host, process, started_at, heartbeat_at, fold_version)
 VALUES (%s, %s, %s, now(), now(), %s)
-ON CONFLICT (token) DO UPDATE SET heartbeat_at = now() RETURNING {idle_time}
+ON CONFLICT (token) DO UPDATE SET heartbeat_at = now()
+RETURNING set_config('idle_in_transaction_session_timeout', %s, true)
 """
 # Locked in no order, but nobody waits for another's locks.
 DELETE: Final = """
@@ -71,10 +72,7 @@ def register() -> UUID:
     """Notes that this process is alive, and returns its token. Call it in the transaction that claims."""
     token = own_token()
     with connection.cursor() as cursor:
-        cursor.execute(
-            REGISTER.format(idle_time=bound_idle_time()),
-            [token, name_host(), name_process(os.getpid()) or "", FOLD_VERSION],
-        )
+        cursor.execute(REGISTER, [token, name_host(), name_process(os.getpid()) or "", FOLD_VERSION, idle_timeout()])
     return token
 
 

@@ -114,13 +114,13 @@ def release_connection() -> None:
         own.close_if_unusable_or_obsolete()
 
 
-def bound_idle_time() -> str:
-    """Returns a function call for a statement that takes a lock until the end of its transaction.
+def idle_timeout() -> str:
+    """Returns `idle_in_transaction_session_timeout` for a statement that takes a lock until its transaction ends.
 
     If the host of this process is cut off, or loses its power, PostgreSQL learns nothing of it: the connection stays
     open, for hours. So it ends the transaction itself once nothing has come for IDLE_TRANSACTION_S.
     """
-    return f"set_config('idle_in_transaction_session_timeout', '{settings.IDLE_TRANSACTION_S}s', true)"
+    return f"{settings.IDLE_TRANSACTION_S}s"
 
 
 def drop_silent_connection(error: Exception) -> bool:

@@ -47,9 +47,9 @@ class Linger:
 def _has_pending(project_ids: list[int]) -> bool:
     with connection.cursor() as cursor:
         cursor.execute(
-            f"""SELECT EXISTS (SELECT 1 FROM ingest_tracereceipt
-                               WHERE state = {PENDING} AND project_id = ANY(%b::bigint[]))""",
-            [project_ids],
+            """SELECT EXISTS (SELECT 1 FROM ingest_tracereceipt
+                              WHERE state = %s AND project_id = ANY(%b::bigint[]))""",
+            [PENDING, project_ids],
         )
         row = cursor.fetchone()
     return bool(row and row[0])

@@ -14,6 +14,7 @@ from typing import Any, Final
 import psycopg
 import pytest
 from psycopg import ClientCursor, RawCursor
+from psycopg.sql import Composable
 
 from tests.citus.all_shards import EXCEPTED
 from tests.citus.statements import find_broken_rules
@@ -47,6 +48,8 @@ def take_broken() -> list[str]:
 
 def _watched(send: Any, *, is_many: bool) -> Any:  # Any: a method of psycopg
     def sent(cursor: psycopg.Cursor[Any], query: Any, params: Any = None, *words: Any, **named: Any) -> Any:
+        if isinstance(query, Composable):
+            query = query.as_string(cursor.connection)
         if isinstance(query, str) and query not in _good:
             first = next(iter(params), None) if is_many and isinstance(params, list) else params
             _look(cursor, query, None if is_many and first is params else first)
