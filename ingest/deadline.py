@@ -109,9 +109,9 @@ def release_connection() -> None:
 
     The pool has far fewer connections than the web process has threads. Inside a transaction this does nothing.
     """
-    own = connections[DEFAULT_DB_ALIAS]  # looked up once: the endpoint calls this several times for a post
-    if own.connection is not None and not own.in_atomic_block:
-        own.close_if_unusable_or_obsolete()
+    database = connections[DEFAULT_DB_ALIAS]  # looked up once: the endpoint calls this several times for a post
+    if database.connection is not None and not database.in_atomic_block:
+        database.close_if_unusable_or_obsolete()
 
 
 def idle_timeout() -> str:
@@ -124,7 +124,7 @@ def idle_timeout() -> str:
 
 
 def drop_silent_connection(error: Exception) -> bool:
-    """Tells whether Django's error is `DeadlineExceeded`. If so, the thread's next statement takes another
+    """Returns whether Django's error is `DeadlineExceeded`. If so, the thread's next statement takes another
     connection.
     """
     is_silent = isinstance(error.__cause__, DeadlineExceeded)

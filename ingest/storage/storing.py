@@ -23,7 +23,7 @@ from ingest.storage.packs.placing import place_bodies
 from ingest.storage.packs.store import is_on
 from ingest.storage.partitions import create_partitions
 from ingest.storage.receipt_partitions import DedupMode, dedup_mode_of
-from ingest.storage.store_pool import Param, execute_in_transaction, execute_with_retry
+from ingest.storage.store_pool import STORE_POOL, Param, execute_in_transaction
 from profcore.caching import cached
 from profcore.trace.dimensions import classify_browser, classify_device, classify_end_reason, classify_navigation
 from profcore.trace.routes import clean_page, route_of_url
@@ -274,7 +274,7 @@ def _store(writes: Sequence[PendingWrite], shard: int | None = None) -> None:
         statement, params = STORE_ANY, [*params, bodies, "{}", "{}", "{}", str(int(dedup_mode))]
     else:
         statement, params = STORE, [*params, bodies]
-    execute = execute_in_transaction if connection.in_atomic_block else execute_with_retry
+    execute = execute_in_transaction if connection.in_atomic_block else STORE_POOL.execute_with_retry
     try:
         execute(statement, params)
     except (IntegrityError, InternalError) as error:
