@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 
 import psycopg
@@ -46,15 +47,15 @@ class DeadlineExceeded(OperationalError):
     """The database did not answer in time."""
 
 
+@dataclass(slots=True)
 class Deadline:
     """The seconds that a request may still wait for the database. Reading its body does not count.
 
     If it cancels, the statement that took too long is ended in the database too, which takes another connection.
     """
 
-    def __init__(self, seconds: float, *, cancels: bool) -> None:
-        self.left_s = seconds
-        self.cancels = cancels
+    left_s: float
+    cancels: bool
 
 
 _deadline: ContextVar[Deadline | None] = ContextVar("deadline", default=None)
@@ -63,7 +64,7 @@ _deadline: ContextVar[Deadline | None] = ContextVar("deadline", default=None)
 @contextmanager
 def with_deadline(seconds: float, *, cancels: bool = False) -> Iterator[None]:
     """Bounds the waits for the database inside it, all together. Elsewhere they have no bound of this kind."""
-    token = _deadline.set(Deadline(seconds, cancels=cancels))
+    token = _deadline.set(Deadline(seconds, cancels))
     try:
         yield
     finally:

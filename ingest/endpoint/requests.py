@@ -134,7 +134,7 @@ def key_in(query: str) -> str:
 
 
 def is_gzip(body: bytes) -> bool:
-    """Tells by the magic bytes whether a body is gzip."""
+    """Returns whether a body is gzip, by its magic bytes."""
     return body[:2] == GZIP_MAGIC
 
 

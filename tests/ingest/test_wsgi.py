@@ -13,7 +13,7 @@ from pytest_django import Settings
 
 from ingest.endpoint import views
 from ingest.endpoint.requests import IngestRequest
-from ingest.endpoint.responses import IngestResponse as DoorAnswer
+from ingest.endpoint.responses import IngestResponse
 from ingest.endpoint.slow_bodies import BodyLimits, SlowPlaces, TimedBody
 from ingest.endpoint.views import ENDPOINTS, answer_environ
 from projects.models import IngestKey, Project
@@ -150,7 +150,7 @@ def test_without_a_database_the_sender_is_told_when_to_come_again(monkeypatch: p
 
 @pytest.mark.django_db
 def test_a_fault_of_ours_is_logged_and_answered_as_the_contract_says(caplog: pytest.LogCaptureFixture) -> None:
-    def fail(post: IngestRequest) -> DoorAnswer:
+    def fail(post: IngestRequest) -> IngestResponse:
         raise RuntimeError("a fault of ours")
 
     told: list[tuple[str, dict[str, str]]] = []
