@@ -14,7 +14,7 @@ from django.conf import settings
 from django.db import connection
 from prometheus_client import Counter
 
-from ingest.endpoint.bodies import expand
+from ingest.endpoint.requests import expand
 from ingest.storage.packs.mark import Standing, read_standing
 from ingest.storage.packs.placing import Place, name_of
 from ingest.storage.packs.store import BodiesUnavailable, ObjectMissing, open_store

@@ -20,7 +20,8 @@ from django.conf import settings
 from django.db import Error, connection
 
 from aggregate.metrics import HEARTBEATS_FAILED
-from ingest.deadline import bound_idle_time
+from ingest.deadline import idle_timeout
+from profcore.caching import keep
 from profcore.sums.fold import FOLD_VERSION
 
 logger = logging.getLogger(__name__)
@@ -35,7 +36,8 @@ LIVE: Final = f"""live AS MATERIALIZED (
 REGISTER: Final = """
 INSERT INTO aggregate_workerlease (token, host, process, started_at, heartbeat_at, fold_version)
 VALUES (%s, %s, %s, now(), now(), %s)
-ON CONFLICT (token) DO UPDATE SET heartbeat_at = now() RETURNING {idle_time}
+ON CONFLICT (token) DO UPDATE SET heartbeat_at = now()
+RETURNING set_config('idle_in_transaction_session_timeout', %s, true)
 """
 # Locked in no order, but nobody waits for another's locks.
 DELETE: Final = """
@@ -45,36 +47,32 @@ WHERE token IN (SELECT token FROM aggregate_workerlease WHERE token = ANY(%s) FO
 
 
 @dataclass(slots=True)
-class _Own:
+class _Token:
     """This process's token. A forked process has another one."""
 
     pid: int = 0
     token: UUID | None = None
 
+    def clear(self) -> None:
+        """Gives up the token, with every claim that could not be released. The next claim has another one."""
+        self.token = None
 
-_own: Final = _Own()
+
+TOKEN: Final = keep(_Token())
 
 
 def own_token() -> UUID:
     """Returns the token of this process."""
-    if _own.token is None or _own.pid != os.getpid():
-        _own.pid, _own.token = os.getpid(), uuid4()
-    return _own.token
-
-
-def clear_token() -> None:
-    """Gives up this process's token, with every claim that could not be released. The next claim has another one."""
-    _own.token = None
+    if TOKEN.token is None or TOKEN.pid != os.getpid():
+        TOKEN.pid, TOKEN.token = os.getpid(), uuid4()
+    return TOKEN.token
 
 
 def register() -> UUID:
     """Notes that this process is alive, and returns its token. Call it in the transaction that claims."""
     token = own_token()
     with connection.cursor() as cursor:
-        cursor.execute(
-            REGISTER.format(idle_time=bound_idle_time()),
-            [token, name_host(), name_process(os.getpid()) or "", FOLD_VERSION],
-        )
+        cursor.execute(REGISTER, [token, name_host(), name_process(os.getpid()) or "", FOLD_VERSION, idle_timeout()])
     return token
 
 
@@ -91,7 +89,7 @@ def release_surely(release: Callable[[], object]) -> None:
             connection.close()
             release()
     except Error:
-        clear_token()
+        TOKEN.clear()
         logger.warning("A claim could not be released; it ends with its token or its lease.")
 
 

@@ -11,7 +11,7 @@ from django.core.wsgi import get_wsgi_application
 from ingest.endpoint.slow_bodies import BodyLimits, SlowPlaces, TimedBody, end_slow
 from ops.malloc_trim import keep_trimming
 from ops.preload import warm_up
-from ops.telemetry.requests import begin_series, mark_request
+from ops.telemetry.requests import RequestMark, begin_series
 from ops.telemetry.tasks import PROCESSES
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
@@ -28,7 +28,7 @@ PROCESSES.labels("web").inc()
 keep_trimming()  # its thread starts here, and not in `warm_up`: that is also called before a fork
 
 # They need Django's settings.
-from ingest.endpoint.wsgi import ENDPOINTS, answer_environ  # noqa: E402
+from ingest.endpoint.views import ENDPOINTS, answer_environ  # noqa: E402
 
 _body_limits = BodyLimits(wait_s=settings.BODY_WAIT_S, bytes_per_s=settings.BODY_BYTES_PER_S)
 _slow_places = SlowPlaces(
@@ -40,7 +40,7 @@ _slow_places = SlowPlaces(
 
 def application(environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:  # Any: the server's own types
     """Serves a request, and notes how long that took."""
-    mark = mark_request(environ)
+    mark = RequestMark(environ)
     try:
         return serve(environ, mark.begin(start_response))
     finally:

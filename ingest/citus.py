@@ -4,7 +4,7 @@ from django.db import connection
 
 
 def has_citus() -> bool:
-    """Tells whether the database has the extension. One statement."""
+    """Returns whether the database has the extension. One statement."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT count(*) FROM pg_extension WHERE extname = 'citus'")
         row = cursor.fetchone()

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 
 import psycopg
@@ -46,15 +47,15 @@ class DeadlineExceeded(OperationalError):
     """The database did not answer in time."""
 
 
+@dataclass(slots=True)
 class Deadline:
     """The seconds that a request may still wait for the database. Reading its body does not count.
 
     If it cancels, the statement that took too long is ended in the database too, which takes another connection.
     """
 
-    def __init__(self, seconds: float, *, cancels: bool) -> None:
-        self.left_s = seconds
-        self.cancels = cancels
+    left_s: float
+    cancels: bool
 
 
 _deadline: ContextVar[Deadline | None] = ContextVar("deadline", default=None)
@@ -63,7 +64,7 @@ _deadline: ContextVar[Deadline | None] = ContextVar("deadline", default=None)
 @contextmanager
 def with_deadline(seconds: float, *, cancels: bool = False) -> Iterator[None]:
     """Bounds the waits for the database inside it, all together. Elsewhere they have no bound of this kind."""
-    token = _deadline.set(Deadline(seconds, cancels=cancels))
+    token = _deadline.set(Deadline(seconds, cancels))
     try:
         yield
     finally:
@@ -109,22 +110,22 @@ def release_connection() -> None:
 
     The pool has far fewer connections than the web process has threads. Inside a transaction this does nothing.
     """
-    own = connections[DEFAULT_DB_ALIAS]  # looked up once: the endpoint calls this several times for a post
-    if own.connection is not None and not own.in_atomic_block:
-        own.close_if_unusable_or_obsolete()
+    database = connections[DEFAULT_DB_ALIAS]  # looked up once: the endpoint calls this several times for a post
+    if database.connection is not None and not database.in_atomic_block:
+        database.close_if_unusable_or_obsolete()
 
 
-def bound_idle_time() -> str:
-    """Returns a function call for a statement that takes a lock until the end of its transaction.
+def idle_timeout() -> str:
+    """Returns `idle_in_transaction_session_timeout` for a statement that takes a lock until its transaction ends.
 
     If the host of this process is cut off, or loses its power, PostgreSQL learns nothing of it: the connection stays
     open, for hours. So it ends the transaction itself once nothing has come for IDLE_TRANSACTION_S.
     """
-    return f"set_config('idle_in_transaction_session_timeout', '{settings.IDLE_TRANSACTION_S}s', true)"
+    return f"{settings.IDLE_TRANSACTION_S}s"
 
 
 def drop_silent_connection(error: Exception) -> bool:
-    """Tells whether Django's error is `DeadlineExceeded`. If so, the thread's next statement takes another
+    """Returns whether Django's error is `DeadlineExceeded`. If so, the thread's next statement takes another
     connection.
     """
     is_silent = isinstance(error.__cause__, DeadlineExceeded)

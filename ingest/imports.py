@@ -15,9 +15,8 @@ from uuid import UUID
 from django.conf import settings
 from django.db import connection, transaction
 
-from ingest.endpoint.admission import has_room, has_store_room
+from ingest.endpoint.admission import ADMISSION, ALL_PROJECTS, has_quota, quota_of, take_quota
 from ingest.endpoint.limits import import_limits
-from ingest.endpoint.quotas import find_full_quota, has_quota, quota_of, take_quota
 from ingest.notify import notify_worker
 from ingest.storage.groups import intern_groups
 from ingest.storage.partitions import create_partitions
@@ -119,8 +118,7 @@ def import_file(
         report.count(imported)
         arrival = _make_arrival(report.traces - 1, imported)
         envelope = arrival.envelope
-        started_ms = envelope.timeOrigin if envelope.viewStart is None else envelope.viewStart
-        report.clamped += started_ms < oldest_ms
+        report.clamped += arrival.started_ms < oldest_ms
         arrivals.setdefault((envelope.viewId, envelope.seq), arrival)
         show(1)
     if not report.traces:
@@ -165,11 +163,11 @@ def _store(project: Project, name: str, arrivals: Sequence[Arrival], now: dateti
         raise _refused_in_deletion(name)
     if key.is_archived:
         raise _refused(name, Reason.PROJECT_ARCHIVED, "The project is archived, and accepts no traces.")
-    if not has_room(project.pk):
+    if not ADMISSION.has_room(project.pk):
         raise _refused(name, Reason.TOO_MANY_PENDING, "Too many traces of this project wait to be folded.")
-    if not has_store_room():
+    if not ADMISSION.has_room(ALL_PROJECTS):
         raise _refused(name, Reason.UNAVAILABLE, "The server has no room for more traces at the moment.")
-    full = find_full_quota(key, now)
+    full = ADMISSION.find_full_quota(key, now)
     if full is not None:
         raise _refused(name, Reason.QUOTA_EXCEEDED, full)
     # Checked before thousands of rows are written in vain and pages are created. The call of `take_quota` decides.

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 from urllib.parse import urlsplit
 
-from profcore.errors import Reason, TraceError
+from profcore.caching import keep
 from profcore.trace.collection import LEFT_TO_PAGES, Collection
 from projects.models import IngestKey, Project
 
@@ -34,8 +34,8 @@ class KeyFacts:
 
 # Unknown keys are remembered too, so that a page with a mistyped key costs no queries. They are kept separately, so
 # that guessing keys pushes no live key out.
-_known: dict[str, tuple[float, KeyFacts]] = {}
-_unknown: dict[str, float] = {}
+_known: Final[dict[str, tuple[float, KeyFacts]]] = keep({})
+_unknown: Final[dict[str, float]] = keep({})
 
 
 def find_key(public_key: str) -> KeyFacts | None:
@@ -79,15 +79,9 @@ def facts_of(project: Project, origins: tuple[str, ...] = (), *, has_traces: boo
 
 
 def clear_keys() -> None:
-    """Empties the cache: after a change in this process, and between tests."""
+    """Empties the cache after a change in this process."""
     _known.clear()
     _unknown.clear()
-
-
-def check_not_archived(key: KeyFacts) -> None:
-    """Raises `TraceError` if a key's project is archived."""
-    if key.is_archived:
-        raise TraceError(Reason.PROJECT_ARCHIVED, "$", "This project is archived, and accepts no traces.")
 
 
 def is_origin_entry(entry: str) -> bool:

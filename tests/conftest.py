@@ -96,7 +96,7 @@ def django_db_setup(django_db_setup: None, django_db_blocker: pytest.FixtureRequ
     from django.db import connections
 
     from ingest.storage.partitions import create_coming_partitions
-    from ingest.storage.store_pool import close_store_pool
+    from ingest.storage.store_pool import STORE_POOL
     from ops.citus.distributing import distribute
     from tests.citus.cluster import is_on_citus
     from tests.citus.statement_guard import watch_statements
@@ -113,7 +113,7 @@ def django_db_setup(django_db_setup: None, django_db_blocker: pytest.FixtureRequ
         hash_passwords_quickly(patch)
         name_static_files_plainly(patch)
         yield
-    close_store_pool()
+    STORE_POOL.close()
     with django_db_blocker.unblock():  # type: ignore[attr-defined]  # as above
         connections.close_all()
 

@@ -15,8 +15,10 @@ import pytest
 import requests
 from pytest_django import Settings
 
-from ingest.storage.packs.mark import MARK, clear_mark
+from ingest.storage.packs.mark import MARK
 from ingest.storage.packs.store import BodiesUnavailable, ListedObject, ObjectMissing, use_store
+from ingest.storage.storing import GROUP_COMMIT, read_flush_policy
+from profcore.caching import clear_caches
 
 REAL_SERVER: Final = "FIELDFLAME_TEST_S3"
 
@@ -81,13 +83,13 @@ class MemoryStore:
 @pytest.fixture
 def objects(settings: Settings) -> Iterator[MemoryStore]:
     """Bodies go to a store in memory."""
-    settings.OBJECTS, settings.OBJECTS_GATHER_MS = "s3://test/bodies", 0
+    settings.OBJECTS = "s3://test/bodies"
     store = MemoryStore()
     use_store(store)
-    clear_mark()
+    clear_caches()
     yield store
     use_store(None)
-    clear_mark()
+    clear_caches()
 
 
 def point_at(settings: Settings, server: str) -> None:
@@ -114,14 +116,15 @@ def moto_server() -> Iterator[str]:
 
 
 @pytest.fixture(params=["moto", "real"])
-def bucket(request: pytest.FixtureRequest, settings: Settings) -> Iterator[None]:
+def bucket(request: pytest.FixtureRequest, settings: Settings, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Bodies go to a server of the S3 interface: one in this process, and the one that the environment names."""
     server = request.getfixturevalue("moto_server") if request.param == "moto" else os.environ.get(REAL_SERVER)
     if not server:
         pytest.skip(f"no S3 server: {REAL_SERVER} names none")
     point_at(settings, server)
+    monkeypatch.setattr(GROUP_COMMIT, "policy", read_flush_policy())
     use_store(None)
-    clear_mark()
+    clear_caches()
     yield
     use_store(None)
-    clear_mark()
+    clear_caches()

@@ -4,7 +4,8 @@ from datetime import date
 
 from django.db import connection
 
-from ingest.storage.receipt_partitions import TABLE, first_day_of
+from ingest.storage.receipt_partitions import PARTITION_DAYS
+from profcore.times import DAY
 
 
 def drop_made_partitions(*days: date) -> None:
@@ -12,4 +13,5 @@ def drop_made_partitions(*days: date) -> None:
     with connection.cursor() as cursor:
         for day in days:
             cursor.execute(f"DROP TABLE IF EXISTS ingest_rawtrace_{day:%Y%m%d}")
-            cursor.execute(f"DROP TABLE IF EXISTS {TABLE}_{first_day_of(day):%Y%m%d}")
+            first = day - DAY * (day.toordinal() % PARTITION_DAYS)
+            cursor.execute(f"DROP TABLE IF EXISTS ingest_tracereceipt_{first:%Y%m%d}")

@@ -20,26 +20,50 @@ from profcore.sums.tree_sums import CallTreeSum
 Key = tuple[Any, ...]  # the cell, or group and day, of a tree, as its table has it
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TreeTable:
-    """A table of pieces: its name, and the columns of a tree's key with their types."""
+    """A table of pieces: its name, and its statements: they return sizes of pieces, take pieces, and append some."""
 
     name: str
-    columns: tuple[tuple[str, str], ...]
-
-    @property
-    def key(self) -> str:
-        """The columns of the key, for a statement."""
-        return ", ".join(name for name, _ in self.columns)
-
-    @property
-    def arrays(self) -> str:
-        """The parameters for an array of each column."""
-        return ", ".join(f"%b::{kind}[]" for _, kind in self.columns)
+    sizes: str
+    take: str
+    append: str
 
 
-CELL_TREES: Final = TreeTable("aggregate_calltreepiece", (("cell_id", "int"),))
-DAY_TREES: Final = TreeTable("aggregate_daytreepiece", (("group_id", "int"), ("day_at", "timestamptz")))
+CELL_TREES: Final = TreeTable(
+    name="aggregate_calltreepiece",
+    sizes="""
+SELECT cell_id, id, node_count FROM aggregate_calltreepiece JOIN unnest(%b::int[]) AS k (cell_id) USING (cell_id)
+WHERE project_id = %s ORDER BY cell_id, id
+""",
+    take="""
+DELETE FROM aggregate_calltreepiece p USING unnest(%b::int[], %b::int[]) AS k (cell_id, id)
+WHERE p.project_id = %s AND p.cell_id = k.cell_id AND p.id = k.id
+RETURNING p.cell_id, p.id, p.blob
+""",
+    append="""
+INSERT INTO aggregate_calltreepiece (project_id, cell_id, id, node_count, blob)
+SELECT %s, * FROM unnest(%b::int[], %b::int[], %b::int[], %b::bytea[])
+""",
+)
+DAY_TREES: Final = TreeTable(
+    name="aggregate_daytreepiece",
+    sizes="""
+SELECT group_id, day_at, id, node_count
+FROM aggregate_daytreepiece JOIN unnest(%b::int[], %b::timestamptz[]) AS k (group_id, day_at) USING (group_id, day_at)
+WHERE project_id = %s ORDER BY group_id, day_at, id
+""",
+    take="""
+DELETE FROM aggregate_daytreepiece p
+USING unnest(%b::int[], %b::timestamptz[], %b::int[]) AS k (group_id, day_at, id)
+WHERE p.project_id = %s AND p.group_id = k.group_id AND p.day_at = k.day_at AND p.id = k.id
+RETURNING p.group_id, p.day_at, p.id, p.blob
+""",
+    append="""
+INSERT INTO aggregate_daytreepiece (project_id, group_id, day_at, id, node_count, blob)
+SELECT %s, * FROM unnest(%b::int[], %b::timestamptz[], %b::int[], %b::int[], %b::bytea[])
+""",
+)
 
 
 class StoredTreeSum:
@@ -106,11 +130,7 @@ def append_pieces(
             merged = pack_call_tree(merge_call_trees([*older, tree.tree()]))
         rows.append((*key, next_piece((piece for piece, _ in pieces.get(key, ())), section), *merged))
     with connection.cursor() as cursor:
-        cursor.execute(
-            f"""INSERT INTO {table.name} (project_id, {table.key}, id, node_count, blob)
-                SELECT %s, * FROM unnest({table.arrays}, %b::int[], %b::int[], %b::bytea[])""",
-            [project_id, *(list(column) for column in zip(*rows, strict=True))],
-        )
+        cursor.execute(table.append, [project_id, *(list(column) for column in zip(*rows, strict=True))])
 
 
 def pick_mergeable(project_id: int, table: str, full: Sequence[Key], section: int | None) -> set[Key]:
@@ -138,11 +158,7 @@ def pick_newest(pieces: Sequence[tuple[int, int]], new_nodes: int) -> list[int]:
 def _load_piece_sizes(table: TreeTable, project_id: int, keys: Sequence[Key]) -> dict[Key, list[tuple[int, int]]]:
     sizes: dict[Key, list[tuple[int, int]]] = {}
     with connection.cursor() as cursor:
-        cursor.execute(
-            f"""SELECT {table.key}, id, node_count FROM {table.name} JOIN unnest({table.arrays}) AS k ({table.key})
-                USING ({table.key}) WHERE project_id = %s ORDER BY {table.key}, id""",
-            [*(list(column) for column in zip(*keys, strict=True)), project_id],
-        )
+        cursor.execute(table.sizes, [*(list(column) for column in zip(*keys, strict=True)), project_id])
         for *key, piece, nodes in cursor:
             sizes.setdefault(tuple(key), []).append((piece, nodes))
     return sizes
@@ -152,14 +168,8 @@ def _take_pieces(table: TreeTable, project_id: int, keys: Sequence[Key]) -> dict
     """Removes pieces and returns their blobs by key. Each key ends with the id of a piece."""
     if not keys:
         return {}
-    names = [*(name for name, _ in table.columns), "id"]
     with connection.cursor() as cursor:
-        cursor.execute(
-            f"""DELETE FROM {table.name} p USING unnest({table.arrays}, %b::int[]) AS k ({", ".join(names)})
-                WHERE p.project_id = %s AND {" AND ".join(f"p.{name} = k.{name}" for name in names)}
-                RETURNING {", ".join(f"p.{name}" for name in names)}, p.blob""",
-            [*(list(column) for column in zip(*keys, strict=True)), project_id],
-        )
+        cursor.execute(table.take, [*(list(column) for column in zip(*keys, strict=True)), project_id])
         return {tuple(key): bytes(blob) for *key, blob in cursor}
 
 

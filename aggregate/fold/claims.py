@@ -4,8 +4,8 @@ Projects take turns, so that the backlog of one delays another by one batch of e
 more pending traces than a batch, some sections are claimed (`aggregate.fold.lock_stripes`). A batch of one group shares
 it, so that several workers may fold it. Batches of several groups, which are small, have them alone.
 
-A claim ends with its lease, or with its lease (`aggregate.worker_leases`). Attempts are counted here, before the
-work and outside its transaction.
+A claim ends with its time, or with its worker's lease (`aggregate.worker_leases`). Attempts are counted here, before
+the work and outside its transaction.
 """
 
 from dataclasses import dataclass
@@ -17,53 +17,65 @@ from django.conf import settings
 from django.db import connection, transaction
 
 from aggregate.fold.linger import Linger
-from aggregate.fold.lock_stripes import SECTION_OF, choose_sections
+from aggregate.fold.lock_stripes import SECTIONS, choose_sections
 from aggregate.sql import select_rows
-from aggregate.worker_leases import LIVE, own_token, register
+from aggregate.worker_leases import own_token, register
 from ingest.models import PENDING
+from profcore.caching import keep
 
 FOLD_BATCH_ATTEMPTS: Final = 2  # failed batches before a trace is folded alone
 CANDIDATE_ROWS: Final = 2_000  # the part of the queue in which groups are searched
 MAX_WAIT_S: Final = 300
 MAX_ATTEMPTS_KEPT: Final = 10_000  # the counter is a smallint; values above two make no difference
 
-CLAIMABLE: Final = f"""r.state = {PENDING} AND (r.claimed_until IS NULL OR r.claimed_until < now() OR (
-    r.claim_token IS NOT NULL AND NOT EXISTS (SELECT 1 FROM live WHERE live.token = r.claim_token)))"""
-
 # The next project in turn: the ids behind the last one first. A project with traces has groups, and so their counter.
-# It lies with the project's receipts, so that each worker of a cluster looks for itself.
-NEXT_PROJECT: Final = f"""
-WITH {LIVE}
+# It lies with the project's receipts, so that each worker of a cluster looks for itself. A receipt can be claimed if it
+# is pending, and no claim of it holds: its lease has run out, or its worker's heartbeat has stopped.
+NEXT_PROJECT: Final = """
+WITH live AS MATERIALIZED (
+    SELECT token FROM aggregate_workerlease WHERE heartbeat_at > now() - make_interval(secs => %(silence_s)s))
 SELECT p.project_id FROM ingest_counter p
 WHERE p.kind = 'group' AND p.project_id <> ALL(%(resting)s::bigint[])
-  AND EXISTS (SELECT 1 FROM ingest_tracereceipt r WHERE r.project_id = p.project_id AND {CLAIMABLE})
+  AND EXISTS (
+    SELECT 1 FROM ingest_tracereceipt r
+    WHERE r.project_id = p.project_id AND r.state = %(pending)s
+      AND (r.claimed_until IS NULL OR r.claimed_until < now() OR (
+        r.claim_token IS NOT NULL AND NOT EXISTS (SELECT 1 FROM live WHERE live.token = r.claim_token))))
 ORDER BY p.project_id <= %(last)s, p.project_id LIMIT 1
 """
-CANDIDATES: Final = f"""
-WITH {LIVE}, queue AS (
+CANDIDATES: Final = """
+WITH live AS MATERIALIZED (
+    SELECT token FROM aggregate_workerlease WHERE heartbeat_at > now() - make_interval(secs => %(silence_s)s)
+), queue AS (
     SELECT r.group_id, r.received_at, r.body_bytes, r.attempts >= %(batch_attempts)s AS is_alone
-    FROM ingest_tracereceipt r WHERE r.project_id = %(project_id)s AND {CLAIMABLE}
-    ORDER BY r.received_at LIMIT {CANDIDATE_ROWS})
+    FROM ingest_tracereceipt r
+    WHERE r.project_id = %(project_id)s AND r.state = %(pending)s
+      AND (r.claimed_until IS NULL OR r.claimed_until < now() OR (
+        r.claim_token IS NOT NULL AND NOT EXISTS (SELECT 1 FROM live WHERE live.token = r.claim_token)))
+    ORDER BY r.received_at LIMIT %(candidate_rows)s)
 SELECT group_id, is_alone, count(*), sum(body_bytes), max(received_at)
 FROM queue GROUP BY 1, 2 ORDER BY min(received_at), 1, 2
 """
-# The columns of a `ClaimedTrace` of a receipt r; its attempts come last.
-CLAIMED_COLUMNS: Final = "r.view_id, r.seq, r.group_id, r.received_at, r.end_reason, r.body_bytes, r.attempts"
-PICK: Final = f"""
-WITH {LIVE}
-SELECT {CLAIMED_COLUMNS} + 1 FROM ingest_tracereceipt r
-WHERE r.project_id = %(project_id)s AND r.group_id = %(group_id)s
-  AND (r.attempts >= %(batch_attempts)s) = %(is_alone)s AND {CLAIMABLE} {{of_sections}}
+# Of some sections of a group, or of all.
+PICK: Final = """
+WITH live AS MATERIALIZED (
+    SELECT token FROM aggregate_workerlease WHERE heartbeat_at > now() - make_interval(secs => %(silence_s)s))
+SELECT r.view_id, r.seq, r.group_id, r.received_at, r.end_reason, r.body_bytes, r.attempts + 1
+FROM ingest_tracereceipt r
+WHERE r.project_id = %(project_id)s AND r.group_id = %(group_id)s AND r.state = %(pending)s
+  AND (r.claimed_until IS NULL OR r.claimed_until < now() OR (
+    r.claim_token IS NOT NULL AND NOT EXISTS (SELECT 1 FROM live WHERE live.token = r.claim_token)))
+  AND (r.attempts >= %(batch_attempts)s) = %(is_alone)s
+  AND (%(sections)s::int[] IS NULL
+    OR get_byte(uuid_send(r.view_id), 15) %% %(all_sections)s = ANY(%(sections)s::int[]))
 ORDER BY r.received_at, r.view_id, r.seq LIMIT %(traces)s FOR UPDATE OF r SKIP LOCKED
 """
-PICK_ALL: Final = PICK.format(of_sections="")
-PICK_SECTIONS: Final = PICK.format(of_sections=f"AND {SECTION_OF} = ANY(%(sections)b::int[])")
 # `= ANY` on the key's second column limits the plan to the wanted rows, whatever the planner believes about a table
 # that was empty a minute ago. Joined with the picked rows instead, it has read all receipts of a project for each. The
 # bounds of time limit it to the partitions that they are in.
-TAKE: Final = f"""
+TAKE: Final = """
 UPDATE ingest_tracereceipt r
-SET attempts = least(r.attempts + 1, {MAX_ATTEMPTS_KEPT}), claim_token = %(token)s,
+SET attempts = least(r.attempts + 1, %(most_attempts)s), claim_token = %(token)s,
     claimed_until = now() + make_interval(secs => %(lease_s)s)
 FROM unnest(%(views)b::uuid[], %(seqs)b::int[], %(received)b::timestamptz[]) AS c (view_id, seq, received_at)
 WHERE r.project_id = %(project_id)s AND r.view_id = ANY(%(views)b::uuid[])
@@ -101,7 +113,7 @@ class Claim:
 
 
 def read_claimed(row: tuple[Any, ...]) -> ClaimedTrace:  # Any: a row as the driver types it
-    """Returns a row of `CLAIMED_COLUMNS` as a record."""
+    """Returns a row with the columns of a `ClaimedTrace`, in its order, as a record."""
     view_id, seq, group_id, received_at, end_reason, body_bytes, attempts = row
     return ClaimedTrace(
         view_id=view_id,
@@ -120,13 +132,11 @@ class Turns:
 
     last_project: int = 0
 
+    def clear(self) -> None:
+        self.last_project = 0
 
-_turns: Final = Turns()
 
-
-def clear_turns() -> None:
-    """Begins with the first project again, between tests."""
-    _turns.last_project = 0
+_turns: Final = keep(Turns())
 
 
 def claim_batch(linger: Linger | None = None) -> Claim | None:
@@ -135,7 +145,15 @@ def claim_batch(linger: Linger | None = None) -> Claim | None:
     Returns None if no project has any. Projects of `linger` are left out, and one with a small batch begins a rest.
     """
     with transaction.atomic(), connection.cursor() as cursor:
-        cursor.execute(NEXT_PROJECT, {"last": _turns.last_project, "resting": linger.projects() if linger else []})
+        cursor.execute(
+            NEXT_PROJECT,
+            {
+                "last": _turns.last_project,
+                "resting": linger.projects() if linger else [],
+                "pending": PENDING,
+                "silence_s": settings.CLAIM_SILENCE_S,
+            },
+        )
         row = cursor.fetchone()
         if row is None:
             return None
@@ -153,6 +171,7 @@ def claim_batch(linger: Linger | None = None) -> Claim | None:
                 "received": [trace.received_at for trace in claim.traces],
                 "first": min(trace.received_at for trace in claim.traces),
                 "last": max(trace.received_at for trace in claim.traces),
+                "most_attempts": MAX_ATTEMPTS_KEPT,
                 "token": register(),
             },
         )
@@ -166,8 +185,15 @@ def _pick(project_id: int) -> tuple[Claim, bool]:
 
     The claim has no traces if there are none.
     """
-    own = {"project_id": project_id, "batch_attempts": FOLD_BATCH_ATTEMPTS}
-    candidates = select_rows(CANDIDATES, own)
+    queue: dict[str, Any] = {  # Any: parameters of statements
+        "project_id": project_id,
+        "batch_attempts": FOLD_BATCH_ATTEMPTS,
+        "candidate_rows": CANDIDATE_ROWS,
+        "pending": PENDING,
+        "silence_s": settings.CLAIM_SILENCE_S,
+        "all_sections": SECTIONS,
+    }
+    candidates = select_rows(CANDIDATES, queue)
     is_alone = bool(candidates and candidates[0][1])
     room, room_bytes = 1 if is_alone else settings.FOLD_BATCH_TRACES, settings.FOLD_BATCH_BYTES
     claimed: list[ClaimedTrace] = []
@@ -176,13 +202,12 @@ def _pick(project_id: int) -> tuple[Claim, bool]:
     for group_id, candidate_alone, traces, size, until in candidates:
         if candidate_alone != is_alone:
             continue
-        where = {**own, "group_id": group_id, "is_alone": is_alone, "traces": room}
-        if is_alone or (traces <= room and size <= room_bytes):
-            rows = _pick_group(PICK_ALL, where, room_bytes)
-        else:
+        sections = None
+        if not is_alone and (traces > room or size > room_bytes):
             shared = group_id
-            where["sections"] = choose_sections(project_id, group_id, until=until, room=room, room_bytes=room_bytes)
-            rows = _pick_group(PICK_SECTIONS, where, room_bytes)
+            sections = choose_sections(project_id, group_id, until=until, room=room, room_bytes=room_bytes)
+        of_group = {"group_id": group_id, "is_alone": is_alone, "traces": room, "sections": sections}
+        rows = _pick_group(queue | of_group, room_bytes)
         claimed.extend(rows)
         room, room_bytes = room - len(rows), room_bytes - sum(row.body_bytes for row in rows)
         if room <= 0 or room_bytes <= 0 or shared is not None:
@@ -195,10 +220,10 @@ def _pick(project_id: int) -> tuple[Claim, bool]:
     return claim, is_small
 
 
-def _pick_group(statement: str, where: dict[str, Any], most_bytes: int) -> list[ClaimedTrace]:  # Any: its parameters
+def _pick_group(params: dict[str, Any], most_bytes: int) -> list[ClaimedTrace]:  # Any: parameters of `PICK`
     """Locks a group's oldest traces: at least one, and only returns those that start within `most_bytes`."""
     with connection.cursor() as cursor:
-        cursor.execute(statement, where)
+        cursor.execute(PICK, params)
         rows: list[ClaimedTrace] = []
         size = 0
         for row in cursor.fetchall():
@@ -218,11 +243,11 @@ def release_claim(claim: Claim, *, is_attempt: bool = True) -> None:
     wait_s = min(2 ** min(claim.traces[0].attempts, 16), MAX_WAIT_S) if has_failed_alone else 0
     with connection.cursor() as cursor:
         cursor.execute(
-            f"""UPDATE ingest_tracereceipt r SET claim_token = NULL,
+            """UPDATE ingest_tracereceipt r SET claim_token = NULL,
                    claimed_until = now() + make_interval(secs => %s), attempts = greatest(r.attempts - %s, 0)
                FROM unnest(%b::uuid[], %b::int[], %b::timestamptz[]) AS c (view_id, seq, received_at)
                WHERE r.project_id = %s AND r.view_id = c.view_id AND r.seq = c.seq AND r.received_at = c.received_at
-                 AND r.state = {PENDING} AND r.claim_token = %s""",
+                 AND r.state = %s AND r.claim_token = %s""",
             [
                 wait_s,
                 0 if is_attempt else 1,
@@ -230,6 +255,7 @@ def release_claim(claim: Claim, *, is_attempt: bool = True) -> None:
                 [t.seq for t in claim.traces],
                 [t.received_at for t in claim.traces],
                 claim.project_id,
+                PENDING,
                 claim.token,
             ],
         )

@@ -267,16 +267,16 @@ def lock_claimed(claim: Claim) -> None:
     received = [trace.received_at for trace in claim.traces]
     with connection.cursor() as cursor:
         cursor.execute(
-            f"""SELECT count(*) FROM (
+            """SELECT count(*) FROM (
                    SELECT 1 FROM ingest_tracereceipt r
                    JOIN unnest(%b::uuid[], %b::int[], %b::timestamptz[]) AS c (view_id, seq, received_at)
                      USING (view_id, seq, received_at)
                    WHERE r.project_id = %s AND r.view_id = ANY(%b::uuid[]) AND r.received_at BETWEEN %s AND %s
-                     AND r.state = {PENDING} AND r.claim_token = %s
+                     AND r.state = %s AND r.claim_token = %s
                    ORDER BY r.view_id, r.seq FOR UPDATE OF r) AS held""",
             [
                 *(view_ids, [trace.seq for trace in claim.traces], received),
-                *(claim.project_id, view_ids, min(received), max(received), claim.token),
+                *(claim.project_id, view_ids, min(received), max(received), PENDING, claim.token),
             ],
         )
         row = cursor.fetchone()

@@ -12,15 +12,15 @@ from django.db import connection, transaction
 from aggregate.models import HOUR_GRAIN
 from aggregate.sourcemaps.queue import SYMBOLICATE_FLAG, SYMBOLICATE_TASK
 from ingest.notify import notify_worker
-from ingest.storage.groups import allocate_ids
-from ingest.storage.id_cache import IdCache
+from ingest.storage.groups import IdCache, allocate_ids
+from profcore.caching import keep
 from profcore.sums.fold import FOLD_VERSION
 from profcore.trace.funcs import OTHER_FUNC, FuncKey, func_digest
 
 MAX_INT4: Final = 2**31 - 1
-INLINE_URI: Final = re.compile(r"(https?://[^/]{1,253})(/.*)", re.DOTALL)  # longer hosts are none
+INLINE_URI: Final = re.compile(r"(https?://[^/]{1,253})(/.*)", re.DOTALL)  # longer hosts are not stored
 MAX_ORIGINS: Final = 1_000  # of a project; the first ones stay. All are read for each page
-_func_ids: IdCache[bytes] = IdCache()
+_func_ids: Final[IdCache[bytes]] = keep(IdCache())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,11 +32,6 @@ class CellKey:
     device_class: int
     browser: int
     navigation: int
-
-
-def clear_interned() -> None:
-    """Empties the memory of ids, between tests."""
-    _func_ids.clear()
 
 
 def intern_funcs(project_id: int, keys: Sequence[FuncKey], *, is_bounded: bool = True) -> dict[FuncKey, int]:

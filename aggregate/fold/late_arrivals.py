@@ -11,7 +11,7 @@ from uuid import UUID
 from django.db import connection
 
 from aggregate.fold.batch import FoldedBatch, ViewKey, fold_claim
-from aggregate.fold.claims import CLAIMED_COLUMNS, Claim, ClaimedTrace, read_claimed
+from aggregate.fold.claims import Claim, ClaimedTrace, read_claimed
 from aggregate.fold.writes import StoredView
 from ingest.models import FOLDED
 from profcore.sums.blobs import decode_contribution
@@ -99,11 +99,11 @@ def load_folded(project_id: int, keys: Mapping[ViewKey, int] | list[ViewKey]) ->
     view_ids: list[UUID] = [view_id for view_id, _ in keys]
     with connection.cursor() as cursor:
         cursor.execute(
-            f"""SELECT {CLAIMED_COLUMNS}
+            """SELECT r.view_id, r.seq, r.group_id, r.received_at, r.end_reason, r.body_bytes, r.attempts
                FROM ingest_tracereceipt r JOIN unnest(%b::uuid[], %b::int[]) AS c (view_id, group_id)
                  ON (r.view_id, r.group_id) = (c.view_id, c.group_id)
-               WHERE r.project_id = %s AND r.view_id = ANY(%b::uuid[]) AND r.state = {FOLDED}
+               WHERE r.project_id = %s AND r.view_id = ANY(%b::uuid[]) AND r.state = %s
                ORDER BY r.view_id, r.seq""",
-            [view_ids, [group_id for _, group_id in keys], project_id, view_ids],
+            [view_ids, [group_id for _, group_id in keys], project_id, view_ids, FOLDED],
         )
         return [read_claimed(row) for row in cursor]

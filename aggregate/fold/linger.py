@@ -12,6 +12,7 @@ from django.conf import settings
 from django.db import connection
 
 from ingest.models import PENDING
+from profcore.caching import keep
 
 
 class Linger:
@@ -46,13 +47,13 @@ class Linger:
 def _has_pending(project_ids: list[int]) -> bool:
     with connection.cursor() as cursor:
         cursor.execute(
-            f"""SELECT EXISTS (SELECT 1 FROM ingest_tracereceipt
-                               WHERE state = {PENDING} AND project_id = ANY(%b::bigint[]))""",
-            [project_ids],
+            """SELECT EXISTS (SELECT 1 FROM ingest_tracereceipt
+                              WHERE state = %s AND project_id = ANY(%b::bigint[]))""",
+            [PENDING, project_ids],
         )
         row = cursor.fetchone()
     return bool(row and row[0])
 
 
 # Of this process. Others linger on their own, and may fold a project meanwhile.
-LINGER: Final = Linger()
+LINGER: Final = keep(Linger())

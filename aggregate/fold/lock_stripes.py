@@ -12,21 +12,23 @@ from datetime import datetime
 from typing import Final
 from uuid import UUID
 
+from django.conf import settings
+
 from aggregate.sql import select_rows
-from aggregate.worker_leases import LIVE
 from ingest.models import PENDING
 
 # So many workers can fold one group without waiting for each other. All that fold at a time must agree on it.
 SECTIONS: Final = 16
-SECTION_OF: Final = f"(get_byte(uuid_send(r.view_id), 15) & {SECTIONS - 1})"  # of a receipt r
 # By section, in the part of the queue that a claim looks at: whether others have claims there, how many traces are
 # free, and their bytes.
-QUEUE: Final = f"""
-WITH {LIVE}, queue AS (
-    SELECT {SECTION_OF} AS section, r.body_bytes, r.claimed_until > now() AND EXISTS (
+QUEUE: Final = """
+WITH live AS MATERIALIZED (
+    SELECT token FROM aggregate_workerlease WHERE heartbeat_at > now() - make_interval(secs => %s)
+), queue AS (
+    SELECT get_byte(uuid_send(r.view_id), 15) %% %s AS section, r.body_bytes, r.claimed_until > now() AND EXISTS (
         SELECT 1 FROM live WHERE live.token = r.claim_token) AS is_claimed
     FROM ingest_tracereceipt r
-    WHERE r.project_id = %s AND r.group_id = %s AND r.state = {PENDING} AND r.received_at <= %s)
+    WHERE r.project_id = %s AND r.group_id = %s AND r.state = %s AND r.received_at <= %s)
 SELECT bool_or(is_claimed), section, count(*) FILTER (WHERE is_claimed IS NOT TRUE),
        sum(body_bytes) FILTER (WHERE is_claimed IS NOT TRUE)
 FROM queue GROUP BY section HAVING NOT bool_and(is_claimed IS TRUE)
@@ -44,7 +46,7 @@ def choose_sections(project_id: int, group_id: int, *, until: datetime, room: in
     Those in which no others have claims come first, and alone if there are any: who claims in the same section waits
     when it writes. They are drawn by chance, because two workers may choose at the same moment.
     """
-    rows = select_rows(QUEUE, [project_id, group_id, until])
+    rows = select_rows(QUEUE, [settings.CLAIM_SILENCE_S, SECTIONS, project_id, group_id, PENDING, until])
     random.shuffle(rows)
     free = [row for row in rows if not row[0]]
     chosen: list[int] = []

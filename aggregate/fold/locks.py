@@ -10,7 +10,7 @@ from zlib import crc32
 from django.db import connection
 
 from aggregate.fold.lock_stripes import SECTIONS
-from ingest.deadline import bound_idle_time
+from ingest.deadline import idle_timeout
 
 RAW_LOCK: Final = 0x7261_7765  # "rawe"
 MERGE_CLASS: Final = -1  # in the place of the project's id in groups' locks, which is positive
@@ -21,8 +21,9 @@ def lock_groups(project_id: int, group_ids: Sequence[int]) -> None:
     """Takes the groups' locks until the transaction ends. `group_ids` ascend, so no two workers deadlock."""
     with connection.cursor() as cursor:
         cursor.execute(
-            f"SELECT pg_advisory_xact_lock(%s::int, g) FROM {bound_idle_time()}, unnest(%s::int[]) AS g",
-            [project_id, list(group_ids)],
+            """SELECT pg_advisory_xact_lock(%s::int, g)
+               FROM set_config('idle_in_transaction_session_timeout', %s, true), unnest(%s::int[]) AS g""",
+            [project_id, idle_timeout(), list(group_ids)],
         )
         cursor.fetchall()
 
@@ -32,15 +33,16 @@ def lock_sections(project_id: int, group_ids: Sequence[int], shared: int, sectio
 
     Sections come after all groups, so that nobody who holds one waits for a group.
     """
-    own = sorted((shared * SECTIONS + section + 2**31) % 2**32 - 2**31 for section in sections)  # as int4
+    numbers = sorted((shared * SECTIONS + section + 2**31) % 2**32 - 2**31 for section in sections)  # as int4
     rows = [(project_id, group_id, group_id == shared) for group_id in group_ids]
-    rows += [(SECTION_CLASS - project_id, number, False) for number in own]
+    rows += [(SECTION_CLASS - project_id, number, False) for number in numbers]
     with connection.cursor() as cursor:
         cursor.execute(
-            f"""SELECT CASE WHEN is_shared THEN pg_advisory_xact_lock_shared(class, number)
+            """SELECT CASE WHEN is_shared THEN pg_advisory_xact_lock_shared(class, number)
                            ELSE pg_advisory_xact_lock(class, number) END
-               FROM {bound_idle_time()}, unnest(%s::int[], %s::int[], %s::boolean[]) AS l (class, number, is_shared)""",
-            [list(column) for column in zip(*rows, strict=True)],
+               FROM set_config('idle_in_transaction_session_timeout', %s, true),
+                    unnest(%s::int[], %s::int[], %s::boolean[]) AS l (class, number, is_shared)""",
+            [idle_timeout(), *(list(column) for column in zip(*rows, strict=True))],
         )
         cursor.fetchall()
 
@@ -70,24 +72,34 @@ def hold_merges(project_id: int) -> None:
     """Keeps refolds of a project from starting until the transaction ends; merges still may. Lock the group first."""
     with connection.cursor() as cursor:
         cursor.execute(
-            f"SELECT pg_advisory_xact_lock_shared(%s, %s) FROM {bound_idle_time()}",
-            [MERGE_CLASS, project_id],
+            """SELECT pg_advisory_xact_lock_shared(%s, %s)
+               FROM set_config('idle_in_transaction_session_timeout', %s, true)""",
+            [MERGE_CLASS, project_id, idle_timeout()],
         )
 
 
 def lock_merges(project_id: int) -> None:
     """Waits for the merges of a project, and blocks new ones until the transaction ends. Take no group's lock after."""
     with connection.cursor() as cursor:
-        cursor.execute(f"SELECT pg_advisory_xact_lock(%s, %s) FROM {bound_idle_time()}", [MERGE_CLASS, project_id])
+        cursor.execute(
+            "SELECT pg_advisory_xact_lock(%s, %s) FROM set_config('idle_in_transaction_session_timeout', %s, true)",
+            [MERGE_CLASS, project_id, idle_timeout()],
+        )
 
 
 def hold_raw_traces() -> None:
     """Keeps retention from deleting raw traces until the transaction ends; many may hold it. Lock groups first."""
     with connection.cursor() as cursor:
-        cursor.execute(f"SELECT pg_advisory_xact_lock_shared(%s) FROM {bound_idle_time()}", [RAW_LOCK])
+        cursor.execute(
+            "SELECT pg_advisory_xact_lock_shared(%s) FROM set_config('idle_in_transaction_session_timeout', %s, true)",
+            [RAW_LOCK, idle_timeout()],
+        )
 
 
 def lock_raw_traces() -> None:
     """Waits until nobody holds raw traces, and blocks others until the transaction ends. Take no group's lock after."""
     with connection.cursor() as cursor:
-        cursor.execute(f"SELECT pg_advisory_xact_lock(%s) FROM {bound_idle_time()}", [RAW_LOCK])
+        cursor.execute(
+            "SELECT pg_advisory_xact_lock(%s) FROM set_config('idle_in_transaction_session_timeout', %s, true)",
+            [RAW_LOCK, idle_timeout()],
+        )

@@ -30,16 +30,13 @@ logger = logging.getLogger(__name__)
 
 NAMES: Final = f"project_id, group_id, day_at, func_id, {', '.join(HOTSPOT_SUMS)}"
 SUMS: Final = ", ".join(f"sum(h.{name})::bigint" for name in HOTSPOT_SUMS)
-DAY_TABLES: Final = ("aggregate_dayhotspot", DAY_TREES.name)
-DAY_OF: Final = "date_trunc('day', c.starts_at, 'UTC')"
-# Adds the hotspots of `{cells}`, a condition on a project's cells c. Sorted by key, like every statement that many
-# workers run.
+# Sorted by key, like every statement that many workers run.
 ADD_CELLS: Final = f"""
 INSERT INTO aggregate_dayhotspot AS h ({NAMES})
-SELECT c.project_id, c.group_id, {DAY_OF}, h.func_id, {SUMS}
+SELECT c.project_id, c.group_id, date_trunc('day', c.starts_at, 'UTC'), h.func_id, {SUMS}
 FROM aggregate_cell c CROSS JOIN LATERAL (
     SELECT * FROM aggregate_hotspot h WHERE h.project_id = %(project_id)s AND h.cell_id = c.id OFFSET 0) AS h
-WHERE c.project_id = %(project_id)s AND {{cells}} GROUP BY 1, 2, 3, 4 ORDER BY 1, 2, 3, 4
+WHERE c.project_id = %(project_id)s AND c.id = ANY(%(cell_ids)s::int[]) GROUP BY 1, 2, 3, 4 ORDER BY 1, 2, 3, 4
 ON CONFLICT (project_id, group_id, day_at, func_id) DO UPDATE SET {ADD_HOTSPOTS}
 """
 
@@ -52,9 +49,9 @@ def roll_up_hours(now: datetime, *, limit: int | None = None) -> int:
     before = start_of_hour(now) - settings.ROLL_UP_AFTER_HOURS * HOUR
     with connection.cursor() as cursor:
         cursor.execute(
-            f"""SELECT DISTINCT c.project_id, c.group_id, {DAY_OF} AS day_at FROM aggregate_cell c
-                WHERE NOT c.is_rolled AND c.merged_into IS NULL AND c.starts_at <= %s
-                ORDER BY day_at, project_id, group_id LIMIT %s""",
+            """SELECT DISTINCT c.project_id, c.group_id, date_trunc('day', c.starts_at, 'UTC') AS day_at
+               FROM aggregate_cell c WHERE NOT c.is_rolled AND c.merged_into IS NULL AND c.starts_at <= %s
+               ORDER BY day_at, project_id, group_id LIMIT %s""",
             [before, ROLL_UP_BATCH_DAYS if limit is None else limit],
         )
         due = cursor.fetchall()
@@ -81,10 +78,7 @@ def _roll_up(project_id: int, group_id: int, day_at: datetime, before: datetime)
             [project_id, group_id, day_at, day_at + DAY, before],
         )
         cell_ids = [cell_id for (cell_id,) in cursor]
-        cursor.execute(
-            ADD_CELLS.format(cells="c.id = ANY(%(cell_ids)s::int[])"),
-            {"project_id": project_id, "cell_ids": sorted(cell_ids)},
-        )
+        cursor.execute(ADD_CELLS, {"project_id": project_id, "cell_ids": sorted(cell_ids)})
         compact_hotspots(project_id, cell_ids)
         append_pieces(DAY_TREES, project_id, [((group_id, day_at), pack_call_tree(_sum_trees(project_id, cell_ids)))])
 
@@ -114,8 +108,8 @@ def add_to_days(
     """
     with connection.cursor() as cursor:
         cursor.execute(
-            f"""SELECT c.id, c.group_id, {DAY_OF} FROM aggregate_cell c
-                WHERE c.project_id = %s AND c.id = ANY(%b::int[]) AND c.is_rolled""",
+            """SELECT c.id, c.group_id, date_trunc('day', c.starts_at, 'UTC') FROM aggregate_cell c
+               WHERE c.project_id = %s AND c.id = ANY(%b::int[]) AND c.is_rolled""",
             [project_id, [cell_id for cell_id, _ in deltas]],
         )
         days: dict[int, Key] = {cell_id: (group_id, day_at) for cell_id, group_id, day_at in cursor}
@@ -159,8 +153,8 @@ def unroll_days(project_id: int, cell_ids: Collection[int]) -> None:
     """
     with connection.cursor() as cursor:
         cursor.execute(
-            f"""SELECT DISTINCT c.group_id, {DAY_OF} FROM aggregate_cell c
-                WHERE c.project_id = %s AND c.id = ANY(%s::int[]) AND c.is_rolled ORDER BY 1, 2""",
+            """SELECT DISTINCT c.group_id, date_trunc('day', c.starts_at, 'UTC') FROM aggregate_cell c
+               WHERE c.project_id = %s AND c.id = ANY(%s::int[]) AND c.is_rolled ORDER BY 1, 2""",
             [project_id, sorted(cell_ids)],
         )
         days = cursor.fetchall()
@@ -168,12 +162,16 @@ def unroll_days(project_id: int, cell_ids: Collection[int]) -> None:
             return
         starts = [day_at for _, day_at in days]
         params: list[Any] = [[group_id for group_id, _ in days], starts, project_id]
-        for table in DAY_TABLES:
-            cursor.execute(
-                f"""DELETE FROM {table} d USING unnest(%s::int[], %s::timestamptz[]) AS t (group_id, day_at)
-                    WHERE d.project_id = %s AND d.group_id = t.group_id AND d.day_at = t.day_at""",
-                params,
-            )
+        cursor.execute(
+            """DELETE FROM aggregate_dayhotspot d USING unnest(%s::int[], %s::timestamptz[]) AS t (group_id, day_at)
+               WHERE d.project_id = %s AND d.group_id = t.group_id AND d.day_at = t.day_at""",
+            params,
+        )
+        cursor.execute(
+            """DELETE FROM aggregate_daytreepiece d USING unnest(%s::int[], %s::timestamptz[]) AS t (group_id, day_at)
+               WHERE d.project_id = %s AND d.group_id = t.group_id AND d.day_at = t.day_at""",
+            params,
+        )
         cursor.execute(
             """UPDATE aggregate_cell c SET is_rolled = false
                FROM unnest(%s::int[], %s::timestamptz[], %s::timestamptz[]) AS t (group_id, day_at, end_at)

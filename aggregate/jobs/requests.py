@@ -13,7 +13,7 @@ from django.db import connection, transaction
 from django.db.models import Sum
 
 from aggregate.models import Job, JobPiece
-from ingest.deadline import bound_idle_time
+from ingest.deadline import idle_timeout
 from ingest.notify import notify_worker
 
 JOB_FORGET_DAYS: Final = 7  # a job is deleted so long after its result: its address answers 410 until then, then 404
@@ -39,8 +39,9 @@ def start_job(project_id: int, *, kind: str, params: Pairs, link: str, needs_roo
     with transaction.atomic():
         with connection.cursor() as cursor:
             cursor.execute(
-                f"SELECT pg_advisory_xact_lock(%s::int, %s::int) FROM {bound_idle_time()}",
-                [JOB_LOCK, project_id],
+                """SELECT pg_advisory_xact_lock(%s::int, %s::int)
+                   FROM set_config('idle_in_transaction_session_timeout', %s, true)""",
+                [JOB_LOCK, project_id, idle_timeout()],
             )
         own = Job.objects.filter(project_id=project_id)
         unfinished = list(own.filter(state__in=UNFINISHED).order_by("created_at"))

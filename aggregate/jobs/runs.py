@@ -26,7 +26,7 @@ from aggregate.semaphores import try_semaphore
 from aggregate.sourcemaps.queue import SYMBOLICATE_FLAG, SYMBOLICATE_TASK
 from aggregate.stopping import Stopping, check_stop, is_stopping
 from aggregate.worker_leases import LIVE, beating, drop_dead_leases, register, release_surely
-from ingest.deadline import bound_idle_time
+from ingest.deadline import idle_timeout
 from ingest.notify import clear_flag, notify_worker
 from profcore.formats.streaming import gzip_stream
 
@@ -238,7 +238,10 @@ def claim_job() -> JobRun | None:
     """Claims the next job; None if none is queued, or as many run as may. Jobs begun too often are marked failed."""
     while True:
         with transaction.atomic(), connection.cursor() as cursor:
-            cursor.execute(f"SELECT pg_advisory_xact_lock(%s) FROM {bound_idle_time()}", [JOB_LOCK])
+            cursor.execute(
+                "SELECT pg_advisory_xact_lock(%s) FROM set_config('idle_in_transaction_session_timeout', %s, true)",
+                [JOB_LOCK, idle_timeout()],
+            )
             cursor.execute(COUNT_HELD)
             held = cursor.fetchone()
             if held is None or held[0] >= settings.JOBS_AT_ONCE:

@@ -93,9 +93,9 @@ def _go_on(run: RefoldRun) -> None:
 def _count_pending(project_id: int) -> int:
     with connection.cursor() as cursor:
         cursor.execute(
-            f"""SELECT count(*) FROM (SELECT FROM ingest_tracereceipt WHERE project_id = %s AND state = {PENDING}
-                                      LIMIT %s) AS p""",
-            [project_id, settings.FOLD_BATCH_TRACES],
+            """SELECT count(*) FROM (SELECT FROM ingest_tracereceipt WHERE project_id = %s AND state = %s
+                                     LIMIT %s) AS p""",
+            [project_id, PENDING, settings.FOLD_BATCH_TRACES],
         )
         row = cursor.fetchone()
     return int(row[0]) if row else 0

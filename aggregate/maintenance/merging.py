@@ -25,10 +25,6 @@ from profcore.sums.fold import FOLD_VERSION
 from profcore.times import DAY, midnight_hours_before
 
 MERGE_BATCH_DAYS: Final = 500  # group-days of one run of the task: some seconds; the next run goes on
-# An unfinished refold `r` still has to do a cell `c`.
-AWAITED: Final = """r.project_id = c.project_id AND r.finished_at IS NULL
-    AND c.id > r.last_cell_id AND c.id < r.first_new_cell_id"""
-AWAITS_REFOLD: Final = f"EXISTS (SELECT 1 FROM aggregate_refoldrun r WHERE r.project_id = %s AND {AWAITED})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,11 +54,13 @@ def find_due(before: datetime, limit: int) -> list[GroupDay]:
     """Returns group-days with unmerged hours before `before`, if none of these awaits a refold, oldest first."""
     with connection.cursor() as cursor:
         cursor.execute(
-            f"""SELECT c.project_id, c.group_id, date_trunc('day', c.starts_at, 'UTC') AS day_at
-                FROM aggregate_cell c LEFT JOIN aggregate_refoldrun r ON {AWAITED}
-                WHERE c.grain = {HOUR_GRAIN} AND c.merged_into IS NULL AND c.starts_at < %s
-                GROUP BY 1, 2, 3 HAVING NOT bool_or(r.id IS NOT NULL) ORDER BY 3, 1, 2 LIMIT %s""",
-            [before, limit],
+            """SELECT c.project_id, c.group_id, date_trunc('day', c.starts_at, 'UTC') AS day_at
+               FROM aggregate_cell c LEFT JOIN aggregate_refoldrun r
+                 ON r.project_id = c.project_id AND r.finished_at IS NULL
+                 AND c.id > r.last_cell_id AND c.id < r.first_new_cell_id
+               WHERE c.grain = %s AND c.merged_into IS NULL AND c.starts_at < %s
+               GROUP BY 1, 2, 3 HAVING NOT bool_or(r.id IS NOT NULL) ORDER BY 3, 1, 2 LIMIT %s""",
+            [HOUR_GRAIN, before, limit],
         )
         return [GroupDay(project_id, group_id, day_at) for project_id, group_id, day_at in cursor]
 
@@ -98,10 +96,14 @@ def _load_hours(day: GroupDay) -> dict[int, Dimensions]:
     """Returns a day's unmerged hours with their dimensions, none if one of them awaits a refold."""
     with connection.cursor() as cursor:
         cursor.execute(
-            f"""SELECT c.id, c.device_class, c.browser, c.navigation, {AWAITS_REFOLD} FROM aggregate_cell c
-                WHERE c.project_id = %s AND c.group_id = %s AND c.grain = {HOUR_GRAIN}
-                  AND c.merged_into IS NULL AND c.starts_at >= %s AND c.starts_at < %s""",
-            [day.project_id, day.project_id, day.group_id, day.day_at, day.day_at + DAY],
+            """SELECT c.id, c.device_class, c.browser, c.navigation, EXISTS (
+                   SELECT 1 FROM aggregate_refoldrun r
+                   WHERE r.project_id = %s AND r.project_id = c.project_id AND r.finished_at IS NULL
+                     AND c.id > r.last_cell_id AND c.id < r.first_new_cell_id)
+               FROM aggregate_cell c
+               WHERE c.project_id = %s AND c.group_id = %s AND c.grain = %s
+                 AND c.merged_into IS NULL AND c.starts_at >= %s AND c.starts_at < %s""",
+            [day.project_id, day.project_id, day.group_id, HOUR_GRAIN, day.day_at, day.day_at + DAY],
         )
         hours = cursor.fetchall()
     if any(awaits for *_, awaits in hours):
@@ -110,7 +112,7 @@ def _load_hours(day: GroupDay) -> dict[int, Dimensions]:
 
 
 def _are_rolled(day: GroupDay) -> bool:
-    """Tells whether all of a day's cells are in the roll-up. Then a merge does not change the roll-up."""
+    """Returns whether all of a day's cells are in the roll-up. Then a merge does not change the roll-up."""
     with connection.cursor() as cursor:
         cursor.execute(
             """SELECT bool_and(is_rolled) FROM aggregate_cell
@@ -123,21 +125,22 @@ def _are_rolled(day: GroupDay) -> bool:
 
 
 def _intern_days(day: GroupDay, wanted: list[Dimensions]) -> dict[Dimensions, int]:
-    select = """SELECT device_class, browser, navigation, id FROM aggregate_cell
-                WHERE project_id = %s AND group_id = %s AND starts_at = %s AND grain = %s"""
-    params: list[Any] = [day.project_id, day.group_id, day.day_at, DAY_GRAIN]
     with connection.cursor() as cursor:
-        cursor.execute(select, params)
-        found = {(device, browser, navigation): cell_id for device, browser, navigation, cell_id in cursor}
-        missing = [dimensions for dimensions in wanted if dimensions not in found]
+        cursor.execute(
+            """SELECT device_class, browser, navigation, id FROM aggregate_cell
+               WHERE project_id = %s AND group_id = %s AND starts_at = %s AND grain = %s""",
+            [day.project_id, day.group_id, day.day_at, DAY_GRAIN],
+        )
+        cell_ids = {(device, browser, navigation): cell_id for device, browser, navigation, cell_id in cursor}
+        missing = [dimensions for dimensions in wanted if dimensions not in cell_ids]
         if missing:
             # Nobody else creates day cells of this group, because we hold its lock.
             ids = allocate_ids(day.project_id, "cell", len(missing))
             Cell.objects.bulk_create(
                 [_empty_day(day, cell_id, dims) for cell_id, dims in zip(ids, missing, strict=True)]
             )
-            found.update(zip(missing, ids, strict=True))
-    return found
+            cell_ids.update(zip(missing, ids, strict=True))
+    return cell_ids
 
 
 def _empty_day(day: GroupDay, cell_id: int, dimensions: Dimensions) -> Cell:
@@ -163,16 +166,15 @@ def _empty_day(day: GroupDay, cell_id: int, dimensions: Dimensions) -> Cell:
 
 def _move_rows(project_id: int, pairs: list[tuple[int, int]]) -> None:
     params: list[Any] = [[hour for hour, _ in pairs], [day for _, day in pairs], project_id]
-    moved = "unnest(%s::int[], %s::int[]) AS m (hour, day)"
     move_hotspots(project_id, pairs)
     with connection.cursor() as cursor:
         cursor.execute(
-            f"""UPDATE aggregate_pageview v SET cell_id = m.day
-                FROM {moved} WHERE v.cell_id = m.hour AND v.project_id = %s""",
+            """UPDATE aggregate_pageview v SET cell_id = m.day FROM unnest(%s::int[], %s::int[]) AS m (hour, day)
+               WHERE v.cell_id = m.hour AND v.project_id = %s""",
             params,
         )
         cursor.execute(
-            f"""UPDATE aggregate_cell c SET merged_into = m.day, marker_us = NULL FROM {moved}
-                WHERE c.id = m.hour AND c.project_id = %s""",
+            """UPDATE aggregate_cell c SET merged_into = m.day, marker_us = NULL
+               FROM unnest(%s::int[], %s::int[]) AS m (hour, day) WHERE c.id = m.hour AND c.project_id = %s""",
             params,
         )

@@ -10,14 +10,27 @@ from django.db import connection, transaction
 
 from aggregate.time_budget import end_step
 
-UNUSED_HOURS: Final = 3  # workers forget funcs after one hour (ingest.storage.id_cache.CACHED_S)
+UNUSED_HOURS: Final = 3  # workers forget funcs after one hour (ingest.storage.groups.CACHED_S)
 BATCH_FUNCS: Final = 5_000
 
 # A func of a call tree or of a view's contribution has a hotspot in the same cell.
-WITHOUT_HOTSPOTS = """NOT EXISTS (
-        SELECT 1 FROM (SELECT DISTINCT p.project_id, unnest(p.func_ids) AS func_id FROM aggregate_hotspotpiece p) AS h
-        WHERE h.project_id = f.project_id AND h.func_id = f.id)
-    AND NOT EXISTS (SELECT 1 FROM aggregate_dayhotspot h WHERE h.project_id = f.project_id AND h.func_id = f.id)"""
+MARK_UNUSED: Final = """
+UPDATE aggregate_func f SET unused_since = %s
+WHERE f.project_id = %s AND f.unused_since IS NULL
+  AND NOT EXISTS (
+    SELECT 1 FROM (SELECT DISTINCT p.project_id, unnest(p.func_ids) AS func_id FROM aggregate_hotspotpiece p) AS h
+    WHERE h.project_id = f.project_id AND h.func_id = f.id)
+  AND NOT EXISTS (SELECT 1 FROM aggregate_dayhotspot h WHERE h.project_id = f.project_id AND h.func_id = f.id)
+"""
+DELETE_UNUSED: Final = """
+DELETE FROM aggregate_func f
+WHERE f.project_id = %s AND f.id = ANY(%s::int[])
+  AND NOT EXISTS (
+    SELECT 1 FROM (SELECT DISTINCT p.project_id, unnest(p.func_ids) AS func_id FROM aggregate_hotspotpiece p) AS h
+    WHERE h.project_id = f.project_id AND h.func_id = f.id)
+  AND NOT EXISTS (SELECT 1 FROM aggregate_dayhotspot h WHERE h.project_id = f.project_id AND h.func_id = f.id)
+RETURNING f.id
+"""
 
 
 def expire_funcs(project_id: int, now: datetime) -> int:
@@ -26,20 +39,16 @@ def expire_funcs(project_id: int, now: datetime) -> int:
     It reads all hotspots of the project: call it once a day, after cells have expired.
     """
     deleted, before = 0, now - timedelta(hours=UNUSED_HOURS)
-    while (found := _delete_unused(project_id, before)) is not None:
-        deleted += found
+    while (count := _delete_unused(project_id, before)) is not None:
+        deleted += count
         end_step()
     with connection.cursor() as cursor:
-        cursor.execute(
-            f"""UPDATE aggregate_func f SET unused_since = %s
-                WHERE f.project_id = %s AND f.unused_since IS NULL AND {WITHOUT_HOTSPOTS}""",
-            [now, project_id],
-        )
+        cursor.execute(MARK_UNUSED, [now, project_id])
     return deleted
 
 
 def has_unused(project_id: int, now: datetime) -> bool:
-    """Tells whether funcs of a project have been marked as unused for long enough to be deleted."""
+    """Returns whether funcs of a project have been marked as unused for long enough to be deleted."""
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT EXISTS (SELECT 1 FROM aggregate_func WHERE project_id = %s AND unused_since < %s)",
@@ -63,11 +72,7 @@ def _delete_unused(project_id: int, before: datetime) -> int | None:
         func_ids = [func_id for (func_id,) in cursor]
         if not func_ids:
             return None
-        cursor.execute(
-            f"""DELETE FROM aggregate_func f WHERE f.project_id = %s AND f.id = ANY(%s::int[]) AND {WITHOUT_HOTSPOTS}
-                RETURNING f.id""",
-            [project_id, func_ids],
-        )
+        cursor.execute(DELETE_UNUSED, [project_id, func_ids])
         gone = [func_id for (func_id,) in cursor]
         cursor.execute(
             "DELETE FROM aggregate_label WHERE project_id = %s AND func_id = ANY(%s::int[])", [project_id, gone]

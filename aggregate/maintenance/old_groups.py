@@ -11,12 +11,8 @@ from django.db import connection, transaction
 from aggregate.fold.locks import lock_groups
 from ingest.models import PENDING
 
-CLOSED_HOURS: Final = 3  # processes forget groups after one hour (ingest.storage.id_cache.CACHED_S)
+CLOSED_HOURS: Final = 3  # processes forget groups after one hour (ingest.storage.groups.CACHED_S)
 BATCH_GROUPS: Final = 1_000
-
-# Cells become days, days become nothing; a view or piece always has its cell.
-WITHOUT_SUMS = """NOT EXISTS (SELECT 1 FROM aggregate_cell c WHERE c.project_id = g.project_id AND c.group_id = g.id)
-    AND NOT EXISTS (SELECT 1 FROM aggregate_pageday d WHERE d.project_id = g.project_id AND d.group_id = g.id)"""
 
 
 def expire_groups(project_id: int, now: datetime, *, raw_before: datetime) -> int:
@@ -32,9 +28,13 @@ def expire_groups(project_id: int, now: datetime, *, raw_before: datetime) -> in
 def _close_empty(project_id: int, now: datetime, raw_before: datetime) -> None:
     with connection.cursor() as cursor:
         cursor.execute(
-            f"""SELECT g.id FROM ingest_group g
-                WHERE g.project_id = %s AND g.closed_at IS NULL AND g.first_seen_at < %s AND {WITHOUT_SUMS}
-                ORDER BY g.id LIMIT %s""",
+            # Cells become days, days become nothing; a view or piece always has its cell.
+            """SELECT g.id FROM ingest_group g
+               WHERE g.project_id = %s AND g.closed_at IS NULL AND g.first_seen_at < %s
+                 AND NOT EXISTS (SELECT FROM aggregate_cell c WHERE c.project_id = g.project_id AND c.group_id = g.id)
+                 AND NOT EXISTS (
+                   SELECT FROM aggregate_pageday d WHERE d.project_id = g.project_id AND d.group_id = g.id)
+               ORDER BY g.id LIMIT %s""",
             [project_id, raw_before, BATCH_GROUPS],
         )
         empty = {group_id for (group_id,) in cursor}
@@ -42,9 +42,9 @@ def _close_empty(project_id: int, now: datetime, raw_before: datetime) -> None:
             return
         # One pass over the receipts: they have no index by group, which each post would have to write.
         cursor.execute(
-            f"""SELECT DISTINCT group_id FROM ingest_tracereceipt
-                WHERE project_id = %s AND group_id = ANY(%s::int[]) AND (received_at >= %s OR state = {PENDING})""",
-            [project_id, list(empty), raw_before],
+            """SELECT DISTINCT group_id FROM ingest_tracereceipt
+               WHERE project_id = %s AND group_id = ANY(%s::int[]) AND (received_at >= %s OR state = %s)""",
+            [project_id, list(empty), raw_before, PENDING],
         )
         empty -= {group_id for (group_id,) in cursor}
         cursor.execute(
@@ -72,8 +72,11 @@ def _delete_closed(project_id: int, closed_before: datetime) -> int:
             [project_id, group_ids],
         )
         cursor.execute(
-            f"""DELETE FROM ingest_group g
-                WHERE g.project_id = %s AND g.id = ANY(%s::int[]) AND g.closed_at IS NOT NULL AND {WITHOUT_SUMS}""",
+            """DELETE FROM ingest_group g
+               WHERE g.project_id = %s AND g.id = ANY(%s::int[]) AND g.closed_at IS NOT NULL
+                 AND NOT EXISTS (SELECT FROM aggregate_cell c WHERE c.project_id = g.project_id AND c.group_id = g.id)
+                 AND NOT EXISTS (
+                   SELECT FROM aggregate_pageday d WHERE d.project_id = g.project_id AND d.group_id = g.id)""",
             [project_id, group_ids],
         )
         return int(cursor.rowcount)

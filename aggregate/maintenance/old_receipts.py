@@ -9,16 +9,17 @@ from typing import Final
 
 from django.conf import settings
 from django.db import OperationalError, connection, transaction
+from psycopg.sql import SQL, Identifier
 
 from aggregate.maintenance.batches import delete_some
 from aggregate.time_budget import end_step
 from ingest.models import PENDING
-from ingest.storage.receipt_partitions import TABLE, ReceiptPartition, list_receipt_partitions
+from ingest.storage.receipt_partitions import ReceiptPartition, list_receipt_partitions
 from profcore.times import midnight_days_before
 from projects.limits import limit_of
 from projects.models import Project
 
-LOCK_WAIT_MS: Final = 500  # posts queue behind this: if somebody reads for longer, the next run drops the partition
+LOCK_WAIT: Final = "500ms"  # posts queue behind this: if somebody reads for longer, the next run drops the partition
 BATCH_ROWS: Final = 5_000  # of one transaction: about 100 ms
 
 
@@ -56,22 +57,22 @@ def _longest_days() -> int:
 
 
 def _drop(partition: ReceiptPartition) -> bool:
-    name = partition.name  # from the catalogue: letters and digits only
-    if _has_pending(name):
+    if _has_pending(partition):
         return False
     with transaction.atomic(), connection.cursor() as cursor:
-        cursor.execute(f"SET LOCAL lock_timeout = {LOCK_WAIT_MS}")
+        cursor.execute("SELECT set_config('lock_timeout', %s, true)", [LOCK_WAIT])
         # Everybody locks the whole before its partitions. Locked the other way round, each could wait for the other.
-        cursor.execute(f"LOCK TABLE ONLY {TABLE} IN ACCESS EXCLUSIVE MODE")
-        if _has_pending(name):  # a refold began meanwhile
+        cursor.execute("LOCK TABLE ONLY ingest_tracereceipt IN ACCESS EXCLUSIVE MODE")
+        if _has_pending(partition):  # a refold began meanwhile
             return False
-        cursor.execute(f"DROP TABLE {name}")
+        cursor.execute(SQL("DROP TABLE {name}").format(name=Identifier(partition.name)))
     return True
 
 
-def _has_pending(name: str) -> bool:
+def _has_pending(partition: ReceiptPartition) -> bool:
     with connection.cursor() as cursor:
-        cursor.execute(f"SELECT EXISTS (SELECT 1 FROM {name} WHERE state = {PENDING})")
+        query = SQL("SELECT EXISTS (SELECT 1 FROM {name} WHERE state = %s)").format(name=Identifier(partition.name))
+        cursor.execute(query, [PENDING])
         row = cursor.fetchone()
     return row is None or bool(row[0])
 

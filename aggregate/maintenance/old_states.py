@@ -12,10 +12,10 @@ from profcore.times import midnight_days_before
 # Of one project. At most six releases of 80 pages are watched at once. Anybody can make up releases, whose states stay.
 MAX_STATES_KEPT: Final = 5_000
 
-OLD_STATES: Final = f"""
+OLD_STATES: Final = """
 DELETE FROM alerts_alertstate s USING (
     SELECT alert_id, subject_key, row_number() OVER (ORDER BY seen_at DESC, alert_id, subject_key) AS place,
-           seen_at < %(quiet_before)s AND state NOT IN ({State.SUSPECTED}, {State.CONFIRMED})
+           seen_at < %(quiet_before)s AND state <> ALL(%(open)s::smallint[])
            OR seen_at < %(before)s AS is_old
     FROM alerts_alertstate WHERE project_id = %(project_id)s) AS o
 WHERE s.project_id = %(project_id)s AND s.alert_id = o.alert_id AND s.subject_key = o.subject_key
@@ -38,8 +38,9 @@ def expire_alerts(project_id: int, now: datetime, *, cells_before: datetime) -> 
 
     What is open stays as long as cells do; other states go when their release is no longer watched.
     """
-    values: dict[str, int | datetime] = {
+    values: dict[str, int | datetime | list[int]] = {
         "project_id": project_id,
+        "open": [State.SUSPECTED, State.CONFIRMED],
         "before": cells_before,
         "quiet_before": now - timedelta(days=2 * settings.ALERTS_RELEASE_DAYS),
         "messages_before": midnight_days_before(now, settings.KEEP_MESSAGES_DAYS),

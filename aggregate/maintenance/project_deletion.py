@@ -14,6 +14,7 @@ from typing import Final
 from django.apps import apps
 from django.conf import settings
 from django.db import IntegrityError, connection, models, transaction
+from psycopg.sql import SQL, Identifier
 
 from aggregate.estimates import estimate_rows_of
 from aggregate.fold.locks import lock_raw_traces
@@ -175,6 +176,7 @@ def _delete_last(project_id: int) -> None:
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute("SELECT 1 FROM projects_project WHERE id = %s FOR UPDATE", [project_id])
         for model in list_project_models():
-            cursor.execute(f"DELETE FROM {model._meta.db_table} WHERE project_id = %s", [project_id])
+            statement = SQL("DELETE FROM {table} WHERE project_id = %s").format(table=Identifier(model._meta.db_table))
+            cursor.execute(statement, [project_id])
         record(Act.PROJECT_DELETED, project=project_id)
         cursor.execute("DELETE FROM projects_project WHERE id = %s", [project_id])

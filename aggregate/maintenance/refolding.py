@@ -130,7 +130,7 @@ def _next_cell_id(project_id: int) -> int:
 
 
 def _is_whole(project_id: int, cell_id: int, group_id: int, views: int, traces: int) -> bool:
-    """Tells whether every trace in the cell's sums has its view's row and its raw body."""
+    """Returns whether every trace in the cell's sums has its view's row and its raw body."""
     with connection.cursor() as cursor:
         cursor.execute(
             f"""SELECT count(*), COALESCE(sum(v.traces), 0), COALESCE(bool_and(v.traces = k.bodies), true)
@@ -165,9 +165,9 @@ def _set_pending(project_id: int, cell_id: int, group_id: int) -> None:
 
 
 def _delete_sums(project_id: int, cell_id: int) -> None:
+    key = [project_id, cell_id]
     with connection.cursor() as cursor:
-        for table in ("aggregate_hotspotpiece", "aggregate_calltreepiece", "aggregate_pageview"):
-            cursor.execute(f"DELETE FROM {table} WHERE project_id = %s AND cell_id = %s", [project_id, cell_id])
-        cursor.execute(
-            "UPDATE aggregate_cell SET marker_us = NULL WHERE project_id = %s AND id = %s", [project_id, cell_id]
-        )
+        cursor.execute("DELETE FROM aggregate_hotspotpiece WHERE project_id = %s AND cell_id = %s", key)
+        cursor.execute("DELETE FROM aggregate_calltreepiece WHERE project_id = %s AND cell_id = %s", key)
+        cursor.execute("DELETE FROM aggregate_pageview WHERE project_id = %s AND cell_id = %s", key)
+        cursor.execute("UPDATE aggregate_cell SET marker_us = NULL WHERE project_id = %s AND id = %s", key)

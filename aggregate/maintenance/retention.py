@@ -14,6 +14,7 @@ from typing import Final
 
 from django.conf import settings
 from django.db import OperationalError, connection, transaction
+from psycopg.sql import SQL, Identifier
 
 from aggregate.fold.locks import lock_groups, lock_raw_traces
 from aggregate.jobs.requests import expire_jobs
@@ -42,7 +43,18 @@ from projects.shared_links import expire_shared_links
 logger = logging.getLogger(__name__)
 
 EXPIRE_BATCH_ROWS: Final = 5_000  # rows of one transaction: about 100 ms
-LOCK_WAIT_MS = 2_000  # the next run drops a partition that is in use: the endpoint must not queue behind us
+LOCK_WAIT = "2s"  # the next run drops a partition that is in use: the endpoint must not queue behind us
+DELETE_OF_CELLS = (  # the cells themselves last
+    "DELETE FROM aggregate_hotspotpiece WHERE project_id = %s AND cell_id = ANY(%s::int[])",
+    "DELETE FROM aggregate_calltreepiece WHERE project_id = %s AND cell_id = ANY(%s::int[])",
+    "DELETE FROM aggregate_pageview WHERE project_id = %s AND cell_id = ANY(%s::int[])",
+    "DELETE FROM aggregate_cell WHERE project_id = %s AND id = ANY(%s::int[])",
+)
+DELETE_OF_DAYS = (
+    "DELETE FROM aggregate_pageday WHERE project_id = %s AND group_id = %s AND day_at < %s",
+    "DELETE FROM aggregate_dayhotspot WHERE project_id = %s AND group_id = %s AND day_at < %s",
+    "DELETE FROM aggregate_daytreepiece WHERE project_id = %s AND group_id = %s AND day_at < %s",
+)
 
 ABSENCE_KEY: Final = ("day_on", "page", "browser", "reason", "status", "shard")  # within its project
 
@@ -164,17 +176,17 @@ def _drop_partitions(now: datetime, expired: Expired) -> None:
 
 def _drop_partition(name: str, day: date) -> bool:
     with transaction.atomic(), connection.cursor() as cursor:
-        cursor.execute(f"SET LOCAL lock_timeout = {LOCK_WAIT_MS}")
+        cursor.execute("SELECT set_config('lock_timeout', %s, true)", [LOCK_WAIT])
         lock_raw_traces()
         cursor.execute(
-            f"""SELECT EXISTS (SELECT 1 FROM ingest_tracereceipt
-                                   WHERE state = {PENDING} AND received_at >= %s AND received_at < %s)""",
-            bounds_of_day(day),
+            """SELECT EXISTS (SELECT 1 FROM ingest_tracereceipt
+                              WHERE state = %s AND received_at >= %s AND received_at < %s)""",
+            [PENDING, *bounds_of_day(day)],
         )
         row = cursor.fetchone()
         if row is None or row[0]:
             return False
-        cursor.execute(f"DROP TABLE {name}")  # it matches the pattern of its search: letters and digits only
+        cursor.execute(SQL("DROP TABLE {name}").format(name=Identifier(name)))
         doom_packs_of_day(day)
     return True
 
@@ -196,20 +208,25 @@ def _delete_raw(partition: str, project_id: int) -> int:
         return delete_some(
             partition,
             ("view_id", "seq", "received_at"),
-            f"""t.project_id = %(project_id)s AND NOT EXISTS (
-                    SELECT 1 FROM ingest_tracereceipt r WHERE r.project_id = t.project_id AND r.view_id = t.view_id
-                    AND r.seq = t.seq AND r.received_at = t.received_at AND r.state = {PENDING})""",
-            {"project_id": project_id},
+            """t.project_id = %(project_id)s AND NOT EXISTS (
+                   SELECT 1 FROM ingest_tracereceipt r WHERE r.project_id = t.project_id AND r.view_id = t.view_id
+                   AND r.seq = t.seq AND r.received_at = t.received_at AND r.state = %(pending)s)""",
+            {"project_id": project_id, "pending": PENDING},
             most=EXPIRE_BATCH_ROWS,
         )
 
 
 def _expire_views(project_id: int, before: datetime, expired: Expired) -> None:
-    for cell_id, group_id in _old_cells(
-        project_id,
-        before,
-        "EXISTS (SELECT 1 FROM aggregate_pageview v WHERE v.project_id = c.project_id AND v.cell_id = c.id)",
-    ):
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """SELECT c.id, c.group_id FROM aggregate_cell c
+               WHERE c.project_id = %s AND c.starts_at < %s AND EXISTS (
+                   SELECT 1 FROM aggregate_pageview v WHERE v.project_id = c.project_id AND v.cell_id = c.id)
+               ORDER BY c.id""",
+            [project_id, before],
+        )
+        cells = cursor.fetchall()
+    for cell_id, group_id in cells:
         expired.views += _in_batches("views", partial(_delete_views, project_id, cell_id, group_id))
 
 
@@ -225,7 +242,13 @@ def _delete_views(project_id: int, cell_id: int, group_id: int) -> int:
 
 
 def _expire_cells(project_id: int, before: datetime, expired: Expired) -> None:
-    for group_id in sorted({group_id for _, group_id in _old_cells(project_id, before, "true")}):
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT DISTINCT group_id FROM aggregate_cell WHERE project_id = %s AND starts_at < %s ORDER BY 1",
+            [project_id, before],
+        )
+        group_ids = [group_id for (group_id,) in cursor]
+    for group_id in group_ids:
         with transaction.atomic(), connection.cursor() as cursor:
             lock_groups(project_id, [group_id])
             cursor.execute(
@@ -233,33 +256,15 @@ def _expire_cells(project_id: int, before: datetime, expired: Expired) -> None:
                 [project_id, group_id, before],
             )
             cell_ids = [cell_id for (cell_id,) in cursor]
-            for table in ("aggregate_hotspotpiece", "aggregate_calltreepiece", "aggregate_pageview"):
-                cursor.execute(
-                    f"DELETE FROM {table} WHERE project_id = %s AND cell_id = ANY(%s::int[])", [project_id, cell_ids]
-                )
-            cursor.execute(
-                "DELETE FROM aggregate_cell WHERE project_id = %s AND id = ANY(%s::int[])", [project_id, cell_ids]
-            )
+            for statement in DELETE_OF_CELLS:
+                cursor.execute(statement, [project_id, cell_ids])
             deleted = cursor.rowcount
             expired.cells += deleted
-            for table in ("aggregate_pageday", "aggregate_dayhotspot", "aggregate_daytreepiece"):
-                cursor.execute(
-                    f"DELETE FROM {table} WHERE project_id = %s AND group_id = %s AND day_at < %s",
-                    [project_id, group_id, before],
-                )
+            for statement in DELETE_OF_DAYS:
+                cursor.execute(statement, [project_id, group_id, before])
         if deleted:
             count_maintenance("cells", deleted)
             end_step()
-
-
-def _old_cells(project_id: int, before: datetime, condition: str) -> list[tuple[int, int]]:
-    with connection.cursor() as cursor:
-        cursor.execute(
-            f"""SELECT c.id, c.group_id FROM aggregate_cell c
-                WHERE c.project_id = %s AND c.starts_at < %s AND {condition} ORDER BY c.id""",
-            [project_id, before],
-        )
-        return list(cursor.fetchall())
 
 
 def _delete_byte_counts(project_id: int, raw_before: datetime) -> None:

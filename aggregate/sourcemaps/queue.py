@@ -16,7 +16,7 @@ from aggregate.label_models import FuncScan
 from aggregate.sourcemaps.script_locks import SCRIPTS_LOCK, lock_scripts
 from aggregate.sql import select_records
 from aggregate.worker_leases import LIVE, own_token, register
-from ingest.deadline import bound_idle_time
+from ingest.deadline import idle_timeout
 
 SYMBOLICATE_TASK: Final = "aggregate.symbolicate"
 SYMBOLICATE_FLAG: Final = "fieldflame:notify-symbolicate"
@@ -113,7 +113,10 @@ def claim_script(*, project_id: int | None = None) -> ScriptClaim | None:
     while True:
         with transaction.atomic(), connection.cursor() as cursor:
             # Without the lock, two would count each other's absence.
-            cursor.execute(f"SELECT pg_advisory_xact_lock(%s) FROM {bound_idle_time()}", [SCRIPTS_LOCK])
+            cursor.execute(
+                "SELECT pg_advisory_xact_lock(%s) FROM set_config('idle_in_transaction_session_timeout', %s, true)",
+                [SCRIPTS_LOCK, idle_timeout()],
+            )
             cursor.execute(PICK.format(among=among), {"project": project_id, "at_once": at_once})
             picked = cursor.fetchone()
             if picked is None:

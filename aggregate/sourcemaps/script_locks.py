@@ -4,7 +4,7 @@ from typing import Final
 
 from django.db import connection
 
-from ingest.deadline import bound_idle_time
+from ingest.deadline import idle_timeout
 
 SCRIPTS_LOCK: Final = 0x736D_6170  # "smap"
 
@@ -13,6 +13,7 @@ def lock_scripts(project_id: int) -> None:
     """Takes the project's lock until the transaction ends."""
     with connection.cursor() as cursor:
         cursor.execute(
-            f"SELECT pg_advisory_xact_lock(%s::int, %s::int) FROM {bound_idle_time()}",
-            [SCRIPTS_LOCK, project_id],
+            """SELECT pg_advisory_xact_lock(%s::int, %s::int)
+               FROM set_config('idle_in_transaction_session_timeout', %s, true)""",
+            [SCRIPTS_LOCK, project_id, idle_timeout()],
         )

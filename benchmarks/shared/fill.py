@@ -228,7 +228,9 @@ def fill(project_id: int, views: int, now: datetime, tell: Callable[[int], objec
         tell(len(rows))
     with connection.cursor() as cursor:
         cursor.execute(ROLL_UP, [project_id])
-        cursor.execute(ADD_CELLS.format(cells="c.is_rolled"), {"project_id": project_id})
+        cursor.execute("SELECT id FROM aggregate_cell WHERE project_id = %s AND is_rolled", [project_id])
+        rolled = [cell_id for (cell_id,) in cursor]
+        cursor.execute(ADD_CELLS, {"project_id": project_id, "cell_ids": rolled})
         cursor.execute(
             add_receipt_counts("(SELECT * FROM ingest_tracereceipt WHERE project_id = %s) AS filled", sign=1),
             [project_id],

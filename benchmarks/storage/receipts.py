@@ -5,7 +5,7 @@ import time
 from argparse import ArgumentParser
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
-from typing import Any, Final
+from typing import Final
 from uuid import uuid4
 
 from django.conf import settings
@@ -14,15 +14,15 @@ from django.db import connection
 from aggregate.maintenance.old_receipts import drop_receipt_partitions
 from benchmarks.shared.here import add_here, run_here
 from benchmarks.storage.wal import read_lsn, read_processor_s
+from ingest.storage.group_commit import PendingWrite
 from ingest.storage.partitions import create_partitions
 from ingest.storage.receipt_partitions import (
     PARTITION_DAYS,
-    STORAGE,
-    TABLE,
+    DedupMode,
     create_receipt_partitions,
     list_receipt_partitions,
 )
-from ingest.storage.storing import BYTE_SHARDS, COLUMNS, DedupMode, _run_store
+from ingest.storage.storing import COLUMNS, _store
 from ops.supervisor.running import open_own_stores
 from profcore.times import DAY
 from projects.creation import create_project
@@ -56,8 +56,8 @@ def measure_receipts(receipts: int) -> Iterator[str]:
     create_receipt_partitions(since.date(), settings.KEEP_RECEIPTS_DAYS + 2)
     _fill(project.pk, receipts, since, now)
     yield f"{len(list_receipt_partitions())} partitions of {PARTITION_DAYS} days: {_describe_size(receipts)}"
-    for care in (DedupMode.NONE, DedupMode.LOOK_BACK, DedupMode.TAKE_BORDER):
-        yield f"  {care.name}: {_measure_store(project.pk, now, care)}"
+    for mode in DedupMode:
+        yield f"  {mode.name}: {_measure_store(project.pk, now, mode)}"
     oldest = list_receipt_partitions()[1]  # the very first has only some days
     later = oldest.end_at + DAY * settings.KEEP_RECEIPTS_DAYS
     yield f"  two partitions dropped: {_timed(lambda: drop_receipt_partitions(later))}"
@@ -69,8 +69,9 @@ def _use_one_table(start: datetime, end: datetime) -> None:
         for partition in list_receipt_partitions():
             cursor.execute(f"DROP TABLE {partition.name}")
         cursor.execute(
-            f"""CREATE TABLE {ONE_TABLE} PARTITION OF {TABLE} (PRIMARY KEY (project_id, view_id, seq))
-                FOR VALUES FROM ('{start.isoformat()}') TO ('{end.isoformat()}') WITH ({STORAGE})"""
+            f"""CREATE TABLE {ONE_TABLE} PARTITION OF ingest_tracereceipt (PRIMARY KEY (project_id, view_id, seq))
+                FOR VALUES FROM ('{start.isoformat()}') TO ('{end.isoformat()}')
+                WITH (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 5000)"""
         )
 
 
@@ -95,16 +96,16 @@ def _describe_size(receipts: int) -> str:
     return f"{float(heap) / receipts:.0f} bytes per receipt and {float(indexes) / receipts:.0f} of indexes"
 
 
-def _measure_store(project_id: int, now: datetime, care: DedupMode) -> str:
+def _measure_store(project_id: int, now: datetime, mode: DedupMode) -> str:
     """Returns the costs of storing one trace with a body of one byte: the server's processor time, and its log."""
     _one("CHECKPOINT")
     costs: list[float] = []
     logged = []
     for _ in range(ROUNDS):
-        _run_store(_make_columns(project_id, now), care)  # the statement is planned
+        _store_one(project_id, now, mode)  # the statement is planned
         began_s, began = read_processor_s(), read_lsn()
         for _ in range(POSTS):
-            _run_store(_make_columns(project_id, now), care)
+            _store_one(project_id, now, mode)
         costs.append((read_processor_s() - began_s) / POSTS * 1e6)
         logged.append((read_lsn() - began) / POSTS)
     return (
@@ -113,13 +114,12 @@ def _measure_store(project_id: int, now: datetime, care: DedupMode) -> str:
     )
 
 
-def _make_columns(project_id: int, now: datetime) -> dict[str, Any]:  # Any: the parameters of one statement
-    at = (now + timedelta(microseconds=random.randrange(10**6))).isoformat()  # noqa: S311  # no secret
-    values = dict.fromkeys(COLUMNS, "{1}") | {"received_at": f"{{{at}}}", "view_started_at": f"{{{at}}}"}
-    values |= {"view_id": f"{{{uuid4()}}}", "trace_id": f"{{{uuid4()}}}", "is_gzip": "{f}", "isolated": "{f}"}
-    columns = {**values, "body": [b"x"], "project_id": project_id, "shard": random.randrange(BYTE_SHARDS)}  # noqa: S311
-    assert columns.keys() == {"project_id", "shard", *COLUMNS}
-    return columns
+def _store_one(project_id: int, now: datetime, mode: DedupMode) -> None:
+    at = now + timedelta(microseconds=random.randrange(10**6))  # noqa: S311  # no secret
+    values = dict.fromkeys(COLUMNS, "1") | {"received_at": at.isoformat(), "view_started_at": at.isoformat()}
+    values |= {"view_id": str(uuid4()), "trace_id": str(uuid4()), "is_gzip": "f", "isolated": "f"}
+    row = (*list(values.values())[:-1], b"x")
+    _store([PendingWrite(project_id=project_id, received_at=at, rows=[row], dedup_mode=mode)])
 
 
 def _timed(work: Callable[[], object]) -> str:

@@ -16,6 +16,7 @@ from aggregate.selectors.statistics.estimates import TableQuery, select_estimate
 from aggregate.selectors.vitals.savings import Saving, rank_savings
 from aggregate.selectors.vitals.table import VitalsQuery, VitalsTable, select_vitals
 from dashboard.web.params import Narrowing
+from profcore.caching import keep
 from profcore.stats.views import Measure
 
 # A table is narrowed, ordered and searched over one comparison. One of 2,000 functions takes 2 MB.
@@ -44,6 +45,7 @@ def remember_comparison(
     return _remember(base, head, measure, group_by, facts, stratify)
 
 
+@keep
 @lru_cache(maxsize=COMPARISONS_KEPT)
 def _remember(base: Slice, head: Slice, measure: Measure, group_by: str, _facts: str, stratify: str) -> SliceComparison:
     return compare_slices(base, head, measure=measure, group_by=group_by, stratify=stratify)
@@ -113,15 +115,8 @@ def _count_chars(rows: Iterable[FunctionRow]) -> int:
     return sum(len(row.name) + len(row.uri or "") for row in rows)
 
 
-TABLES: Final = Memory(weigh_table, TABLE_BYTES_KEPT)
-VITALS: Final = Memory(weigh_vitals, VITALS_BYTES_KEPT)
-
-
-def clear_tables() -> None:
-    """Empties the process's memory of tables, comparisons and vitals, between tests."""
-    TABLES.clear()
-    _remember.cache_clear()
-    VITALS.clear()
+TABLES: Final = keep(Memory(weigh_table, TABLE_BYTES_KEPT))
+VITALS: Final = keep(Memory(weigh_vitals, VITALS_BYTES_KEPT))
 
 
 def answer_table(slice_: Slice, asked: TableQuery) -> FunctionTable:

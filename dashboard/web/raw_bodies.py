@@ -10,7 +10,7 @@ from rest_framework.request import Request
 from aggregate.selectors.page_views.traces import select_raw_body
 from dashboard.web.access import may_read_raw, reader_of
 from dashboard.web.exports import accepts_gzip
-from ingest.endpoint.bodies import expand
+from ingest.endpoint.requests import expand
 from projects.models import Project
 
 

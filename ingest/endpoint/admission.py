@@ -1,85 +1,159 @@
-"""Limits of what a project may send: rates in each web process, and bounds on what waits to be folded."""
+"""What a project may send: rates in each web process, bounds on what waits to be folded, and quotas of a UTC day.
 
+What is refused is counted so. The quota of traces is exact. Those of bytes, and what waits, are looked up every few
+seconds, and may be exceeded by what a project sends meanwhile.
+"""
+
+import math
 import shutil
 import threading
 import time
-from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
 from typing import Final
 
 from django.conf import settings
 from django.db import connection
 
+from ingest.endpoint.requests import IngestRequest, TryLater, key_in
 from ingest.models import PENDING
+from profcore.caching import keep
+from profcore.errors import Reason, TraceError
+from profcore.times import next_midnight
+from projects.key_cache import KeyFacts, find_key, is_origin_allowed
 
 PENDING_CHECK_S: Final = 5.0
 PENDING_CHECK_SHARE: Final = 0.02  # of a process's time at most: counting two million pending receipts takes a second
+QUOTA_CHECK_S: Final = 5.0  # between two look-ups of a project's bytes in one process
 TRACES_RATE: Final = "INGEST_RATE_PER_S"
 ABSENT_RATE: Final = "INGEST_ABSENT_RATE_PER_S"
 ALL_PROJECTS: Final = 0  # no project has this id
-
-_lock = threading.Lock()
-_buckets: dict[tuple[str, int], tuple[float, float]] = {}  # by the setting with the rate, and the project
-_pending: dict[int, tuple[float, bool]] = {}  # by project: until when the answer holds, and whether there is room
+MB: Final = 1_000_000
 
 
-def take_rate(project_id: int, rate: str = TRACES_RATE) -> float:
-    """Takes one out of the project's bucket of a rate (one second deep); returns 0, or the seconds to wait."""
-    with _lock:
-        filled = _refill(project_id, rate)
-        wait_s = 0.0 if filled >= 1 else (1 - filled) / getattr(settings, rate)
-        _buckets[rate, project_id] = (filled if wait_s else filled - 1, time.monotonic())
-    return wait_s
+@dataclass(frozen=True, slots=True)
+class BytesUsed:
+    """The bytes of a project's raw traces, as stored: those of today (UTC), and all within their retention."""
+
+    today: int
+    kept: int
 
 
-def charge_rate(project_id: int, count: int) -> None:
-    """Takes `count` more traces out of the bucket, even into debt: a body that was read is not refused for its rate."""
-    with _lock:
-        _buckets[TRACES_RATE, project_id] = (_refill(project_id, TRACES_RATE) - count, time.monotonic())
+def read_key(post: IngestRequest) -> KeyFacts:
+    """Returns the facts of the key that a request names. Raises `TraceError` if it names no live key."""
+    key = find_key(key_in(post.query))
+    if key is None:
+        raise TraceError(Reason.UNKNOWN_KEY, "$", "The `key` parameter names no live public key.")
+    return key
 
 
-def _refill(project_id: int, rate: str) -> float:
-    per_s = float(getattr(settings, rate))
-    now = time.monotonic()
-    filled, at = _buckets.get((rate, project_id), (per_s, now))
-    return min(per_s, filled + (now - at) * per_s)
+def check_sender(post: IngestRequest, key: KeyFacts) -> None:
+    """Raises `TraceError` if the key's project is archived, or if the key may not be used from the request's origin."""
+    if key.is_archived:
+        raise TraceError(Reason.PROJECT_ARCHIVED, "$", "This project is archived, and accepts no traces.")
+    if not is_origin_allowed(post.origin, key.origins):
+        raise TraceError(Reason.ORIGIN_NOT_ALLOWED, "$", "This key may not be used from this origin.")
 
 
-def has_room(project_id: int) -> bool:
-    """Tells whether the project's queue is below its bounds: traces, bytes, and the age of the oldest one."""
-    return _remember(project_id, lambda: _is_below_bounds(project_id))
+class Admission:
+    """What this process knows of the rates, the room and the bytes of projects."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._buckets: dict[tuple[str, int], tuple[float, float]] = {}  # by the setting with the rate, and the project
+        self._room: dict[int, tuple[float, bool]] = {}  # by project: until when the answer holds, and the answer
+        self._used: dict[tuple[int, int], tuple[float, BytesUsed]] = {}  # by project and retention: as above
+
+    def check(self, key: KeyFacts, at: datetime) -> None:
+        """Checks rate, room and quotas before a body is read; takes one trace out of the rate. Raises `TryLater`."""
+        wait_s = self.take_rate(key.project_id)
+        if wait_s:
+            detail = "This project sends more traces a second than it may."
+            raise TryLater(Reason.RATE_LIMITED, "$", detail, retry_after_s=math.ceil(wait_s))
+        if not self.has_room(key.project_id):
+            raise TryLater(Reason.TOO_MANY_PENDING, "$", "Too many traces of this project wait to be folded.")
+        full = self.find_full_quota(key, at)
+        if full is not None:
+            raise TryLater(Reason.QUOTA_EXCEEDED, "$", full, retry_after_s=seconds_to_next_day(at))
+        if not self.has_room(ALL_PROJECTS):
+            detail = "The server has no room for more traces at the moment; please post again later."
+            raise TryLater(Reason.UNAVAILABLE, "$", detail)
+
+    def charge(self, key: KeyFacts, at: datetime, *, sent: int, accepted: int) -> int:
+        """Takes a body's traces out of the rate and out of the day's quota; returns how many the quota still had.
+
+        `check` took the first one that was sent. The others may leave a debt: a body that was read is not refused for
+        its rate.
+        """
+        self.take_rate(key.project_id, count=sent - 1, may_owe=True)
+        return take_quota(key, accepted, at)
+
+    def take_rate(self, project_id: int, rate: str = TRACES_RATE, *, count: int = 1, may_owe: bool = False) -> float:
+        """Takes `count` out of the project's bucket of a rate (one second deep); returns 0, or the seconds to wait."""
+        per_s = float(getattr(settings, rate))
+        with self._lock:
+            now = time.monotonic()
+            filled, at = self._buckets.get((rate, project_id), (per_s, now))
+            filled = min(per_s, filled + (now - at) * per_s)
+            wait_s = 0.0 if filled >= 1 or may_owe else (1 - filled) / per_s
+            self._buckets[rate, project_id] = (filled if wait_s else filled - count, now)
+        return wait_s
+
+    def has_room(self, project_id: int) -> bool:
+        """Returns whether a project's queue is below its bounds: traces, bytes, and the age of the oldest one.
+
+        For `ALL_PROJECTS`: whether all queues together are below their bound, and the disk has room. The answer is that
+        of some seconds ago. Pending traces are counted, so a long queue takes long. The longer it took, the longer the
+        answer holds.
+        """
+        now = time.monotonic()
+        with self._lock:
+            holds_until, is_free = self._room.get(project_id, (now, True))
+            if now < holds_until:
+                return is_free
+            self._room[project_id] = (now + PENDING_CHECK_S, is_free)  # one thread looks, the others use the old answer
+        is_free = _is_below_total() if project_id == ALL_PROJECTS else _is_below_bounds(project_id)
+        done = time.monotonic()
+        self._room[project_id] = (max(now + PENDING_CHECK_S, done + (done - now) / PENDING_CHECK_SHARE), is_free)
+        return is_free
+
+    def find_full_quota(self, key: KeyFacts, at: datetime) -> str | None:
+        """Returns a sentence about a quota of bytes that the project has used up, None if there is none."""
+        per_day = settings.INGEST_MAX_MB_PER_DAY if key.max_mb_per_day is None else key.max_mb_per_day
+        kept = settings.INGEST_MAX_KEPT_MB if key.max_kept_mb is None else key.max_kept_mb
+        if not per_day and not kept:
+            return None
+        now = time.monotonic()
+        days = settings.KEEP_RAW_DAYS if key.keep_raw_days is None else key.keep_raw_days
+        holds_until, used = self._used.get((key.project_id, days), (now, BytesUsed(0, 0)))
+        if now >= holds_until:
+            used = select_bytes(key.project_id, at, days)
+            self._used[key.project_id, days] = (now + QUOTA_CHECK_S, used)
+        if per_day and used.today >= per_day * MB:
+            return f"The project may send {per_day} MB of traces a day (UTC), packed."
+        if kept and used.kept >= kept * MB:
+            return f"The project may keep {kept} MB of raw traces, packed. Older ones expire day by day."
+        return None
+
+    def clear(self) -> None:
+        """Empties buckets and look-ups."""
+        self._buckets.clear()
+        self._room.clear()
+        self._used.clear()
 
 
-def has_store_room() -> bool:
-    """Tells whether all projects' queues together are below their bound, and the disk has room."""
-    return _remember(ALL_PROJECTS, lambda: _has_free_disk() and _is_below_total())
-
-
-def _remember(key: int, look: Callable[[], bool]) -> bool:
-    """Returns what `look` returned last, and looks again every few seconds.
-
-    Pending traces are counted, so a long queue takes long. The longer it took, the longer the answer holds.
-    """
-    now = time.monotonic()
-    with _lock:
-        holds_until, is_free = _pending.get(key, (now, True))
-        if now < holds_until:
-            return is_free
-        _pending[key] = (now + PENDING_CHECK_S, is_free)  # one thread looks, the others use the old answer
-    is_free = look()
-    done = time.monotonic()
-    _pending[key] = (max(now + PENDING_CHECK_S, done + (done - now) / PENDING_CHECK_SHARE), is_free)
-    return is_free
+ADMISSION: Final = keep(Admission())
 
 
 def _is_below_bounds(project_id: int) -> bool:
     """Traces that a refold made pending again are weeks old, and say nothing about the workers."""
     with connection.cursor() as cursor:
         cursor.execute(
-            f"""SELECT count(*), coalesce(sum(body_bytes), 0),
-                       coalesce(extract(epoch FROM now() - min(received_at) FILTER (WHERE fold_version IS NULL)), 0)
-                FROM (SELECT body_bytes, received_at, fold_version FROM ingest_tracereceipt
-                      WHERE project_id = %s AND state = {PENDING} LIMIT %s) AS p""",
-            [project_id, settings.INGEST_MAX_PENDING],
+            """SELECT count(*), coalesce(sum(body_bytes), 0),
+                      coalesce(extract(epoch FROM now() - min(received_at) FILTER (WHERE fold_version IS NULL)), 0)
+               FROM (SELECT body_bytes, received_at, fold_version FROM ingest_tracereceipt
+                     WHERE project_id = %s AND state = %s LIMIT %s) AS p""",
+            [project_id, PENDING, settings.INGEST_MAX_PENDING],
         )
         row = cursor.fetchone()
     assert row is not None  # an aggregate has one
@@ -91,25 +165,81 @@ def _is_below_bounds(project_id: int) -> bool:
 
 
 def _is_below_total() -> bool:
+    """Also looks at the data folder's disk. PostgreSQL's data may lie on another one, which nobody can ask."""
+    try:
+        if shutil.disk_usage(settings.DATA_DIR).free < settings.INGEST_MIN_FREE_BYTES:
+            return False
+    except OSError:
+        pass  # there is no data folder here
     with connection.cursor() as cursor:
         cursor.execute(
-            f"""SELECT coalesce(sum(body_bytes), 0) FROM (SELECT body_bytes FROM ingest_tracereceipt
-                                                          WHERE state = {PENDING} LIMIT %s) AS p""",
-            [2 * settings.INGEST_MAX_PENDING],
+            """SELECT coalesce(sum(body_bytes), 0)
+               FROM (SELECT body_bytes FROM ingest_tracereceipt WHERE state = %s LIMIT %s) AS p""",
+            [PENDING, 2 * settings.INGEST_MAX_PENDING],
         )
         row = cursor.fetchone()
     return row is not None and row[0] < settings.INGEST_MAX_TOTAL_PENDING_BYTES
 
 
-def _has_free_disk() -> bool:
-    """Tells whether the data folder's disk has room. PostgreSQL's data may lie on another one, which nobody can ask."""
-    try:
-        return shutil.disk_usage(settings.DATA_DIR).free >= settings.INGEST_MIN_FREE_BYTES
-    except OSError:
-        return True  # there is no data folder here
+def quota_of(key: KeyFacts) -> int:
+    """Returns the project's quota, 0 for none."""
+    limit = key.max_traces_per_day
+    return int(settings.INGEST_MAX_TRACES_PER_DAY) if limit is None else limit
 
 
-def clear_admission() -> None:
-    """Empties buckets and look-ups, between tests."""
-    _buckets.clear()
-    _pending.clear()
+def take_quota(key: KeyFacts, count: int, at: datetime) -> int:
+    """Takes `count` traces out of the day's quota; returns how many it still had. Short statements, only with a quota.
+
+    A trace that is posted again counts again: only storing it shows that it is known already.
+    """
+    quota = quota_of(key)
+    if not quota or not count:
+        return count
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """WITH made AS (
+                   INSERT INTO ingest_daycount (project_id, day_on, traces) VALUES (%(project)s, %(day)s, 0)
+                   ON CONFLICT DO NOTHING)
+               SELECT 1""",
+            {"project": key.project_id, "day": at.date()},
+        )
+        cursor.execute(
+            """UPDATE ingest_daycount d SET traces = least(d.traces + %(count)s, greatest(d.traces, %(quota)s))
+               FROM (SELECT traces FROM ingest_daycount WHERE project_id = %(project)s AND day_on = %(day)s FOR UPDATE)
+                    AS old
+               WHERE d.project_id = %(project)s AND d.day_on = %(day)s RETURNING d.traces - old.traces""",
+            {"project": key.project_id, "day": at.date(), "count": count, "quota": quota},
+        )
+        row = cursor.fetchone()
+    return int(row[0]) if row else 0
+
+
+def has_quota(key: KeyFacts, count: int, at: datetime) -> bool:
+    """Returns whether `count` traces are left of the day's quota. It takes none, so the answer may change."""
+    quota = quota_of(key)
+    if not quota:
+        return True
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT traces FROM ingest_daycount WHERE project_id = %s AND day_on = %s", [key.project_id, at.date()]
+        )
+        row = cursor.fetchone()
+    return count + (row[0] if row else 0) <= quota
+
+
+def select_bytes(project_id: int, at: datetime, keep_raw_days: int) -> BytesUsed:
+    """Returns the bytes that a project had stored: on the day of `at`, and within the days that raw traces are kept."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """SELECT coalesce(sum(bytes) FILTER (WHERE day_on = %(day)s), 0)::bigint, coalesce(sum(bytes), 0)::bigint
+               FROM ingest_daybytes WHERE project_id = %(project)s AND day_on >= %(since)s""",
+            {"project": project_id, "day": at.date(), "since": (at - timedelta(days=keep_raw_days)).date()},
+        )
+        row = cursor.fetchone()
+    assert row is not None  # an aggregate has one
+    return BytesUsed(*row)
+
+
+def seconds_to_next_day(at: datetime) -> int:
+    """Returns the seconds until the next day's quota."""
+    return max(int((next_midnight(at) - at).total_seconds()), 1)

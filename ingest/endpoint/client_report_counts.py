@@ -16,8 +16,8 @@ from django.conf import settings
 from django.db import connection
 
 from ingest.count_models import AbsentCount
-from ingest.storage.groups import OTHER
-from ingest.storage.id_cache import IdCache
+from ingest.storage.groups import OTHER, IdCache
+from profcore.caching import keep
 from profcore.trace.absence import Absence
 
 SHARDS: Final = 8  # as many rows as a process has connections
@@ -28,8 +28,8 @@ Row = tuple[int, date, str, int, int, int, int]  # project, day, page, browser, 
 
 _lock = threading.Lock()
 _busy: set[int] = set()
-_known: IdCache[Row] = IdCache()
-_no_room_until: dict[tuple[int, date], float] = {}
+_known: Final[IdCache[Row]] = keep(IdCache())
+_no_room_until: Final[dict[tuple[int, date], float]] = keep({})
 
 
 def count_absence(project_id: int, absence: Absence, *, browser: int, day_on: date) -> None:
@@ -86,7 +86,7 @@ def find_place(row: Row) -> Row:
 
 
 def has_room(project_id: int, day_on: date) -> bool:
-    """Tells whether a project may have another row of a day. A full one is counted again after some seconds."""
+    """Returns whether a project may have another row of a day. A full one is counted again after some seconds."""
     now = time.monotonic()
     if _no_room_until.get((project_id, day_on), now) > now:
         return False
@@ -97,9 +97,3 @@ def has_room(project_id: int, day_on: date) -> bool:
             _no_room_until.clear()
         _no_room_until[project_id, day_on] = now + FULL_CHECK_S
     return is_free
-
-
-def clear_absences() -> None:
-    """Empties the memory of rows, between tests."""
-    _known.clear()
-    _no_room_until.clear()

@@ -9,23 +9,22 @@ from django.conf import settings
 from django.db import Error
 
 from ingest.deadline import release_connection, with_deadline
-from ingest.endpoint.admission import ABSENT_RATE, take_rate
-from ingest.endpoint.bodies import BodyTooLarge, TryLater
+from ingest.endpoint.admission import ABSENT_RATE, ADMISSION, check_sender, read_key
 from ingest.endpoint.client_report_counts import count_absence
-from ingest.endpoint.metrics import INGEST_ABSENCES
-from ingest.endpoint.requests import MAX_QUERY_FIELDS, IngestRequest, read_sent
+from ingest.endpoint.outcomes import INGEST_ABSENCES
+from ingest.endpoint.requests import MAX_QUERY_FIELDS, BodyTooLarge, IngestRequest, TryLater, read_bounded
 from ingest.endpoint.responses import (
     IngestResponse,
     answer_error,
     answer_nothing,
     answer_preflight,
     answer_wrong_method,
+    explain_outage,
 )
-from ingest.endpoint.views import explain_outage, read_key
 from ingest.storage.storing import browser_of
 from profcore.errors import Reason, TraceError
 from profcore.trace.absence import Absence, check_absence, decode_absence, decode_absence_fields
-from projects.key_cache import KeyFacts, check_not_archived, is_origin_allowed
+from projects.key_cache import KeyFacts
 
 MAX_REPORT_BYTES: Final = 4_096  # contract: a reason, a release, an address
 ALLOWED: Final = "GET, POST, OPTIONS"
@@ -60,10 +59,8 @@ def refuse_report(error: TraceError) -> IngestResponse:
 
 def admit_report(post: IngestRequest, key: KeyFacts) -> None:
     """Checks project, origin and rate before the body is read. Raises `TraceError`."""
-    check_not_archived(key)
-    if not is_origin_allowed(post.origin, key.origins):
-        raise TraceError(Reason.ORIGIN_NOT_ALLOWED, "$", "This key may not be used from this origin.")
-    wait_s = take_rate(key.project_id, ABSENT_RATE)
+    check_sender(post, key)
+    wait_s = ADMISSION.take_rate(key.project_id, ABSENT_RATE)
     if wait_s:
         detail = "This project sends more reports a second than it may."
         raise TryLater(Reason.RATE_LIMITED, "$", detail, retry_after_s=math.ceil(wait_s))
@@ -73,7 +70,8 @@ def admit_report(post: IngestRequest, key: KeyFacts) -> None:
 def read_absence(post: IngestRequest, key: KeyFacts) -> Absence:
     """Returns the checked report of a body, or of an image's query. Raises `TraceError`."""
     if post.method == "POST":
-        sent = decode_absence(read_sent(post, MAX_REPORT_BYTES))
+        body = read_bounded(post.stream, declared=post.length, max_bytes=MAX_REPORT_BYTES)
+        sent = decode_absence(body)
     else:
         if len(post.query) > MAX_REPORT_BYTES:
             raise BodyTooLarge("sent", MAX_REPORT_BYTES)

@@ -4,10 +4,12 @@ from functools import cache
 
 from django.conf import settings
 
+from profcore.caching import keep
 from profcore.formats.importers.shapes import ImportLimits
 from profcore.trace.wire import Limits
 
 
+@keep
 @cache
 def envelope_limits() -> Limits:
     """Returns the limits of one envelope."""

@@ -1,19 +1,34 @@
-"""Counting refusals by project, hour and reason, so that shares stay honest."""
+"""Counting outcomes: in metrics, and refusals by project, hour and reason too, so that shares stay honest.
 
+Tags of metrics are closed sets: never a route, release or URL.
+"""
+
+import collections
 import logging
 import random
-from collections import Counter
 from collections.abc import Iterable
 from datetime import datetime
+from typing import Final
 
 from django.db import Error, connection
+from prometheus_client import Counter
 
 from profcore.errors import Reason
 from profcore.times import start_of_hour
 
 logger = logging.getLogger(__name__)
 
-SHARDS = 8  # a flood of refusals for one reason spreads over so many rows
+INGEST_ENVELOPES: Final = Counter(
+    "fieldflame_ingest_envelopes_total",
+    "Envelopes the endpoint answered, by outcome (accepted, refused) and reason (a profcore.errors.Reason, or empty)",
+    ["outcome", "reason"],
+)
+INGEST_ABSENCES: Final = Counter(
+    "fieldflame_ingest_absences_total",
+    "Reports of page views that recorded nothing, by outcome (counted, refused) and reason (as above, or empty)",
+    ["outcome", "reason"],
+)
+SHARDS: Final = 8  # a flood of refusals for one reason spreads over so many rows
 
 
 def count_refusals(project_id: int, reasons: Iterable[Reason], at: datetime) -> None:
@@ -23,7 +38,7 @@ def count_refusals(project_id: int, reasons: Iterable[Reason], at: datetime) -> 
     whole write, and a flood of bad posts would take the connections from the good ones. A crash may lose half a second
     of counts.
     """
-    counts = Counter(str(reason) for reason in reasons)
+    counts = collections.Counter(str(reason) for reason in reasons)
     if not counts:
         return
     rows = sorted(counts.items())

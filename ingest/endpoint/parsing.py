@@ -1,7 +1,7 @@
 """From a body to envelopes: one, a JSON array, or NDJSON. A bad envelope does not affect its neighbours."""
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import islice
 from typing import Final
@@ -9,6 +9,8 @@ from typing import Final
 import msgspec
 from django.conf import settings
 
+from ingest.endpoint.requests import is_gzip
+from ingest.storage.storing import Arrival
 from profcore.errors import Reason, TraceError
 from profcore.formats.importers.registry import translate_envelope
 from profcore.kernel import find_kernel
@@ -32,17 +34,15 @@ class Refused:
 
 @dataclass(slots=True)
 class ParsedBody:
-    """A body's envelopes, without their traces, with the bytes to keep of each; and the refused ones.
+    """The accepted envelopes of a body, without their traces, and the refused ones.
 
-    The bytes are as sent, except for traces in another dialect than the spec's, which are translated. If a single
-    envelope is wrong, an error is raised instead. The compiled check keeps no
-    expanded body: then `expanded_bytes` says how many bytes the sent ones expand to.
+    A single envelope is kept as it was sent, and others as their own bytes; but traces in another dialect than the
+    spec's are translated. If a single envelope is wrong, an error is raised instead.
     """
 
     is_batch: bool
-    envelopes: list[tuple[int, bytes | msgspec.Raw, Envelope]] = field(default_factory=list)
+    arrivals: list[Arrival] = field(default_factory=list)
     refused: list[Refused] = field(default_factory=list)
-    expanded_bytes: int | None = None
 
 
 def parse_at_once(sent: bytes, *, content_type: str, limits: Limits, max_bytes: int) -> ParsedBody | None:
@@ -54,7 +54,8 @@ def parse_at_once(sent: bytes, *, content_type: str, limits: Limits, max_bytes: 
     if check is None or content_type in NDJSON_TYPES or (checked := check.check(sent)) is None:
         return None
     envelope, expanded_bytes = checked
-    return ParsedBody(False, [(0, sent, envelope)], expanded_bytes=expanded_bytes)
+    arrival = Arrival(index=0, envelope=envelope, body=sent, is_gzip=is_gzip(sent), expanded_bytes=expanded_bytes)
+    return ParsedBody(False, [arrival])
 
 
 @lru_cache(maxsize=4)
@@ -63,8 +64,8 @@ def _find_check(choice: str, limits: Limits, max_bytes: int) -> CompiledCheck | 
     return CompiledCheck(kernel, limits, max_bytes=max_bytes) if kernel else None
 
 
-def parse_body(body: bytes, *, content_type: str, limits: Limits, max_envelopes: int) -> ParsedBody:
-    """Returns the envelopes of an expanded body.
+def parse_body(sent: bytes, body: bytes, *, content_type: str, limits: Limits, max_envelopes: int) -> ParsedBody:
+    """Returns the envelopes of a body, which is `body` when it is expanded.
 
     Raises `TraceError` for an unreadable body, and for a single envelope that is refused.
     """
@@ -75,7 +76,10 @@ def parse_body(body: bytes, *, content_type: str, limits: Limits, max_envelopes:
         return _parse_batch(split_array(body, max_envelopes), limits)
     if content_type in NDJSON_TYPES or _has_several_values(body):
         return _parse_batch(_split_lines(body, max_envelopes), limits)
-    return ParsedBody(False, [(0, *_check(body, limits))])
+    arrival = _check(0, body, limits)
+    if arrival.body is body:
+        arrival = replace(arrival, body=sent, is_gzip=is_gzip(sent))
+    return ParsedBody(False, [arrival])
 
 
 def _split_lines(body: bytes, most: int) -> list[bytes]:
@@ -87,7 +91,7 @@ def _split_lines(body: bytes, most: int) -> list[bytes]:
 
 
 def _has_several_values(body: bytes) -> bool:
-    """Tells whether a body is NDJSON: the first line closes an object and another one opens, as in no JSON value."""
+    """Returns whether a body is NDJSON: the first line closes an object and another one opens, as in no JSON value."""
     end = body.find(b"\n", body.find(b"{"))
     if end < 0:
         return False
@@ -99,14 +103,14 @@ def _parse_batch(values: list[bytes] | list[msgspec.Raw], limits: Limits) -> Par
     parsed = ParsedBody(True)
     for index, value in enumerate(values):
         try:
-            parsed.envelopes.append((index, *_check(value, limits)))
+            parsed.arrivals.append(_check(index, value, limits))
         except TraceError as error:
             parsed.refused.append(Refused(index, read_trace_id(value), error))
     return parsed
 
 
-def _check(value: bytes | msgspec.Raw, limits: Limits) -> tuple[bytes | msgspec.Raw, Envelope]:
-    """Returns the bytes to keep of an envelope, and the envelope without its trace, after a full check.
+def _check(index: int, value: bytes | msgspec.Raw, limits: Limits) -> Arrival:
+    """Returns an envelope, without its trace, after a full check.
 
     The endpoint does not need the trace: decoded it takes several times its bytes, and a body may have a hundred
     traces.
@@ -115,7 +119,8 @@ def _check(value: bytes | msgspec.Raw, limits: Limits) -> tuple[bytes | msgspec.
     check_posted(envelope)
     envelope.trace = NO_TRACE
     envelope.marks = []
-    return value, envelope
+    body = bytes(value)
+    return Arrival(index=index, envelope=envelope, body=body, is_gzip=False, expanded_bytes=len(body))
 
 
 def _decode(value: bytes | msgspec.Raw, limits: Limits) -> tuple[bytes | msgspec.Raw, Envelope]:

@@ -1,20 +1,50 @@
-"""The part of a request that the endpoint reads, as a value that does not depend on the web server."""
+"""What the endpoint reads of a request, as a value that does not depend on the web server, and its body within bounds.
+
+Sent bytes and expanded bytes are both counted while streaming.
+"""
 
 import contextlib
 import io
-from collections.abc import Mapping
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final
 from urllib.parse import parse_qs
 
-from ingest.endpoint.bodies import read_bounded
-from ingest.endpoint.slow_bodies import Readable, TimedBody
+from ingest.endpoint.slow_bodies import Readable, TimedBody, TooManySlowBodies, slow_error_of
 from profcore.caching import cached
+from profcore.errors import Reason, TraceError
+from profcore.inflating import CutShort, Damaged, TooLong, TooManyMembers, inflate
 
 MAX_QUERY_FIELDS: Final = 20
 MAX_AGENT_CHARS: Final = 2_000
 # Nearly all traces are shorter. A sender of more may find its connection closed before it reads why.
 SKIPPED_MAX_BYTES: Final = 64 * 1024
+CHUNK_BYTES: Final = 256 * 1024
+GZIP_MAGIC: Final = b"\x1f\x8b"
+GZIP_WINDOW: Final = 31  # zlib's code for "a gzip member"
+MAX_MEMBERS: Final = 1_000  # 5 MiB can have a quarter million empty members; writers with blocks of 64 KiB need 800
+LARGE_QUEUE: Final = 8  # large bodies that may wait for their turn; each keeps a thread busy
+
+# Expanding and decoding a body of 50 MiB may take a few hundred MB, so a process reads one such body at a time.
+_large_turn = threading.Lock()
+_large_queue = threading.BoundedSemaphore(LARGE_QUEUE)
+
+
+class TryLater(TraceError):
+    """The body may be valid, but it cannot be accepted now; answered with `Retry-After`."""
+
+    def __init__(self, reason: Reason, path: str, detail: str, *, retry_after_s: int = 60) -> None:
+        super().__init__(reason, path, detail)
+        self.retry_after_s = retry_after_s
+
+
+class BodyTooLarge(TraceError):
+    """The body exceeds a bound; answered with 413."""
+
+    def __init__(self, what: str, limit: int) -> None:
+        super().__init__(Reason.TOO_LARGE, "$", f"The {what} body is larger than {limit} bytes.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,9 +79,33 @@ def read_request(environ: Mapping[str, Any]) -> IngestRequest:  # Any: WSGI's ow
     )
 
 
-def read_sent(post: IngestRequest, max_bytes: int) -> bytes:
-    """Returns the body as sent, within its bound. Raises `TraceError`."""
-    return read_bounded(post.stream, declared=post.length, max_bytes=max_bytes)
+def read_bounded(stream: Readable, *, declared: int | None, max_bytes: int) -> bytes:
+    """Returns the whole body as sent. Raises `BodyTooLarge` as soon as it is known to exceed `max_bytes`.
+
+    Of a body whose length is declared no more is read: to see its end would take another look at the connection.
+    Raises `TraceError` if the sender is gone or too slow, `TryLater` if too many others are slow.
+    """
+    if declared is not None and declared > max_bytes:
+        raise BodyTooLarge("sent", max_bytes)
+    chunks: list[bytes] = []
+    size = 0
+    try:
+        while declared is None or size < declared:
+            chunk = stream.read(CHUNK_BYTES if declared is None else min(CHUNK_BYTES, declared - size))
+            if not chunk:
+                break
+            size += len(chunk)
+            if size > max_bytes:
+                raise BodyTooLarge("sent", max_bytes)
+            chunks.append(chunk)
+    except OSError as error:
+        if (slow := slow_error_of(error)) is not None:
+            if isinstance(slow, TooManySlowBodies):
+                raise TryLater(Reason.UNAVAILABLE, "$", str(slow), retry_after_s=5) from None
+            raise TraceError(Reason.TOO_SLOW, "$", str(slow)) from None
+        # The sender is gone: nobody reads the answer, but it counts as a refusal and not as our fault.
+        raise TraceError(Reason.EMPTY_BODY, "$", "The connection ended before the body did.") from None
+    return chunks[0] if len(chunks) == 1 else b"".join(chunks)
 
 
 def skip_body(post: IngestRequest) -> None:
@@ -77,3 +131,50 @@ def key_in(query: str) -> str:
     except ValueError:
         return ""
     return fields.get("key", [""])[-1]
+
+
+def is_gzip(body: bytes) -> bool:
+    """Returns whether a body is gzip, by its magic bytes."""
+    return body[:2] == GZIP_MAGIC
+
+
+def expand(body: bytes, *, max_bytes: int) -> bytes:
+    """Returns a gzip body of one or more members expanded. Raises `BodyTooLarge`, or `TraceError` if it is damaged."""
+    try:
+        return inflate(body, window=GZIP_WINDOW, max_bytes=max_bytes, max_members=MAX_MEMBERS)
+    except TooLong:
+        raise BodyTooLarge("expanded", max_bytes) from None
+    except CutShort:
+        detail = "The gzip body ends too early."
+    except Damaged as error:
+        detail = f"The gzip body is damaged: {error}."
+    except TooManyMembers:
+        detail = f"The gzip body has more than {MAX_MEMBERS} members."
+    raise TraceError(Reason.INVALID_GZIP, "$", detail)
+
+
+@contextmanager
+def expanded(sent: bytes, *, large_bytes: int, max_bytes: int) -> Iterator[bytes]:
+    """Yields a body, expanded if it is gzip. While a large body is in use, the process reads no other large one.
+
+    Raises `BodyTooLarge`, `TraceError` for damaged gzip, and `TryLater` if too many large bodies are waiting already.
+    """
+    body = None
+    if not is_gzip(sent):
+        body = sent if len(sent) <= large_bytes else None
+    else:
+        try:
+            body = expand(sent, max_bytes=min(large_bytes, max_bytes))
+        except BodyTooLarge:
+            if large_bytes >= max_bytes:
+                raise
+    if body is not None:
+        yield body
+        return
+    if not _large_queue.acquire(blocking=False):
+        raise TryLater(Reason.UNAVAILABLE, "$", "Too many large bodies are being read.", retry_after_s=5)
+    try:
+        with _large_turn:
+            yield expand(sent, max_bytes=max_bytes) if is_gzip(sent) else sent
+    finally:
+        _large_queue.release()

@@ -1,12 +1,18 @@
 """The endpoint's answers: JSON, all with CORS headers, also errors."""
 
+import logging
 from dataclasses import dataclass
 from typing import Final
 
 import msgspec
+from django.db import Error, InterfaceError, OperationalError
 
-from ingest.endpoint.bodies import TryLater
+from ingest.deadline import drop_silent_connection
+from ingest.endpoint.requests import TryLater
+from ingest.storage.packs.store import BodiesUnavailable
 from profcore.errors import Reason, TraceError
+
+logger = logging.getLogger(__name__)
 
 STATUS_OF_REASON: Final = {
     Reason.UNKNOWN_KEY: 401,
@@ -57,6 +63,21 @@ def answer_error(error: TraceError) -> IngestResponse:
         body["stop"] = stop_s
     retry_after_s = error.retry_after_s if isinstance(error, TryLater) else None
     return answer(STATUS_OF_REASON.get(error.reason, 400), body, retry_after_s=retry_after_s)
+
+
+def explain_outage(error: Error) -> TryLater:
+    """Logs an error of the database or the object store, and returns what the sender is told."""
+    if isinstance(error, BodiesUnavailable):
+        logger.error("The endpoint could not store a post: %s.", error)
+        detail = "The store of bodies does not answer; please post again later."
+        return TryLater(Reason.UNAVAILABLE, "$", detail, retry_after_s=10)
+    if isinstance(error, OperationalError | InterfaceError):  # an outage: one line per post, not a traceback
+        logger.error("The endpoint could not store a post: %s.", type(error).__name__)
+        drop_silent_connection(error)
+    else:
+        logger.error("The endpoint could not store a post.", exc_info=error)
+    detail = "The database does not answer; please post again later."
+    return TryLater(Reason.UNAVAILABLE, "$", detail, retry_after_s=10)
 
 
 def stop_of(error: TraceError) -> int | None:

@@ -181,8 +181,8 @@ class TimedBody(io.BufferedIOBase):
 
 def slow_error_of(error: BaseException) -> SlowBody | None:
     """Returns the `SlowBody` that an error of reading a request is, or was made from."""
-    found = error if isinstance(error, SlowBody) else error.__cause__
-    return found if isinstance(found, SlowBody) else None
+    cause = error if isinstance(error, SlowBody) else error.__cause__
+    return cause if isinstance(cause, SlowBody) else None
 
 
 def end_slow(

@@ -1,4 +1,4 @@
-"""Groups (release × page) and dense ids: interned in transactions of their own, remembered by each process.
+"""Groups (release × page) and dense ids: interned in transactions of their own, cached by each process.
 
 Anybody may post any release and page. A project therefore has a bound on its groups, and one on new groups in an hour.
 Traces beyond them count under "(other)": nothing is refused, and nothing made up takes the room of what is announced.
@@ -6,20 +6,37 @@ Traces beyond them count under "(other)": nothing is refused, and nothing made u
 
 import time
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, TypeVar
 
 from django.conf import settings
 from django.db import connection, transaction
 
-from ingest.storage.id_cache import IdCache
+from profcore.caching import keep
 
 OTHER: Final = "(other)"  # the release and the page of traces without a group of their own
 FULL_CHECK_S: Final = 10.0  # so long a project without room is taken to have none
+CACHED_S: Final = 3_600  # expiry marks an unused row first, and deletes it hours later: nobody remembers it then
+MAX_CACHED: Final = 100_000  # about 20 MB; a project's hot funcs and groups are a few thousand
 
+K = TypeVar("K")
 Pair = tuple[str, str]  # (release, page)
 
-_group_ids: IdCache[tuple[int, str, str]] = IdCache()
-_no_room_until: dict[int, float] = {}
+
+class IdCache(dict[K, int]):
+    """Ids by key, of all projects. `clear_sometimes` must come before they are used."""
+
+    _since_s = 0.0
+
+    def clear_sometimes(self) -> None:
+        """Forgets all ids if they are many, or remembered for an hour."""
+        now_s = time.monotonic()
+        if len(self) > MAX_CACHED or now_s - self._since_s > CACHED_S:
+            self.clear()
+            self._since_s = now_s
+
+
+_group_ids: Final[IdCache[tuple[int, str, str]]] = keep(IdCache())
+_no_room_until: Final[dict[int, float]] = keep({})
 
 
 def allocate_ids(project_id: int, kind: str, count: int) -> range:
@@ -43,27 +60,21 @@ def intern_groups(project_id: int, wanted: Sequence[Pair], *, overflows: bool = 
     it is left out instead, and the bound on new groups in an hour does not hold.
     """
     _group_ids.clear_sometimes()
-    found = {}
+    group_ids = {}
     missing = []
     for release, page in dict.fromkeys(wanted):
         known = _group_ids.get((project_id, release, page))
         if known is None:
             missing.append((release, page))
         else:
-            found[release, page] = known
+            group_ids[release, page] = known
     if missing:
         places, ids = _find_or_create(project_id, sorted(missing), overflows=overflows)
         for pair, place in places.items():
-            found[pair] = ids[place]
+            group_ids[pair] = ids[place]
             if place == pair:
                 _group_ids[project_id, *pair] = ids[pair]
-    return found
-
-
-def clear_groups() -> None:
-    """Empties the memory of groups, between tests."""
-    _group_ids.clear()
-    _no_room_until.clear()
+    return group_ids
 
 
 def _find_or_create(project_id: int, pairs: list[Pair], *, overflows: bool) -> tuple[dict[Pair, Pair], dict[Pair, int]]:

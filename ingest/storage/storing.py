@@ -2,12 +2,10 @@
 
 import gzip
 import random
-import struct
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from enum import Enum
 from typing import Any, Final
 from uuid import UUID, uuid5
 
@@ -15,18 +13,17 @@ import ua_parser
 from django.conf import settings
 from django.db import Error, IntegrityError, InternalError, connection
 from psycopg.errors import CheckViolation
-from psycopg.pq import Format
 
 from ingest.deadline import release_connection, spend
 from ingest.models import PENDING
-from ingest.storage.group_commit import STALLED_S, FlushPolicy, GroupCommit, usual_flush_policy
+from ingest.storage.group_commit import FlushPolicy, GroupCommit, PendingWrite
 from ingest.storage.groups import intern_groups
 from ingest.storage.packs.format import PackedBody
 from ingest.storage.packs.placing import place_bodies
 from ingest.storage.packs.store import is_on
 from ingest.storage.partitions import create_partitions
-from ingest.storage.receipt_partitions import is_near_border, partition_bounds
-from ingest.storage.store_pool import PoolStatement, execute_with_retry
+from ingest.storage.receipt_partitions import DedupMode, dedup_mode_of
+from ingest.storage.store_pool import STORE_POOL, Param, execute_in_transaction
 from profcore.caching import cached
 from profcore.trace.dimensions import classify_browser, classify_device, classify_end_reason, classify_navigation
 from profcore.trace.routes import clean_page, route_of_url
@@ -37,7 +34,10 @@ from projects.key_cache import KeyFacts
 BYTE_SHARDS: Final = 8  # rows of a day, so that posts seldom wait for each other
 IMPORTS_SHARD: Final = -1  # an import holds its row until its last trace is stored
 PACK_FROM_BYTES: Final = 1_024
-MAX_USER_AGENT_CHARS: Final = 1_000  # those of browsers have up to 300; what comes behind names none
+MAX_USER_AGENT_CHARS: Final = 1_000  # those of browsers have up to 300; text after that identifies no browser
+# A statement takes some milliseconds. One that takes longer waits for a lock or a slow disk: the next one of its
+# project is then begun next to it.
+STALLED_S: Final = 0.05
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,10 +50,16 @@ class Arrival:
     is_gzip: bool
     expanded_bytes: int
 
+    @property
+    def started_ms(self) -> float:
+        """The start of the view, as its sender says it."""
+        e = self.envelope
+        return e.timeOrigin if e.viewStart is None else e.viewStart
+
 
 @cached(entries=10_000, chars=MAX_USER_AGENT_CHARS)
 def browser_of(user_agent: str) -> int:
-    """Returns the browser code of a user agent. Results are remembered, because field traffic repeats itself."""
+    """Returns the browser code of a user agent. Results are cached, because field traffic repeats itself."""
     parsed = ua_parser.parse_user_agent(user_agent[:MAX_USER_AGENT_CHARS])
     return classify_browser(parsed.family if parsed else None)
 
@@ -65,153 +71,116 @@ def page_of(envelope: Envelope, route_rules: Sequence[str]) -> str:
     return route_of_url(envelope.url or "", route_rules)
 
 
-def view_start_of(envelope: Envelope, received_at: datetime) -> datetime:
-    """Returns the start of the view, clamped to the seven days before its receipt."""
-    oldest = received_at - timedelta(days=settings.VIEW_START_MAX_AGE_DAYS)
-    started_at = datetime.fromtimestamp(_started_ms(envelope) / 1000, UTC)
-    return max(oldest, min(started_at, received_at))
-
-
-def _started_ms(envelope: Envelope) -> float:
-    return envelope.viewStart if envelope.viewStart is not None else envelope.timeOrigin
-
-
-def trace_id_of(envelope: Envelope) -> UUID:
-    """Returns the trace's id: the client's, else one derived from view and sequence number."""
-    return envelope.traceId or uuid5(envelope.viewId, str(envelope.seq))
-
-
 # Each column is an array as text, which takes no time to write and little to read; only the bodies are binary.
-BEGIN = """
-WITH arrived AS (
-    SELECT * FROM unnest(
-        %(received_at)s::timestamptz[], %(view_id)s::uuid[], %(seq)s::int[], %(group_id)s::int[],
-        %(view_started_at)s::timestamptz[], %(device_class)s::smallint[], %(browser)s::smallint[],
-        %(navigation)s::smallint[], %(end_reason)s::smallint[], %(isolated)s::boolean[], %(sample_rate)s::float8[],
-        %(requested_interval_us)s::int[], %(interval_us)s::int[], %(snippet_us)s::int[], %(body_bytes)s::int[],
-        %(trace_id)s::uuid[], %(is_gzip)s::boolean[], {values}
-    ) WITH ORDINALITY AS a (
-        received_at, view_id, seq, group_id, view_started_at, device_class, browser, navigation, end_reason, isolated,
-        sample_rate, requested_interval_us, interval_us, snippet_us, body_bytes, trace_id, is_gzip, {names}, position)
-), once AS (
-    SELECT DISTINCT ON (view_id, seq) * FROM arrived ORDER BY view_id, seq, position
-), fresh AS (
-    SELECT * FROM once WHERE NOT EXISTS (
-        SELECT 1 FROM ingest_borderreceipt b
-        WHERE b.project_id = %(project_id)s::bigint AND b.view_id = once.view_id AND b.seq = once.seq OFFSET 0)
-"""
-# `OFFSET 0` keeps the planner from reading the whole table at once: its one plan is made before it knows the rows.
-LOOK_BACK = """
-      AND NOT EXISTS (
-        SELECT 1 FROM ingest_tracereceipt r
-        WHERE r.project_id = %(project_id)s::bigint AND r.view_id = once.view_id AND r.seq = once.seq OFFSET 0)
-"""
-TAKE_BORDER = """
-), taken AS (
-    INSERT INTO ingest_borderreceipt (project_id, view_id, seq, received_at)
-    SELECT %(project_id)s::bigint, view_id, seq, received_at FROM fresh ORDER BY view_id, seq
-    ON CONFLICT (project_id, view_id, seq) DO NOTHING
-    RETURNING view_id, seq
-), mine AS (
-    SELECT fresh.* FROM fresh JOIN taken USING (view_id, seq)
-"""
-WRITE = f"""), receipt AS (
-    INSERT INTO ingest_tracereceipt (
-        project_id, view_id, seq, group_id, received_at, view_started_at, device_class, browser, navigation, end_reason,
-        isolated, sample_rate, requested_interval_us, interval_us, snippet_us, body_bytes, state, attempts, crashes)
-    SELECT %(project_id)s::bigint, view_id, seq, group_id, received_at, view_started_at, device_class, browser,
-           navigation, end_reason, isolated, nullif(sample_rate, 1), requested_interval_us, interval_us, snippet_us,
-           body_bytes, {PENDING}, 0, 0
-    FROM {{source}} ORDER BY view_id, seq
-    ON CONFLICT DO NOTHING
-    RETURNING view_id, seq
-)
-, counted AS (
-    INSERT INTO ingest_daybytes (project_id, day_on, shard, bytes)
-    SELECT %(project_id)s::bigint, (received_at AT TIME ZONE 'UTC')::date AS day_on, %(shard)s::smallint,
-           sum({{length}})
-    FROM once JOIN receipt USING (view_id, seq) GROUP BY 2 ORDER BY 2
-    ON CONFLICT (project_id, day_on, shard) DO UPDATE SET bytes = ingest_daybytes.bytes + excluded.bytes
-)
-"""
-WRITE_BODIES = """
-INSERT INTO ingest_rawtrace (project_id, view_id, seq, received_at, trace_id, is_gzip, body)
-SELECT %(project_id)s::bigint, view_id, seq, received_at, trace_id, is_gzip, body
-FROM once JOIN receipt USING (view_id, seq)
-"""
-# Bodies that lie in packs. Where a trace is known already, its pack has bytes that no row names: maintenance removes
-# them. A pack whose id maintenance has taken for an orphan's fails the statement.
-WRITE_PLACES = """
-, pack AS (
-    SELECT a.pack_id, min((a.received_at AT TIME ZONE 'UTC')::date) AS day_on, sum(a.pack_length) AS bytes,
-           count(*) AS brought, count(stored.position) AS traces
-    FROM arrived a
-    LEFT JOIN (SELECT once.position FROM once JOIN receipt USING (view_id, seq)) AS stored USING (position)
-    GROUP BY a.pack_id
-), named AS (
-    INSERT INTO ingest_pack (project_id, id, day_on, traces, bytes, tidy_at)
-    SELECT %(project_id)s::bigint, pack_id, day_on, traces, bytes, CASE WHEN traces < brought THEN now() END
-    FROM pack WHERE traces > 0
-), unnamed AS (
-    INSERT INTO ingest_pack (project_id, id, day_on, traces, bytes, doomed_at)
-    SELECT %(project_id)s::bigint, pack_id, day_on, 0, bytes, now() FROM pack WHERE traces = 0
-    ON CONFLICT DO NOTHING
-)
-INSERT INTO ingest_rawtrace (
-    project_id, view_id, seq, received_at, trace_id, is_gzip, body, pack_id, pack_offset, pack_length)
-SELECT %(project_id)s::bigint, view_id, seq, received_at, trace_id, is_gzip, ''::bytea, pack_id, pack_offset,
-       pack_length
-FROM once JOIN receipt USING (view_id, seq)
-"""
-
-
 COLUMNS: Final = (
     *("received_at", "view_id", "seq", "group_id", "view_started_at", "device_class", "browser", "navigation"),
     *("end_reason", "isolated", "sample_rate", "requested_interval_us", "interval_us", "snippet_us", "body_bytes"),
     *("trace_id", "is_gzip", "body"),
 )
-PLACE_COLUMNS: Final = (*COLUMNS[:-1], "pack_id", "pack_offset", "pack_length")
-PLACE_VALUES: Final = "%(pack_id)s::uuid[], %(pack_offset)s::int[], %(pack_length)s::int[]"
-
-
-class DedupMode(Enum):
-    """What a statement does besides, so that no trace has receipts in two partitions: see `dedup_mode_of`."""
-
-    NONE = ""
-    LOOK_BACK = "-look-back"
-    TAKE_BORDER = "-take-border"
-
-
-def _make_store(dedup_mode: DedupMode, *, is_packed: bool = False) -> str:
-    values, names = (PLACE_VALUES, ", ".join(PLACE_COLUMNS[-3:])) if is_packed else ("%(body)b::bytea[]", "body")
-    end = WRITE.format(length="pack_length" if is_packed else "octet_length(body)", source="{source}")
-    end += WRITE_PLACES if is_packed else WRITE_BODIES
-    begin = BEGIN.format(values=values, names=names)
-    if dedup_mode is DedupMode.TAKE_BORDER:
-        return begin + LOOK_BACK + TAKE_BORDER + end.replace("{source}", "mine")
-    return begin + (LOOK_BACK if dedup_mode is DedupMode.LOOK_BACK else "") + end.replace("{source}", "fresh")
-
-
-def _make_pool_store(dedup_mode: DedupMode, *, is_packed: bool = False) -> PoolStatement:
-    """Returns the same statement as libpq takes it. Only bodies are binary."""
-    columns = PLACE_COLUMNS if is_packed else COLUMNS
-    numbered = {name: f"${number}" for number, name in enumerate(("project_id", "shard", *columns), 1)}
-    text = _make_store(dedup_mode, is_packed=is_packed).replace(")b::bytea", ")s::bytea") % numbered
-    last = Format.TEXT if is_packed else Format.BINARY
-    name = f"store{dedup_mode.value}{'-places' if is_packed else ''}"
-    return PoolStatement(name.encode(), text.encode(), [*([Format.TEXT] * (len(columns) + 1)), last])
-
-
-# By deduplication, and by whether the bodies lie in packs.
-STORES: Final = {
-    (dedup_mode, packed): _make_store(dedup_mode, is_packed=packed)
-    for dedup_mode in DedupMode
-    for packed in (False, True)
-}
-POOL_STORES: Final = {key: _make_pool_store(key[0], is_packed=key[1]) for key in STORES}
-ARRAY_HEAD: Final = struct.Struct("!iiIii")
-LENGTH: Final = struct.Struct("!i")
-BYTEA: Final = 17  # its number among PostgreSQL's types
+# $1: project, $2: shard, $3: state, then `COLUMNS`. For posts whose key in their partition finds a re-post, with bodies
+# in the database, which is nearly all of them. `OFFSET 0` keeps the planner from reading the whole table at once: its
+# one plan is made before it knows the rows.
+STORE: Final = """
+WITH arrived AS (
+    SELECT * FROM unnest(
+        $4::timestamptz[], $5::uuid[], $6::int[], $7::int[], $8::timestamptz[], $9::smallint[], $10::smallint[],
+        $11::smallint[], $12::smallint[], $13::boolean[], $14::float8[], $15::int[], $16::int[], $17::int[],
+        $18::int[], $19::uuid[], $20::boolean[], $21::bytea[]
+    ) WITH ORDINALITY AS a (
+        received_at, view_id, seq, group_id, view_started_at, device_class, browser, navigation, end_reason, isolated,
+        sample_rate, requested_interval_us, interval_us, snippet_us, body_bytes, trace_id, is_gzip, body, position)
+), once AS (
+    SELECT DISTINCT ON (view_id, seq) * FROM arrived ORDER BY view_id, seq, position
+), receipt AS (
+    INSERT INTO ingest_tracereceipt (
+        project_id, view_id, seq, group_id, received_at, view_started_at, device_class, browser, navigation, end_reason,
+        isolated, sample_rate, requested_interval_us, interval_us, snippet_us, body_bytes, state, attempts, crashes)
+    SELECT $1::bigint, view_id, seq, group_id, received_at, view_started_at, device_class, browser, navigation,
+           end_reason, isolated, nullif(sample_rate, 1), requested_interval_us, interval_us, snippet_us, body_bytes,
+           $3::smallint, 0, 0
+    FROM once WHERE NOT EXISTS (
+        SELECT 1 FROM ingest_borderreceipt b
+        WHERE b.project_id = $1::bigint AND b.view_id = once.view_id AND b.seq = once.seq OFFSET 0)
+    ORDER BY view_id, seq
+    ON CONFLICT DO NOTHING
+    RETURNING view_id, seq
+), counted AS (
+    INSERT INTO ingest_daybytes (project_id, day_on, shard, bytes)
+    SELECT $1::bigint, (received_at AT TIME ZONE 'UTC')::date AS day_on, $2::smallint, sum(octet_length(body))
+    FROM once JOIN receipt USING (view_id, seq) GROUP BY 2 ORDER BY 2
+    ON CONFLICT (project_id, day_on, shard) DO UPDATE SET bytes = ingest_daybytes.bytes + excluded.bytes
+)
+INSERT INTO ingest_rawtrace (project_id, view_id, seq, received_at, trace_id, is_gzip, body)
+SELECT $1::bigint, view_id, seq, received_at, trace_id, is_gzip, body
+FROM once JOIN receipt USING (view_id, seq)
+"""
+# The same for every deduplication ($25), and for bodies that lie in packs ($22 to $24; then there is no $21). Where a
+# trace is known already, its pack has bytes that no row names: maintenance removes them. A pack whose id maintenance
+# has taken for an orphan's fails the statement.
+STORE_ANY: Final = """
+WITH arrived AS (
+    SELECT * FROM unnest(
+        $4::timestamptz[], $5::uuid[], $6::int[], $7::int[], $8::timestamptz[], $9::smallint[], $10::smallint[],
+        $11::smallint[], $12::smallint[], $13::boolean[], $14::float8[], $15::int[], $16::int[], $17::int[],
+        $18::int[], $19::uuid[], $20::boolean[], $21::bytea[], $22::uuid[], $23::int[], $24::int[]
+    ) WITH ORDINALITY AS a (
+        received_at, view_id, seq, group_id, view_started_at, device_class, browser, navigation, end_reason, isolated,
+        sample_rate, requested_interval_us, interval_us, snippet_us, body_bytes, trace_id, is_gzip, body, pack_id,
+        pack_offset, pack_length, position)
+), once AS (
+    SELECT DISTINCT ON (view_id, seq) * FROM arrived ORDER BY view_id, seq, position
+), fresh AS (
+    SELECT * FROM once WHERE NOT EXISTS (
+        SELECT 1 FROM ingest_borderreceipt b
+        WHERE b.project_id = $1::bigint AND b.view_id = once.view_id AND b.seq = once.seq OFFSET 0)
+    AND NOT ($25::int >= 1 AND EXISTS (
+        SELECT 1 FROM ingest_tracereceipt r
+        WHERE r.project_id = $1::bigint AND r.view_id = once.view_id AND r.seq = once.seq OFFSET 0))
+), taken AS (
+    INSERT INTO ingest_borderreceipt (project_id, view_id, seq, received_at)
+    SELECT $1::bigint, view_id, seq, received_at FROM fresh WHERE $25::int >= 2 ORDER BY view_id, seq
+    ON CONFLICT (project_id, view_id, seq) DO NOTHING
+    RETURNING view_id, seq
+), receipt AS (
+    INSERT INTO ingest_tracereceipt (
+        project_id, view_id, seq, group_id, received_at, view_started_at, device_class, browser, navigation, end_reason,
+        isolated, sample_rate, requested_interval_us, interval_us, snippet_us, body_bytes, state, attempts, crashes)
+    SELECT $1::bigint, view_id, seq, group_id, received_at, view_started_at, device_class, browser, navigation,
+           end_reason, isolated, nullif(sample_rate, 1), requested_interval_us, interval_us, snippet_us, body_bytes,
+           $3::smallint, 0, 0
+    FROM fresh LEFT JOIN taken USING (view_id, seq)
+    WHERE $25::int < 2 OR taken.view_id IS NOT NULL
+    ORDER BY view_id, seq
+    ON CONFLICT DO NOTHING
+    RETURNING view_id, seq
+), counted AS (
+    INSERT INTO ingest_daybytes (project_id, day_on, shard, bytes)
+    SELECT $1::bigint, (received_at AT TIME ZONE 'UTC')::date AS day_on, $2::smallint,
+           sum(coalesce(pack_length, octet_length(body)))
+    FROM once JOIN receipt USING (view_id, seq) GROUP BY 2 ORDER BY 2
+    ON CONFLICT (project_id, day_on, shard) DO UPDATE SET bytes = ingest_daybytes.bytes + excluded.bytes
+), pack AS (
+    SELECT a.pack_id, min((a.received_at AT TIME ZONE 'UTC')::date) AS day_on, sum(a.pack_length) AS bytes,
+           count(*) AS brought, count(stored.position) AS traces
+    FROM arrived a
+    LEFT JOIN (SELECT once.position FROM once JOIN receipt USING (view_id, seq)) AS stored USING (position)
+    WHERE a.pack_id IS NOT NULL
+    GROUP BY a.pack_id
+), named AS (
+    INSERT INTO ingest_pack (project_id, id, day_on, traces, bytes, tidy_at)
+    SELECT $1::bigint, pack_id, day_on, traces, bytes, CASE WHEN traces < brought THEN now() END
+    FROM pack WHERE traces > 0
+), unnamed AS (
+    INSERT INTO ingest_pack (project_id, id, day_on, traces, bytes, doomed_at)
+    SELECT $1::bigint, pack_id, day_on, 0, bytes, now() FROM pack WHERE traces = 0
+    ON CONFLICT DO NOTHING
+)
+INSERT INTO ingest_rawtrace (
+    project_id, view_id, seq, received_at, trace_id, is_gzip, body, pack_id, pack_offset, pack_length)
+SELECT $1::bigint, view_id, seq, received_at, trace_id, is_gzip, coalesce(body, ''::bytea), pack_id, pack_offset,
+       pack_length
+FROM once JOIN receipt USING (view_id, seq)
+"""
 
 
 def store_arrivals(
@@ -227,142 +196,41 @@ def store_arrivals(
     """
     pairs = [(arrival.envelope.release, page_of(arrival.envelope, key.route_rules)) for arrival in arrivals]
     groups = intern_groups(key.project_id, pairs)
-    rows = [
-        _make_row(arrival, groups[pair], header_agent, received_at)
-        for arrival, pair in zip(arrivals, pairs, strict=True)
-    ]
-    starts_ms = [_started_ms(arrival.envelope) for arrival in arrivals]
-    # A file that is imported again may say another start.
-    dedup_mode = DedupMode.LOOK_BACK if shard is not None else DedupMode.NONE
-    post = StoredRequest(
-        key.project_id,
-        received_at,
-        rows,
-        max(dedup_mode, dedup_mode_of(starts_ms, received_at), key=list(DedupMode).index),
+    dedup_mode = dedup_mode_of([arrival.started_ms for arrival in arrivals], received_at)
+    if shard is not None:  # a file that is imported again may say another start
+        dedup_mode = max(dedup_mode, DedupMode.LOOK_BACK)
+    write = PendingWrite(
+        project_id=key.project_id,
+        received_at=received_at,
+        rows=[
+            _make_row(arrival, groups[pair], header_agent, received_at)
+            for arrival, pair in zip(arrivals, pairs, strict=True)
+        ],
+        dedup_mode=dedup_mode,
     )
     if shard is not None or connection.in_atomic_block:
-        _store([post], shard)
+        _store([write], shard)
         return
     release_connection()
-    _group_commit.write(key.project_id, post, rows=len(rows), size=sum(len(row[-1]) for row in rows))
+    GROUP_COMMIT.write(write)
 
 
-@dataclass(frozen=True, slots=True)
-class StoredRequest:
-    """The rows of one post, in the order of `COLUMNS`. All values are texts for arrays, except the last, the body."""
+def _make_row(arrival: Arrival, group_id: int, header_agent: str, received_at: datetime) -> tuple[Any, ...]:
+    """Returns the values of `COLUMNS`: texts, and the body (hence `Any`).
 
-    project_id: int
-    received_at: datetime
-    rows: list[tuple[Any, ...]]  # Any: as above
-    dedup_mode: DedupMode
-
-
-def dedup_mode_of(starts_ms: Sequence[float], received_at: datetime) -> DedupMode:
-    """Returns the deduplication that traces need, by the starts of their views as their sender says them.
-
-    A trace that is sent again says the same start. If its view began in the present partition's time, the first post
-    came in that time too, and the key of the partition finds it. If the view began before, it may be in an older one.
-    What cannot be found later in either way leaves its identity in a table of its own: a trace whose view will begin
-    after this partition's time, by a wrong clock, and one near a border, whose other post may not be committed yet.
+    A body that came plain and long is packed: the fastest level takes 0.2 ms for a median trace of 16 kB, and saves
+    80 % of disk space and of writes to the log. The view's start is clamped to the seven days before its receipt.
     """
-    first_ms, end_ms = (moment.timestamp() * 1000 for moment in partition_bounds(received_at))
-    if is_near_border(received_at) or max(starts_ms) >= end_ms:
-        return DedupMode.TAKE_BORDER
-    return DedupMode.LOOK_BACK if min(starts_ms) < first_ms else DedupMode.NONE
-
-
-def _store(posts: Sequence[StoredRequest], shard: int | None = None) -> None:
-    """Stores posts of one project. If a partition is missing, it is created.
-
-    That happens if beat did not run for a week, or if the clock is wrong.
-    """
-    dedup_mode = max((post.dedup_mode for post in posts), key=list(DedupMode).index)
-    columns = _make_columns(posts, random.randrange(BYTE_SHARDS) if shard is None else shard)  # noqa: S311  # no secret
-    if is_on():
-        columns |= _place_bodies(posts)
-    try:
-        _run_store(columns, dedup_mode)
-    except (IntegrityError, InternalError) as error:
-        if not _is_about_partition(error):
-            raise
-        for day_on in sorted({post.received_at.date() for post in posts}):
-            create_partitions(day_on, 1)
-        _run_store(columns, dedup_mode)
-
-
-def _is_about_partition(error: Error) -> bool:
-    """Tells whether a partition is missing. A cluster's coordinator hands on a worker's words, without their code."""
-    return isinstance(error.__cause__, CheckViolation) or "no partition of relation" in str(error)
-
-
-def _place_bodies(posts: Sequence[StoredRequest]) -> dict[str, Any]:  # Any: parameters of one statement
-    """Writes the bodies of posts to the object store, and returns the columns that say where they are."""
-    bodies = [
-        PackedBody(view_id=UUID(row[1]), seq=int(row[2]), received_at=post.received_at, body=row[-1])
-        for post in posts
-        for row in post.rows
-    ]
-    began_s = time.monotonic()
-    try:
-        places = place_bodies(posts[0].project_id, bodies)
-    finally:
-        spend(time.monotonic() - began_s)
-    columns = zip(*((place.pack_id.hex, str(place.offset), str(place.length)) for place in places), strict=True)
-    return {name: "{" + ",".join(column) + "}" for name, column in zip(PLACE_COLUMNS[-3:], columns, strict=True)}
-
-
-def _run_store(columns: dict[str, Any], dedup_mode: DedupMode) -> None:  # Any: the parameters of one statement
-    is_packed = "pack_id" in columns
-    if connection.in_atomic_block:
-        with connection.cursor() as cursor:
-            cursor.execute(STORES[dedup_mode, is_packed], columns)
-        return
-    names = ("project_id", "shard", *(PLACE_COLUMNS if is_packed else COLUMNS))
-    params = [_pack_array(columns[name]) if name == "body" else str(columns[name]).encode() for name in names]
-    execute_with_retry(POOL_STORES[dedup_mode, is_packed], params)
-
-
-def _pack_array(bodies: Sequence[bytes]) -> bytes:
-    """Returns a `bytea[]` in PostgreSQL's binary form."""
-    head = ARRAY_HEAD.pack(1, 0, BYTEA, len(bodies), 1)  # one dimension, no null, from 1
-    return head + b"".join([part for body in bodies for part in (LENGTH.pack(len(body)), body)])
-
-
-def flush_policy() -> FlushPolicy:
-    """Returns how posts share what stores them. An object costs money and some 20 ms, so posts wait for each other."""
-    if not is_on():
-        return usual_flush_policy()
-    gather_s = settings.OBJECTS_GATHER_MS / 1_000
-    return FlushPolicy(gather_s, gather_s + STALLED_S, settings.OBJECTS_AT_ONCE)
-
-
-def find_deadline_s() -> float:
-    """Returns how long a post may wait in all until it is stored."""
-    objects_ms = settings.OBJECTS_GATHER_MS + 2 * settings.OBJECTS_WAIT_MS if is_on() else 0
-    return float(settings.INGEST_DATABASE_WAIT_MS + objects_ms) / 1_000
-
-
-_group_commit: Final = GroupCommit(_store, flush_policy)
-
-
-def _make_columns(posts: Sequence[StoredRequest], shard: int) -> dict[str, Any]:  # Any: the parameters of one statement
-    *texts, bodies = zip(*(row for post in posts for row in post.rows), strict=True)
-    arrays: list[Any] = ["{" + ",".join(column) + "}" for column in texts]
-    columns = dict(zip(COLUMNS, [*arrays, list(bodies)], strict=True))
-    return {**columns, "project_id": posts[0].project_id, "shard": shard}
-
-
-def _make_row(
-    arrival: Arrival, group_id: int, header_agent: str, received_at: datetime
-) -> tuple[Any, ...]:  # Any: texts and a body
     e = arrival.envelope
-    is_gzip, body = packed(arrival)
+    is_packed_here = not arrival.is_gzip and len(arrival.body) >= PACK_FROM_BYTES
+    oldest = received_at - timedelta(days=settings.VIEW_START_MAX_AGE_DAYS)
+    started_at = datetime.fromtimestamp(arrival.started_ms / 1000, UTC)
     return (
         received_at.isoformat(),
         e.viewId.hex,
         str(e.seq),
         str(group_id),
-        view_start_of(e, received_at).isoformat(),
+        max(oldest, min(started_at, received_at)).isoformat(),
         str(_device_of(e, header_agent)),
         str(browser_of(e.userAgent or header_agent)),
         str(classify_navigation(e.navigation)),
@@ -373,20 +241,10 @@ def _make_row(
         str(to_us(e.sampleInterval)),
         "NULL" if e.cost is None else str(to_us(e.cost.ms)),
         str(arrival.expanded_bytes),
-        trace_id_of(e).hex,
-        str(is_gzip),
-        body,
+        (e.traceId or uuid5(e.viewId, str(e.seq))).hex,
+        str(arrival.is_gzip or is_packed_here),
+        gzip.compress(arrival.body, compresslevel=1, mtime=0) if is_packed_here else arrival.body,
     )
-
-
-def packed(arrival: Arrival) -> tuple[bool, bytes]:
-    """Returns whether the stored body is gzip, and the body: as it came, or packed if it came plain and long.
-
-    The fastest level takes 0.2 ms for a median trace of 16 kB, and saves 80 % of disk space and of writes to the log.
-    """
-    if arrival.is_gzip or len(arrival.body) < PACK_FROM_BYTES:
-        return arrival.is_gzip, arrival.body
-    return True, gzip.compress(arrival.body, compresslevel=1, mtime=0)
 
 
 def _device_of(envelope: Envelope, header_agent: str) -> int:
@@ -397,3 +255,73 @@ def _device_of(envelope: Envelope, header_agent: str) -> int:
         is_mobile = "Mobi" in agent  # browsers put it there for exactly this purpose
     cores = None if device is None or device.cores is None else int(device.cores)
     return classify_device(device.memory if device is not None else None, cores, is_mobile)
+
+
+def _store(writes: Sequence[PendingWrite], shard: int | None = None) -> None:
+    """Stores posts of one project, in the caller's transaction if there is one. If a partition is missing, it is made.
+
+    That happens if beat did not run for a week, or if the clock is wrong.
+    """
+    if shard is None:
+        shard = random.randrange(BYTE_SHARDS)  # noqa: S311  # no secret
+    *columns, bodies = zip(*(row for write in writes for row in write.rows), strict=True)
+    params: list[Param] = [str(writes[0].project_id), str(shard), str(PENDING)]
+    params += ["{" + ",".join(column) + "}" for column in columns]
+    dedup_mode = max(write.dedup_mode for write in writes)
+    if is_on():
+        statement, params = STORE_ANY, [*params, "{}", *_place_bodies(writes), str(int(dedup_mode))]
+    elif dedup_mode > DedupMode.NONE:
+        statement, params = STORE_ANY, [*params, bodies, "{}", "{}", "{}", str(int(dedup_mode))]
+    else:
+        statement, params = STORE, [*params, bodies]
+    execute = execute_in_transaction if connection.in_atomic_block else STORE_POOL.execute_with_retry
+    try:
+        execute(statement, params)
+    except (IntegrityError, InternalError) as error:
+        if not _is_about_partition(error):
+            raise
+        for day_on in sorted({write.received_at.date() for write in writes}):
+            create_partitions(day_on, 1)
+        execute(statement, params)
+
+
+def _is_about_partition(error: Error) -> bool:
+    """Returns whether a partition is missing. A cluster's coordinator hands on a worker's text, without its code."""
+    return isinstance(error.__cause__, CheckViolation) or "no partition of relation" in str(error)
+
+
+def _place_bodies(writes: Sequence[PendingWrite]) -> list[str]:
+    """Writes the bodies of posts to the object store; returns the columns with their packs, offsets and lengths."""
+    bodies = [
+        PackedBody(view_id=UUID(row[1]), seq=int(row[2]), received_at=write.received_at, body=row[-1])
+        for write in writes
+        for row in write.rows
+    ]
+    began_s = time.monotonic()
+    try:
+        places = place_bodies(writes[0].project_id, bodies)
+    finally:
+        spend(time.monotonic() - began_s)
+    columns = zip(*((place.pack_id.hex, str(place.offset), str(place.length)) for place in places), strict=True)
+    return ["{" + ",".join(column) + "}" for column in columns]
+
+
+def read_flush_policy() -> FlushPolicy:
+    """Returns how posts share statements, by the settings.
+
+    Usually no thread waits for others, and each statement has a connection. An object costs money and about 20 ms, so
+    with an object store posts wait for each other.
+    """
+    gather_s = settings.OBJECTS_GATHER_MS / 1_000 if is_on() else 0.0
+    objects_s = gather_s + 2 * settings.OBJECTS_WAIT_MS / 1_000 if is_on() else 0.0
+    return FlushPolicy(
+        gather_s=gather_s,
+        stalled_s=gather_s + STALLED_S,
+        at_once=settings.OBJECTS_AT_ONCE if is_on() else settings.INGEST_STORE_CONNECTIONS,
+        max_rows=settings.INGEST_TOGETHER_TRACES,
+        max_bytes=settings.INGEST_TOGETHER_BYTES,
+        deadline_s=settings.INGEST_DATABASE_WAIT_MS / 1_000 + objects_s,
+    )
+
+
+GROUP_COMMIT: Final = GroupCommit(_store, read_flush_policy())

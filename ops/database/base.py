@@ -6,7 +6,7 @@ from django.db.backends.postgresql import base
 from psycopg_pool import ConnectionPool
 
 from ingest.deadline import wait_until_deadline
-from ingest.storage.store_pool import close_store_pool
+from ingest.storage.store_pool import STORE_POOL
 from ops.database.schema import DatabaseSchemaEditor
 
 
@@ -32,7 +32,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
     def close_pool(self) -> None:
         """Closes also the connections on which posts are stored."""
         super().close_pool()
-        close_store_pool()
+        STORE_POOL.close()
 
     @property
     def pool(self) -> PatientPool | None:

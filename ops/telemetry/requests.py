@@ -35,7 +35,7 @@ GIVEN_ID: Final = re.compile(r"[A-Za-z0-9-]{8,64}")  # nginx's has 32 digits, a 
 
 
 class RequestMark:
-    """One request: when it began, and its id, made when somebody asks for it. Most requests log nothing."""
+    """A request of this thread, which serves one after the other: when it began, and its id, made when it is needed."""
 
     __slots__ = ("_id", "began_s", "kind", "status")
 
@@ -46,6 +46,7 @@ class RequestMark:
         given = environ.get("HTTP_X_REQUEST_ID")
         # Anybody can send the header, but a proxy replaces it.
         self._id = given if given and settings.BEHIND_PROXY and GIVEN_ID.fullmatch(given) else ""
+        _present.set(self)
 
     @property
     def id(self) -> str:
@@ -71,13 +72,6 @@ class RequestMark:
 
 
 _present: Final[ContextVar[RequestMark | None]] = ContextVar("request", default=None)
-
-
-def mark_request(environ: dict[str, Any]) -> RequestMark:  # Any: as above
-    """Begins a request in this thread, which serves one after the other."""
-    mark = RequestMark(environ)
-    _present.set(mark)
-    return mark
 
 
 def present_request() -> RequestMark | None:

@@ -26,6 +26,7 @@ from ingest.models import PENDING
 from ingest.notify import flag_client
 from ingest.storage.receipt_partitions import list_receipt_partitions
 from profcore.alerts.states import State
+from profcore.caching import keep
 from profcore.times import DAY, HOUR
 
 KEPT_S: Final = 5.0  # a quarter of the usual time between two readings
@@ -336,4 +337,4 @@ class KeptGauges(Collector):
         self._valid_until_s = 0.0
 
 
-KEPT_GAUGES: Final = KeptGauges(ask_database, ask_valkey)
+KEPT_GAUGES: Final = keep(KeptGauges(ask_database, ask_valkey))

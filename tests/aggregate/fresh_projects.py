@@ -5,12 +5,8 @@ from contextlib import contextmanager
 
 from django.db import connection, transaction
 
-from aggregate.fold.interning import clear_interned
-from ingest.endpoint.admission import clear_admission
-from ingest.endpoint.quotas import clear_quotas
-from ingest.storage.groups import clear_groups
+from profcore.caching import clear_caches
 from projects.creation import create_project
-from projects.key_cache import clear_keys
 from projects.models import Project
 
 
@@ -18,18 +14,13 @@ from projects.models import Project
 def fresh_project(slug: str = "shop") -> Iterator[Project]:
     """Yields a new project whose key is its slug; undoes everything at the end."""
     with transaction.atomic():
-        _forget()
+        clear_caches()
         yield create_project(slug=slug, key=slug, origins=["*"])[0]
         transaction.set_rollback(True)
-    _forget()
+    clear_caches()
 
 
 def void_claims() -> None:
     """Ends all claims, as when their leases have run out. Within one transaction time stands still."""
     with connection.cursor() as cursor:
         cursor.execute("UPDATE ingest_tracereceipt SET claimed_until = NULL, claim_token = NULL WHERE state = 0")
-
-
-def _forget() -> None:
-    for clear in (clear_admission, clear_groups, clear_interned, clear_keys, clear_quotas):
-        clear()

@@ -8,7 +8,7 @@ from django.db import connection
 from django.test import RequestFactory
 
 from aggregate.fold.fold import BatchOutcome, fold_pending_batch
-from aggregate.worker_leases import clear_token, own_token
+from aggregate.worker_leases import TOKEN, own_token
 from tests.runner.endpoint_middleware import receive_traces
 
 GONE = f"{2**30}:1"  # a process id beyond the kernel's limit
@@ -44,7 +44,7 @@ def be_killed() -> None:
     """Makes what this process has claimed that of a killed one: its token is in the table, and its process is gone."""
     with connection.cursor() as cursor:
         cursor.execute("UPDATE aggregate_workerlease SET process = %s WHERE token = %s", [GONE, own_token()])
-    clear_token()
+    TOKEN.clear()
 
 
 def database_url() -> str:

@@ -67,7 +67,7 @@ def test_a_worker_that_slept_while_others_folded_writes_nothing(key: str) -> Non
     assert claim is not None
     batch = fold_claim(claim)
     be_silent()
-    worker_leases.clear_token()  # from now on this is another process
+    worker_leases.TOKEN.clear()  # from now on this is another process
     assert fold_all() == [BatchOutcome.FOLDED]
     before = everything()
     with pytest.raises(ClaimLost):
@@ -81,7 +81,7 @@ def test_a_worker_that_slept_while_another_had_its_claim_writes_nothing(key: str
     assert claim is not None
     batch = fold_claim(claim)
     be_silent()
-    worker_leases.clear_token()
+    worker_leases.TOKEN.clear()
     assert claim_batch() is not None  # claimed by the other, and not folded yet
     with pytest.raises(ClaimLost):
         write_batch(batch)

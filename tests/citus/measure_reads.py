@@ -22,7 +22,7 @@ from aggregate.jobs.runs import claim_job
 from aggregate.selectors.project.summaries import select_project_days, select_project_summaries
 from aggregate.selectors.search.found_functions import find_functions
 from aggregate.sourcemaps.queue import claim_script
-from dashboard.web.cache import clear_tables
+from profcore.caching import clear_caches
 from tests.citus.asked_site import API, BASE, HEAD, PAGES, ask, make_site
 from tests.citus.cluster import open_database
 from tests.citus.twins import asking, copy_database
@@ -71,7 +71,7 @@ def test_measure() -> None:
                     for name, read in questions.items():
                         read()
                         for _ in range(ROUNDS):
-                            clear_tables()
+                            clear_caches()
                             begin = time.perf_counter()
                             read()
                             taken.setdefault((name, on_citus), []).append(1000 * (time.perf_counter() - begin))

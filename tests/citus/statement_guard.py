@@ -4,6 +4,7 @@ A statement that breaks a rule of `tests.citus.statements` fails the test at its
 themselves are not looked at, nor those of migrations.
 """
 
+import re
 import sys
 from collections.abc import Iterable
 from pathlib import Path
@@ -12,7 +13,8 @@ from typing import Any, Final
 
 import psycopg
 import pytest
-from psycopg import ClientCursor
+from psycopg import ClientCursor, RawCursor
+from psycopg.sql import Composable
 
 from tests.citus.all_shards import EXCEPTED
 from tests.citus.statements import find_broken_rules
@@ -46,6 +48,8 @@ def take_broken() -> list[str]:
 
 def _watched(send: Any, *, is_many: bool) -> Any:  # Any: a method of psycopg
     def sent(cursor: psycopg.Cursor[Any], query: Any, params: Any = None, *words: Any, **named: Any) -> Any:
+        if isinstance(query, Composable):
+            query = query.as_string(cursor.connection)
         if isinstance(query, str) and query not in _good:
             first = next(iter(params), None) if is_many and isinstance(params, list) else params
             _look(cursor, query, None if is_many and first is params else first)
@@ -58,6 +62,8 @@ def _look(cursor: psycopg.Cursor[Any], query: str, params: Any) -> None:
     place = find_sender(sys._getframe(2))
     if place is None:
         return
+    if isinstance(cursor, RawCursor):
+        query, params = re.sub(r"\$(\d+)", r"%(p\1)s", query), {f"p{n}": value for n, value in enumerate(params, 1)}
     text = query if params is None else ClientCursor(cursor.connection).mogrify(query, params)
     rules = [finding for finding in find_broken_rules(text) if (finding.rule, place) not in EXCEPTED]
     if rules:

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 import psycopg
 from django.db import connection
 
-from ingest.storage.store_pool import close_store_pool
+from ingest.storage.store_pool import STORE_POOL
 from ops.citus.placement import list_places
 from tests.aggregate.posting import database_url
 from tests.runner.caches import clear_caches
@@ -99,6 +99,6 @@ def asking(url: str) -> Iterator[None]:
 def _ask(facts: Mapping[str, object]) -> None:
     connection.close()
     connection.close_pool()  # type: ignore[attr-defined]  # of our own backend
-    close_store_pool()
+    STORE_POOL.close()
     connection.settings_dict.update(facts)
     clear_caches()

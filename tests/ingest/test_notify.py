@@ -11,7 +11,8 @@ from kombu.exceptions import OperationalError
 
 from ingest import notify
 from ingest.endpoint import views
-from ingest.endpoint.requests import IngestRequest, read_sent
+from ingest.endpoint.requests import read_bounded
+from ingest.endpoint.slow_bodies import Readable
 from tests.envelopes import make_envelope
 from tests.ingest.endpoint.posting import IngestServer
 
@@ -152,11 +153,11 @@ def test_no_wake_up_holds_a_connection_of_the_pool(
 def test_no_upload_holds_a_connection_of_the_pool(open_endpoint: IngestServer, monkeypatch: pytest.MonkeyPatch) -> None:
     held: list[bool] = []
 
-    def read(post: IngestRequest, max_bytes: int) -> bytes:
+    def read(stream: Readable, **bounds: int) -> bytes:
         held.append(connection.connection is not None)
-        return read_sent(post, max_bytes)
+        return read_bounded(stream, **bounds)
 
-    monkeypatch.setattr(views, "read_sent", read)
+    monkeypatch.setattr(views, "read_bounded", read)
     assert open_endpoint.post(make_envelope("a")).status == 202
     assert held == [False]
 

@@ -11,11 +11,11 @@ import pytest
 from django.db import OperationalError
 from pytest_django import Settings
 
-from ingest.endpoint import wsgi
+from ingest.endpoint import views
 from ingest.endpoint.requests import IngestRequest
-from ingest.endpoint.responses import IngestResponse as DoorAnswer
+from ingest.endpoint.responses import IngestResponse
 from ingest.endpoint.slow_bodies import BodyLimits, SlowPlaces, TimedBody
-from ingest.endpoint.wsgi import ENDPOINTS, answer_environ
+from ingest.endpoint.views import ENDPOINTS, answer_environ
 from projects.models import IngestKey, Project
 from tests.envelopes import make_envelope
 from tests.ingest.endpoint.posting import IngestServer, ndjson
@@ -148,8 +148,9 @@ def test_without_a_database_the_sender_is_told_when_to_come_again(monkeypatch: p
     assert (status, headers["Retry-After"]) == (503, "10")
 
 
+@pytest.mark.django_db
 def test_a_fault_of_ours_is_logged_and_answered_as_the_contract_says(caplog: pytest.LogCaptureFixture) -> None:
-    def fail(post: IngestRequest) -> DoorAnswer:
+    def fail(post: IngestRequest) -> IngestResponse:
         raise RuntimeError("a fault of ours")
 
     told: list[tuple[str, dict[str, str]]] = []
@@ -162,12 +163,10 @@ def test_a_fault_of_ours_is_logged_and_answered_as_the_contract_says(caplog: pyt
     assert "a fault of ours" in caplog.text
 
 
-def test_a_request_leaves_no_connection_with_its_thread(
-    open_endpoint: IngestServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_request_leaves_no_connection_with_its_thread(monkeypatch: pytest.MonkeyPatch) -> None:
     released: list[None] = []
-    monkeypatch.setattr(wsgi, "release_connection", lambda: released.append(None))
-    ask_server("POST", TRACES, KEY, ENVELOPE, {})
+    monkeypatch.setattr(views, "release_connection", lambda: released.append(None))
+    ask_server("OPTIONS", TRACES, KEY, b"", {})
     assert released == [None]
 
 

@@ -7,8 +7,7 @@ from django.conf import settings
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 
 from ingest.endpoint.requests import read_request
-from ingest.endpoint.views import take_traces
-from ingest.endpoint.wsgi import ENDPOINTS, View
+from ingest.endpoint.views import ENDPOINTS, View, take_traces
 
 PATH = "tests.runner.endpoint_middleware.EndpointMiddleware"
 

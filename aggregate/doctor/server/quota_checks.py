@@ -10,7 +10,7 @@ from typing import Final
 from django.db import connection
 
 from aggregate.doctor.findings import Finding, ok, problem, warning
-from ingest.endpoint.quotas import MB
+from ingest.endpoint.admission import MB
 from profcore.times import DAY
 from projects.limits import limit_of
 from projects.models import Project

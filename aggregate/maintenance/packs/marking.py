@@ -8,6 +8,7 @@ from datetime import date
 from uuid import UUID
 
 from django.db import connection
+from psycopg.sql import SQL, Identifier
 
 
 def mark_packs(project_id: int, pack_ids: Sequence[UUID]) -> None:
@@ -39,12 +40,12 @@ def doom_packs_of_day(day: date) -> int:
 def doom_unnamed_packs(project_id: int, day: date, partition: str) -> int:
     """Marks those packs of a project and day for deletion that no row of the day's partition names any more."""
     with connection.cursor() as cursor:
-        cursor.execute(  # the partition's name is from the catalog: letters and digits only
-            f"""UPDATE ingest_pack p SET doomed_at = now(), tidy_at = NULL
-                WHERE p.project_id = %s AND p.day_on = %s AND p.doomed_at IS NULL AND NOT EXISTS (
-                    SELECT FROM {partition} t WHERE t.project_id = p.project_id AND t.pack_id = p.id)""",
-            [project_id, day],
+        query = SQL(
+            """UPDATE ingest_pack p SET doomed_at = now(), tidy_at = NULL
+               WHERE p.project_id = %s AND p.day_on = %s AND p.doomed_at IS NULL AND NOT EXISTS (
+                   SELECT FROM {partition} t WHERE t.project_id = p.project_id AND t.pack_id = p.id)"""
         )
+        cursor.execute(query.format(partition=Identifier(partition)), [project_id, day])
         return int(cursor.rowcount)
 
 

@@ -26,7 +26,7 @@ logger = logging.getLogger(__name__)
 # Younger ones may still get their rows: an import, which takes longest, is given up after an hour.
 ORPHAN_AGE: Final = timedelta(hours=2)
 DAYS_BACK: Final = 2  # days before today whose objects are looked through every hour
-LOCK_WAIT_MS: Final = 2_000  # a statement that is under way with the same pack: the next run looks again
+LOCK_WAIT: Final = "2s"  # a statement that is under way with the same pack: the next run looks again
 
 
 def delete_orphans(now: datetime, *, is_whole: bool = False) -> int:
@@ -68,7 +68,7 @@ def _condemn_of_project(project_id: int, day_of: Mapping[UUID, date]) -> int:
     if not unknown and not back:
         return 0
     with transaction.atomic(), connection.cursor() as cursor:
-        cursor.execute(f"SET LOCAL lock_timeout = {LOCK_WAIT_MS}")
+        cursor.execute("SELECT set_config('lock_timeout', %s, true)", [LOCK_WAIT])
         cursor.execute(
             """INSERT INTO ingest_pack (project_id, id, day_on, traces, bytes, doomed_at)
                SELECT %s::bigint, c.id, c.day_on, 0, 0, now() FROM unnest(%s::uuid[], %s::date[]) AS c (id, day_on)

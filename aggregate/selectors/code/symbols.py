@@ -17,6 +17,7 @@ from aggregate.label_models import MAPPED
 from aggregate.selectors.code.labels import label_func, label_original
 from aggregate.selectors.code.sites import select_sites
 from aggregate.selectors.slice.read_context import once_a_read
+from profcore.caching import keep
 from profcore.code.categories import CategoryFacts, categorize, facts_for_category
 from profcore.code.code_rules import CodeRules, read_code_rules
 from profcore.code.display_rules import DisplayRules, Shown, read_display_rules
@@ -89,10 +90,10 @@ class _LabelCache:
     labels: dict[Pair, FuncLabel | None] = field(default_factory=dict)
 
 
-_label_caches: dict[int, _LabelCache] = {}  # by project
+_label_caches: Final[dict[int, _LabelCache]] = keep({})  # by project
 ShownKey = tuple[FuncKey, FuncLabel | None]
 # By project: a version, and what the display rules decided for funcs at that version.
-_decision_caches: dict[int, tuple[tuple[int, int, str, str], dict[ShownKey, Shown | None]]] = {}
+_decision_caches: Final[dict[int, tuple[tuple[int, int, str, str], dict[ShownKey, Shown | None]]]] = keep({})
 
 
 Cache = TypeVar("Cache")
@@ -355,12 +356,6 @@ def _select_doubtful(project_id: int) -> frozenset[tuple[str, str | None]]:
     with connection.cursor() as cursor:
         cursor.execute(DOUBTFUL, [project_id])
         return frozenset((canonical_source(path), name) for path, name in cursor)
-
-
-def clear_labels() -> None:
-    """Empties the process's memory, between tests."""
-    _label_caches.clear()
-    _decision_caches.clear()
 
 
 @dataclass(frozen=True, slots=True)

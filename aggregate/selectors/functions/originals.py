@@ -9,7 +9,7 @@ from django.conf import settings
 from django.db import connection
 
 from aggregate.selectors.functions.table import FunctionRow
-from ingest.endpoint.bodies import expand
+from ingest.endpoint.requests import expand
 
 # Lines around a definition that the source view shows: two screens. Minified originals have lines of 100 kB.
 SOURCE_VIEW_LINES: Final = 60

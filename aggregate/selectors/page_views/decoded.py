@@ -8,6 +8,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from profcore.caching import keep
 from profcore.stats.views import IntColumn
 from profcore.sums.blobs import decode_contributions
 
@@ -53,7 +54,7 @@ class _Decoded:
             self._bytes = 0
 
 
-_decoded: Final = _Decoded()
+_decoded: Final = keep(_Decoded())
 
 
 def decode_sample(blobs: Sequence[bytes]) -> tuple[IntColumn, Sequence[IntColumn]]:
@@ -77,8 +78,3 @@ def decode_sample(blobs: Sequence[bytes]) -> tuple[IntColumn, Sequence[IntColumn
     sizes = np.array([table.shape[1] for table in tables], dtype=np.int64)
     joined = np.concatenate(tables, axis=1) if tables else np.zeros((COLUMNS, 0), dtype=np.int64)
     return sizes, list(joined)
-
-
-def clear_decoded() -> None:
-    """Empties the process's memory, between tests."""
-    _decoded.clear()

@@ -9,7 +9,7 @@ from typing import Final
 from aggregate.raw_bodies import StoredBody, iter_first_bodies
 from aggregate.selectors.project.overview import select_overview
 from aggregate.selectors.slice.slices import Slice
-from ingest.endpoint.bodies import BodyTooLarge
+from ingest.endpoint.requests import BodyTooLarge
 from profcore.errors import TraceError
 from profcore.trace.page_facts import PageFacts, read_page_facts
 from profcore.trace.routes import route_of_path, route_of_url

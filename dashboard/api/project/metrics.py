@@ -23,6 +23,7 @@ from dashboard.api.core.views import ProjectView
 from dashboard.api.project.openmetrics import END, alert_families, page_families, write_families
 from dashboard.web.exports import accepts_gzip
 from dashboard.web.params import read_count
+from profcore.caching import keep
 from projects.models import Project
 
 DEFAULT_HOURS: Final = 24
@@ -40,14 +41,10 @@ def write_pages(project: Project, hours: int) -> bytes:
     return _write_pages(slice_, project.slug, fingerprint_slice(slice_))
 
 
+@keep
 @lru_cache(maxsize=TEXTS_KEPT)
 def _write_pages(slice_: Slice, project: str, _facts: str) -> bytes:
     return write_families(page_families(project, select_page_metrics(slice_)))
-
-
-def clear_metrics() -> None:
-    """Empties the process's memory of texts, between tests."""
-    _write_pages.cache_clear()
 
 
 def write_alerts(project: Project, _hours: int) -> bytes:

@@ -17,7 +17,7 @@ from dashboard.web.access import may_administer, reader_of
 from dashboard.web.params import ParamError
 from dashboard.web.schemas import Json, Shape
 from ingest.count_models import DayCount
-from ingest.endpoint.quotas import select_bytes
+from ingest.endpoint.admission import select_bytes
 from projects.collection import change_collection, plan_collection
 from projects.limits import LIMITS, change_limits, limit_of
 from projects.models import Project

@@ -25,7 +25,7 @@ from dashboard.api.core.views import BuildView
 from dashboard.api.jobs.endpoints import format_at
 from dashboard.web.params import ParamError, read_count, read_one
 from dashboard.web.schemas import Json, Shape
-from ingest.endpoint.bodies import CHUNK_BYTES
+from ingest.endpoint.requests import CHUNK_BYTES
 from profcore.symbolicate.builds import Match
 
 MAX_LISTED: Final = 1_000

@@ -14,7 +14,7 @@ from aggregate.selectors.project.storage import Kept, Storage, select_storage
 from dashboard.api.project.settings import count_today
 from dashboard.layout.forms import SettingsForm
 from dashboard.pages.settings.layout import SettingsRequest, settings_page
-from ingest.endpoint.quotas import MB, select_bytes
+from ingest.endpoint.admission import MB, select_bytes
 from profcore.times import midnight_days_before
 from projects.limits import LIMITS, ProjectLimit, change_limits, limit_of
 from projects.models import Project

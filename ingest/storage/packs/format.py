@@ -36,12 +36,12 @@ def write_pack(bodies: Sequence[PackedBody]) -> tuple[bytes, list[int]]:
     """Returns the bytes of a pack, and the offset of each body in them."""
     at = HEAD.size + len(bodies) * ENTRY.size
     entries, offsets = [], []
-    for each in bodies:
-        received_us = (each.received_at - EPOCH) // MICROSECOND
-        entries.append(ENTRY.pack(each.view_id.bytes, each.seq, received_us, at, len(each.body)))
+    for packed in bodies:
+        received_us = (packed.received_at - EPOCH) // MICROSECOND
+        entries.append(ENTRY.pack(packed.view_id.bytes, packed.seq, received_us, at, len(packed.body)))
         offsets.append(at)
-        at += len(each.body)
-    return b"".join([HEAD.pack(MAGIC, len(bodies)), *entries, *(each.body for each in bodies)]), offsets
+        at += len(packed.body)
+    return b"".join([HEAD.pack(MAGIC, len(bodies)), *entries, *(packed.body for packed in bodies)]), offsets
 
 
 def read_pack(content: bytes) -> list[PackedBody]:

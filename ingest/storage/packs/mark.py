@@ -10,9 +10,11 @@ import logging
 from enum import Enum
 from typing import Final
 
+from django.conf import settings
 from django.db import connection
 
 from ingest.storage.packs.store import BodiesUnavailable, ObjectMissing, open_store
+from profcore.caching import keep
 
 logger = logging.getLogger(__name__)
 
@@ -27,7 +29,7 @@ class Standing(Enum):
     NONE = "none"
 
 
-_is_known = False
+_checked: Final[set[str]] = keep(set())  # the buckets that are known to be the right ones
 
 
 def database_name() -> str:
@@ -42,24 +44,23 @@ def database_name() -> str:
 def read_standing() -> Standing:
     """Returns whose packs the bucket has, as it says now. Raises `BodiesUnavailable`."""
     try:
-        told = json.loads(open_store().read(MARK))
+        mark = json.loads(open_store().read(MARK))
     except ObjectMissing:
         return Standing.NONE
     except ValueError:
         return Standing.OTHERS
-    return Standing.OURS if told.get("database") == database_name() else Standing.OTHERS
+    return Standing.OURS if mark.get("database") == database_name() else Standing.OTHERS
 
 
 def check_mark() -> None:
     """Sees once per process that the bucket is the right one, and marks a new one. Raises `BodiesUnavailable`."""
-    global _is_known
-    if _is_known:
+    if settings.OBJECTS in _checked:
         return
     if read_standing() is Standing.NONE:
         if _has_packs():
             raise BodiesUnavailable("the bucket is not the one that has this database's bodies: it has no mark")
         take_over()
-    _is_known = True
+    _checked.add(settings.OBJECTS)
 
 
 def take_over() -> None:
@@ -68,7 +69,7 @@ def take_over() -> None:
 
 
 def may_delete() -> bool:
-    """Tells whether this database may delete from the bucket; if not, says so in the log."""
+    """Returns whether this database may delete from the bucket; if not, says so in the log."""
     standing = read_standing()
     if standing is not Standing.OURS:
         logger.error(
@@ -76,12 +77,6 @@ def may_delete() -> bool:
             "another database" if standing is Standing.OTHERS else "nobody",
         )
     return standing is Standing.OURS
-
-
-def clear_mark() -> None:
-    """Looks at the mark again before the next write, for tests."""
-    global _is_known
-    _is_known = False
 
 
 def _write_mark() -> bytes:

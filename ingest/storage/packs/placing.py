@@ -54,7 +54,7 @@ def place_bodies(project_id: int, bodies: Sequence[PackedBody]) -> list[Place]:
     """
     check_mark()
     places: dict[int, Place] = {}
-    days = [each.received_at.astimezone(UTC).date() for each in bodies]
+    days = [body.received_at.astimezone(UTC).date() for body in bodies]
     for day in sorted(set(days)):
         chosen = [at for at, of_body in enumerate(days) if of_body == day]
         pack_id, offsets = put_pack(project_id, day, [bodies[at] for at in chosen])

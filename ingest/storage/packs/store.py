@@ -102,13 +102,13 @@ class S3Bucket:
         import obstore
 
         with _timed("get"):
-            found = obstore.get_ranges(
+            parts = obstore.get_ranges(
                 self._reading,
                 name,
                 starts=[offset for offset, _ in spans],
                 lengths=[length for _, length in spans],
             )
-            return [bytes(part) for part in found]
+            return [bytes(part) for part in parts]
 
     def delete(self, names: Sequence[str]) -> None:
         import obstore
@@ -126,7 +126,7 @@ class S3Bucket:
                 page = next(pages, None)
             if page is None:
                 return
-            yield [ListedObject(each["path"], each["last_modified"]) for each in page]
+            yield [ListedObject(entry["path"], entry["last_modified"]) for entry in page]
 
 
 def _open_bucket(wait_s: float) -> "S3Store":
@@ -193,7 +193,7 @@ _opened_by: int | None = None
 
 
 def is_on() -> bool:
-    """Tells whether new bodies go to the object store."""
+    """Returns whether new bodies go to the object store."""
     return bool(settings.OBJECTS) and settings.OBJECTS_PUT
 
 

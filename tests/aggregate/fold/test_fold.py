@@ -8,6 +8,7 @@ import pytest
 from django.db import connection
 
 from aggregate.fold.fold import BatchOutcome
+from profcore.caching import clear_caches
 from profcore.times import start_of_hour
 from profcore.trace.dimensions import NAVIGATIONS
 from projects.creation import create_project
@@ -25,11 +26,9 @@ def key() -> str:
 
 def clear_folds() -> None:
     """Empties all tables but the project's, so that the same posts can be folded again."""
-    from aggregate.fold.interning import clear_interned
-    from ingest.storage.groups import clear_groups
 
-    clear_groups()
-    clear_interned()
+    clear_caches()
+    clear_caches()
     with connection.cursor() as cursor:
         cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
         cursor.execute(

@@ -6,10 +6,10 @@ from uuid import UUID
 import pytest
 from pytest_django import Settings
 
-from aggregate.fold.interning import clear_interned
 from aggregate.maintenance.erasing import erase_view
 from aggregate.maintenance.old_funcs import expire_funcs
 from aggregate.models import Cell, Func
+from profcore.caching import clear_caches
 from profcore.trace.funcs import OTHER_FUNC
 from projects.creation import create_project
 from projects.models import Project
@@ -58,7 +58,7 @@ def test_known_funcs_need_no_room(project: Project, settings: Settings) -> None:
     post("shop-key", make_envelope("a", "A B"))
     fold_all()
     settings.FOLD_MAX_NEW_FUNCS = 0
-    clear_interned()
+    clear_caches()
     post("shop-key", make_envelope("b", "A B"))
     fold_all()
     assert hotspots() == {"A": (0, 2), "B": (2, 2)}
@@ -142,7 +142,7 @@ def test_a_forgotten_func_that_is_used_again_is_in_use_at_once(project: Project)
     post("shop-key", make_envelope("a", "A"))
     fold_all()
     Func.objects.update(unused_since=NOW)
-    clear_interned()
+    clear_caches()
     post("shop-key", make_envelope("b", "A"))
     fold_all()
     assert Func.objects.get().unused_since is None

@@ -20,7 +20,6 @@ from hypothesis.stateful import (
 from aggregate.fold.batch import FoldedBatch, fold_claim
 from aggregate.fold.claims import claim_batch, release_claim
 from aggregate.fold.fold import ClaimLost, fold_pending_batch, write_batch
-from aggregate.fold.interning import clear_interned
 from aggregate.fold.late_arrivals import ViewsExpired
 from aggregate.fold.rollups import roll_up_hours
 from aggregate.maintenance.erasing import erase_view
@@ -28,6 +27,7 @@ from aggregate.maintenance.merging import merge_old_hours
 from aggregate.maintenance.refolding import CellOutcome, Scope, finish_run, list_cells, reset_cell, start_run
 from aggregate.maintenance.retention import expire_all
 from aggregate.models import RefoldRun
+from profcore.caching import clear_caches
 from profcore.times import midnight_days_before
 from projects.creation import create_project
 from projects.models import Project
@@ -191,7 +191,7 @@ class History(RuleBasedStateMachine):
         # Three days later no worker remembers a func, and no claim is left: expiry may delete unused funcs.
         self.batches.clear()
         void_claims()
-        clear_interned()
+        clear_caches()
         self.expire(keep_raw_days=1, days_later=3)
         self.raw = {key for key in self.raw if self.states[key] == PENDING}
 

@@ -11,6 +11,7 @@ from aggregate.sourcemaps import labelling
 from aggregate.sourcemaps.deleting import delete_release
 from aggregate.sourcemaps.labelling import label_all, label_in_turn, label_script
 from aggregate.sourcemaps.queue import SYMBOLICATE_TASK, claim_script, count_pending, scan_new_funcs
+from profcore.caching import clear_caches
 from projects.models import Project
 from tests.aggregate.sourcemaps.shop import (
     ARROW,
@@ -69,7 +70,7 @@ def test_new_funcs_wake_a_worker_and_known_ones_do_not(project: Project, monkeyp
     woken: list[str] = []
     monkeypatch.setattr(interning, "notify_worker", lambda task, _: woken.append(task))
     intern(project.pk, DOUBLE)
-    interning.clear_interned()
+    clear_caches()
     intern(project.pk, DOUBLE)
     assert woken == [SYMBOLICATE_TASK]
 

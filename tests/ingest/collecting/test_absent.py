@@ -13,7 +13,8 @@ from pytest_django import DjangoAssertNumQueries, Settings
 from aggregate.maintenance.retention import expire_all
 from ingest.count_models import AbsentCount
 from ingest.endpoint import client_report_counts as absent_counts
-from ingest.endpoint.client_report_counts import SHARDS, clear_absences
+from ingest.endpoint.client_report_counts import SHARDS
+from profcore.caching import clear_caches
 from profcore.trace.absence import ABSENT_REASONS
 from profcore.trace.dimensions import BROWSERS
 from projects.key_cache import clear_keys
@@ -216,7 +217,7 @@ def test_made_up_pages_count_as_other_and_known_ones_go_on(endpoint: IngestServe
     assert pages == {"(other)": 7, **{f"/made-up/00{number}-up": 2 if number == 0 else 1 for number in range(3)}}
     AbsentCount.objects.filter(page__startswith="/made-up/00").exclude(page="/made-up/000-up").delete()
     AbsentCount.objects.filter(page="(other)").update(day_on=datetime.now(UTC).date() - timedelta(days=1))
-    clear_absences()
+    clear_caches()
     report(REPORT | {"page": "/new"})
     assert ("/new", "unknown", "no-header", 0) in counted()
 

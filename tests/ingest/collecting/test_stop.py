@@ -6,7 +6,7 @@ import pytest
 from pytest_django import Settings
 
 from ingest.count_models import DayBytes
-from ingest.endpoint.quotas import clear_quotas
+from ingest.endpoint.admission import ADMISSION
 from ingest.endpoint.responses import STOP_S
 from profcore.times import next_midnight
 from projects.key_cache import clear_keys
@@ -18,7 +18,7 @@ from tests.ingest.endpoint.posting import IngestResponse, IngestServer, ndjson
 def change(**fields: object) -> None:
     Project.objects.update(**fields)
     clear_keys()
-    clear_quotas()
+    ADMISSION.clear()
 
 
 def assert_stops_until_midnight(answer: IngestResponse) -> None:

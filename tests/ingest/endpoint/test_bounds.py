@@ -11,7 +11,7 @@ from django.http import UnreadablePostError
 from django.test import RequestFactory
 from pytest_django import Settings
 
-from ingest.endpoint.bodies import CHUNK_BYTES, BodyTooLarge, read_bounded
+from ingest.endpoint.requests import CHUNK_BYTES, BodyTooLarge, read_bounded
 from profcore.errors import Reason, TraceError
 from tests.envelopes import make_envelope, view_id_of
 from tests.ingest.endpoint.posting import ENDPOINT, IngestServer, ndjson

@@ -9,7 +9,7 @@ import zlib
 import pytest
 from pytest_django import Settings
 
-from ingest.endpoint.bodies import MAX_MEMBERS, BodyTooLarge, TryLater, expand, expanded
+from ingest.endpoint.requests import MAX_MEMBERS, BodyTooLarge, TryLater, expand, expanded
 from profcore.errors import Reason, TraceError
 from tests.envelopes import make_envelope
 from tests.ingest.endpoint.posting import IngestServer, ndjson
@@ -113,7 +113,7 @@ def test_a_body_of_countless_empty_members_is_refused_soon() -> None:
 
 
 def test_large_bodies_are_taken_one_at_a_time_and_few_may_wait(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ingest.endpoint.bodies._large_queue", threading.BoundedSemaphore(1))
+    monkeypatch.setattr("ingest.endpoint.requests._large_queue", threading.BoundedSemaphore(1))
     sent = gzip.compress(b" " * 2000)
     with expanded(sent, large_bytes=1000, max_bytes=5000) as body:
         assert len(body) == 2000

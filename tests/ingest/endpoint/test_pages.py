@@ -6,7 +6,8 @@ import pytest
 from pytest_django import Settings
 
 from ingest.models import Group
-from ingest.storage.groups import OTHER, clear_groups
+from ingest.storage.groups import OTHER
+from profcore.caching import clear_caches
 from profcore.trace.routes import MAX_ROUTE_CHARS
 from projects.creation import create_project
 from projects.key_cache import clear_keys
@@ -123,7 +124,7 @@ def test_made_up_releases_do_not_fill_a_project_within_an_hour(endpoint: IngestS
     assert len(set(places(endpoint))) == 4
 
     Group.objects.update(first_seen_at=datetime.now(UTC) - timedelta(minutes=61))
-    clear_groups()  # as after some seconds
+    clear_caches()  # as after some seconds
     endpoint.post(make_envelope("later", release="2.0.0", page="/cart"))
     assert ("2.0.0", "/cart") in places(endpoint)
 
@@ -163,7 +164,7 @@ def test_other_is_as_old_as_its_project_and_so_never_the_newest_release(
 def test_a_closed_group_is_opened_by_its_next_trace(endpoint: IngestServer) -> None:
     endpoint.post(make_envelope("a"))
     Group.objects.update(closed_at=datetime.now(UTC))
-    clear_groups()
+    clear_caches()
     assert endpoint.post(make_envelope("b")).status == 202
     assert Group.objects.get().closed_at is None
     assert len(endpoint.receipts()) == 2

@@ -15,7 +15,7 @@ from django.test import RequestFactory
 from pytest_django import Settings
 
 from ingest.count_models import DayBytes, Refusal
-from ingest.endpoint.quotas import BytesUsed, clear_quotas, select_bytes
+from ingest.endpoint.admission import ADMISSION, BytesUsed, select_bytes
 from ingest.models import Receipt
 from projects.creation import create_project
 from projects.key_cache import clear_keys
@@ -91,7 +91,7 @@ def use(bytes_: int, days_ago: int = 0) -> None:
     project = Project.objects.get()
     day_on = datetime.now(UTC).date() - timedelta(days=days_ago)
     DayBytes.objects.create(project=project, day_on=day_on, shard=100 + days_ago, bytes=bytes_)
-    clear_quotas()
+    ADMISSION.clear()
 
 
 def limit_bytes(**quotas: int) -> None:
@@ -115,7 +115,7 @@ def test_beyond_the_bytes_of_a_day_posts_are_refused_until_midnight() -> None:
     use(1_000, days_ago=1)
     assert send(make_envelope("b")).status_code == 202
     DayBytes.objects.update(bytes=1_000_000)
-    clear_quotas()
+    ADMISSION.clear()
     answer = send(make_envelope("c"))
     assert (answer.status_code, json.loads(answer.content)["reason"]) == (429, "quota_exceeded")
     assert "1 MB of traces a day" in json.loads(answer.content)["detail"]

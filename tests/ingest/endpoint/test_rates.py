@@ -7,7 +7,7 @@ from django.db import connection
 from pytest_django import DjangoAssertNumQueries, Settings
 
 from ingest.endpoint import admission
-from ingest.endpoint.admission import PENDING_CHECK_S, clear_admission, has_room
+from ingest.endpoint.admission import ADMISSION, PENDING_CHECK_S
 from projects.creation import create_project
 from tests.envelopes import make_envelope
 from tests.ingest.endpoint.posting import IngestServer
@@ -77,7 +77,7 @@ def test_a_post_above_the_rate_is_refused_unread(
 ) -> None:
     settings.INGEST_RATE_PER_S = 1
     endpoint.post(make_envelope("a"))
-    monkeypatch.setattr("ingest.endpoint.views.read_sent", lambda *_: pytest.fail("The body was read."))
+    monkeypatch.setattr("ingest.endpoint.views.read_bounded", lambda *_, **__: pytest.fail("The body was read."))
     assert endpoint.post(make_envelope("b")).status == 429
     assert endpoint.refusals() == {"rate_limited": 1}
 
@@ -132,10 +132,10 @@ def test_what_waits_is_counted_once_in_a_while(
     endpoint: IngestServer, clock: Clock, django_assert_num_queries: DjangoAssertNumQueries
 ) -> None:
     with django_assert_num_queries(1):
-        assert all(has_room(endpoint.project_id) for _ in range(10))
+        assert all(ADMISSION.has_room(endpoint.project_id) for _ in range(10))
     clock.now_s += PENDING_CHECK_S + 0.1
     with django_assert_num_queries(1):
-        assert all(has_room(endpoint.project_id) for _ in range(10))
+        assert all(ADMISSION.has_room(endpoint.project_id) for _ in range(10))
 
 
 def test_one_thread_counts_while_the_others_go_on(endpoint: IngestServer, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -144,13 +144,13 @@ def test_one_thread_counts_while_the_others_go_on(endpoint: IngestServer, monkey
 
     class Connection:
         def cursor(self) -> None:
-            asked.append(has_room(endpoint.project_id))  # another thread, in the meantime
+            asked.append(ADMISSION.has_room(endpoint.project_id))  # another thread, in the meantime
             raise LookupError
 
-    clear_admission()
+    ADMISSION.clear()
     monkeypatch.setattr(admission, "connection", Connection())
     with pytest.raises(LookupError):
-        has_room(endpoint.project_id)
+        ADMISSION.has_room(endpoint.project_id)
     assert asked == [True]
 
 
@@ -166,10 +166,10 @@ def test_the_longer_counting_takes_the_longer_it_holds(
             return connection.cursor()
 
     monkeypatch.setattr(admission, "connection", SlowConnection())
-    assert has_room(endpoint.project_id)  # took a second
+    assert ADMISSION.has_room(endpoint.project_id)  # took a second
     clock.now_s += 49
     with django_assert_num_queries(0):
-        assert has_room(endpoint.project_id)
+        assert ADMISSION.has_room(endpoint.project_id)
     clock.now_s += 2
     with django_assert_num_queries(1):
-        assert has_room(endpoint.project_id)
+        assert ADMISSION.has_room(endpoint.project_id)

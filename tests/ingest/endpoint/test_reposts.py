@@ -6,7 +6,7 @@ from typing import Any
 
 from django.db import connection, transaction
 
-from ingest.storage.groups import clear_groups
+from profcore.caching import clear_caches
 from tests.envelopes import make_envelope, view_id_of
 from tests.ingest.endpoint.posting import IngestResponse, IngestServer, ndjson
 
@@ -114,7 +114,7 @@ def test_a_new_page_seen_by_two_posts_at_once_becomes_one_group(open_endpoint: I
     second = threading.Thread(target=lambda: answers.append(post_and_close(open_endpoint, ndjson(make_envelope("b")))))
     with transaction.atomic():
         assert open_endpoint.post(make_envelope("a")).status == 202
-        clear_groups()  # the second belongs to another process
+        clear_caches()  # the second belongs to another process
         second.start()
         second.join(0.3)
         assert answers == []

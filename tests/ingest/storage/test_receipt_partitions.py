@@ -13,12 +13,12 @@ from ingest.storage.partitions import create_partitions
 from ingest.storage.receipt_partitions import (
     NEAR_BORDER,
     PARTITION_DAYS,
+    DedupMode,
     create_receipt_partitions,
-    is_near_border,
+    dedup_mode_of,
     list_receipt_partitions,
     partition_bounds,
 )
-from ingest.storage.storing import DedupMode, dedup_mode_of
 from profcore.times import DAY, start_of_day
 from tests.envelopes import make_envelope
 from tests.ingest.endpoint.posting import IngestResponse, IngestServer, ndjson
@@ -128,9 +128,10 @@ def test_only_what_may_be_elsewhere_is_looked_for_there() -> None:
     assert dedup_mode_of([began, began - 1], middle) is DedupMode.LOOK_BACK
     assert dedup_mode_of([began - 1, NEXT_BORDER.timestamp() * 1000], middle) is DedupMode.TAKE_BORDER
     assert dedup_mode_of([began], BORDER + SECOND) is DedupMode.TAKE_BORDER
-    assert [is_near_border(BORDER + offset) for offset in (-NEAR_BORDER, -SECOND, NEAR_BORDER - SECOND)] == [True] * 3
-    assert not is_near_border(BORDER + NEAR_BORDER)
-    assert not is_near_border(BORDER - NEAR_BORDER - SECOND)
+    near = [BORDER + offset for offset in (-NEAR_BORDER, -SECOND, NEAR_BORDER - SECOND)]
+    far = [BORDER + NEAR_BORDER, BORDER - NEAR_BORDER - SECOND]
+    modes = [dedup_mode_of([at.timestamp() * 1000], at) for at in near + far]
+    assert modes == [DedupMode.TAKE_BORDER] * 3 + [DedupMode.NONE] * 2
 
 
 def test_identities_near_a_border_are_noted_and_others_are_not(endpoint: IngestServer, partitions: None) -> None:

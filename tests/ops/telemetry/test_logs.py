@@ -19,7 +19,7 @@ from structlog.contextvars import bound_contextvars
 from aggregate.fold import batch
 from aggregate.tasks import sweep
 from ops.telemetry.logs import FORMAT_NAME, FORMATS, hide, make_formatter, make_logging
-from ops.telemetry.requests import mark_request
+from ops.telemetry.requests import RequestMark
 from projects.creation import create_project
 from projects.models import IngestKey
 from projects.tokens import create_token
@@ -46,7 +46,7 @@ def lines(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> It
 
 
 def test_a_line_has_the_ids_of_what_it_belongs_to(lines: io.StringIO) -> None:
-    mark = mark_request({"PATH_INFO": "/"})
+    mark = RequestMark({"PATH_INFO": "/"})
     with bound_contextvars(claim_id="c1", project_id=7):
         logging.getLogger("aggregate.example").warning("Twice: %s.", 2, extra={"trace_id": "v:0", "body": "left out"})
     text = lines.getvalue()

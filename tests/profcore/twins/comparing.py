@@ -11,7 +11,7 @@ from uuid import UUID
 import msgspec
 import pytest
 
-from ingest.endpoint.bodies import expand
+from ingest.endpoint.requests import expand
 from profcore.errors import TraceError
 from profcore.kernel import find_kernel
 from profcore.sums.batch_sums import BatchSums, CompiledSums, HotspotColumns, Intervals, PureSums, ViewTotals

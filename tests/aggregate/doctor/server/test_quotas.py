@@ -8,7 +8,7 @@ from django.core.management import call_command
 from aggregate.doctor.findings import State
 from aggregate.doctor.server.quota_checks import MOST_NAMED, QuotaUse, check_quotas, judge_use, propose
 from ingest.count_models import DayBytes
-from ingest.endpoint.quotas import MB, select_bytes
+from ingest.endpoint.admission import MB, select_bytes
 from profcore.times import DAY
 from projects.models import Project
 

@@ -5,7 +5,8 @@ from pytest_django import DjangoAssertNumQueries
 
 from aggregate.fold import interning
 from aggregate.fold.interning import intern_funcs
-from aggregate.selectors.code.sites import clear_sites, select_sites
+from aggregate.selectors.code.sites import select_sites
+from profcore.caching import clear_caches
 from profcore.code.sites import sites_of
 from profcore.trace.funcs import FuncKey
 from projects.creation import create_project
@@ -60,7 +61,7 @@ def test_the_sites_are_remembered_for_a_while(
         assert select_sites(project.pk) == frozenset()
     monkeypatch.setattr("aggregate.selectors.code.sites.SITES_CACHE_S", 0.0)
     assert select_sites(project.pk) == sites_of(["https://shop.example"])
-    clear_sites()
+    clear_caches()
     with django_assert_num_queries(1):
         assert len(select_sites(project.pk)) == 1
 

@@ -6,13 +6,14 @@ import pytest
 
 from aggregate.label_models import Label
 from aggregate.selectors.code.refs import find_ref
-from aggregate.selectors.code.symbols import clear_labels, load_symbols
+from aggregate.selectors.code.symbols import load_symbols
 from aggregate.selectors.exports.segments import select_difference_export
 from aggregate.selectors.functions.calls import select_func
 from aggregate.selectors.functions.groups import select_function_table
 from aggregate.selectors.functions.renames import select_other_names
 from aggregate.selectors.slice.slices import Slice
 from aggregate.selectors.statistics.comparisons import SliceComparison, compare_slices
+from profcore.caching import clear_caches
 from profcore.symbolicate.scopes import ScopeTree
 from projects.models import Project
 from tests.aggregate.bundled_views import HASHED, func, view
@@ -122,7 +123,7 @@ def test_two_functions_that_ran_in_one_release_are_no_rename(build: Build) -> No
     project = build({"a": text("percentile")}, {"b": text("quantile")})
     label = Label.objects.filter(project=project, release="1.0.0").values().get()
     Label.objects.create(**{**label, "release": "2.0.0"})  # in views that are not compared
-    clear_labels()
+    clear_caches()
     assert told(compared(project)) == {("quantile", "new", None), ("percentile", "gone", None)}
 
 

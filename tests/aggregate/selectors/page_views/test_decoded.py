@@ -6,7 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aggregate.selectors.page_views import decoded
-from aggregate.selectors.page_views.decoded import COLUMNS, clear_decoded, decode_sample
+from aggregate.selectors.page_views.decoded import COLUMNS, decode_sample
+from profcore.caching import clear_caches
 from profcore.sums.blobs import BlobError, Contribution, decode_contributions, encode_contribution
 
 
@@ -31,7 +32,7 @@ def assert_decoded(blobs: list[bytes]) -> None:
 
 @given(st.lists(st.lists(st.integers(0, 12), max_size=10), max_size=5), st.sampled_from([0, 200, 10_000]))
 def test_any_samples_one_after_the_other_are_decoded_as_alone(samples: list[list[int]], kept: int) -> None:
-    clear_decoded()
+    clear_caches()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(decoded, "DECODED_BYTES_KEPT", kept)
         for sample in samples:

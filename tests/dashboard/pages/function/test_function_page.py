@@ -7,8 +7,8 @@ import pytest
 from django.test import Client
 from pytest_django import DjangoAssertNumQueries, Settings
 
-from aggregate.selectors.code.sites import clear_sites
 from dashboard.pages.function.view import PARTS
+from profcore.caching import clear_caches
 from profcore.code.display_rules import shown_id
 from projects.models import Project
 from tests.builders import make_cell, make_func, make_hotspot
@@ -134,13 +134,13 @@ def test_it_takes_a_fixed_number_of_statements(
 ) -> None:
     address = address_of(busy, part)
     client.get(address_of(busy))  # sets the cookie without which nothing has an ETag
-    clear_sites()
+    clear_caches()
     with django_assert_num_queries(COMMON + STATEMENTS[part]):
         client.get(address, BETWEEN)
     for n in range(12):
         cell = make_cell(busy, page=f"/p{n}", release=f"r{n}", js_us=5, views=3)
         make_hotspot(cell, draw(busy), self_us=5, total_us=5)
-    clear_sites()
+    clear_caches()
     with django_assert_num_queries(COMMON + STATEMENTS[part]):
         client.get(address, BETWEEN)
 

@@ -16,7 +16,7 @@ from dashboard.pages.quality.reasons import REASON_WORDS, explain_reason
 from dashboard.pages.quality.view import draw_days
 from ingest.count_models import Refusal
 from ingest.models import Receipt
-from ingest.storage.groups import clear_groups
+from profcore.caching import clear_caches
 from profcore.errors import Reason
 from projects.models import Membership, Project
 from tests.aggregate.posting import fold_all, post
@@ -268,7 +268,7 @@ def test_the_page_takes_a_fixed_number_of_statements(
 def test_what_counts_as_other_is_said_with_what_to_do(reader: Client, settings: Settings) -> None:
     assert "Page views without a page of their own" not in reader.get("/projects/shop/quality/").content.decode()
     settings.INGEST_MAX_GROUPS = 1
-    clear_groups()
+    clear_caches()
     post("KEY-shop", make_envelope("n1", page="/new"), make_envelope("n2", release="9.9.9"))
     fold_all()
     text = text_of(reader, "/projects/shop/quality/")

@@ -5,18 +5,20 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import replace
+from datetime import UTC, datetime
 
 import psycopg
 import pytest
 from django.db import DataError, Error, OperationalError
-from pytest_django import Settings
 
 from ingest.deadline import DeadlineExceeded, with_deadline
-from ingest.storage import group_commit
-from ingest.storage.group_commit import GroupCommit
+from ingest.storage.group_commit import FlushPolicy, GroupCommit, PendingWrite
 
 LIMIT_S = 120.0  # the machine may be busy
 SHOP, BLOG = 1, 2
+# The first statement is slow, and on a busy machine it is not taken for one that has stalled.
+POLICY = FlushPolicy(gather_s=0.0, stalled_s=LIMIT_S, at_once=4, max_rows=200, max_bytes=4 * 2**20, deadline_s=LIMIT_S)
 
 
 class Table:
@@ -27,11 +29,12 @@ class Table:
         self.first = threading.Event()
         self.is_released = threading.Event()
         self.faults: dict[str, Callable[[], Exception]] = {}
-        self.writes: GroupCommit[str] = GroupCommit(self.write_all)
+        self.writes = GroupCommit(self.write_all, POLICY)
         self._pool = ThreadPoolExecutor(100)
 
-    def write_all(self, items: Sequence[str]) -> None:
-        self.statements.append(list(items))
+    def write_all(self, writes: Sequence[PendingWrite]) -> None:
+        items = [write.rows[0][0] for write in writes]
+        self.statements.append(items)
         if not self.first.is_set():
             self.first.set()
             assert self.is_released.wait(LIMIT_S)
@@ -39,16 +42,24 @@ class Table:
             if item in self.faults:
                 raise self.faults[item]()
 
-    def begin(self, item: str, project_id: int = SHOP, *, rows: int = 1, size: int = 1) -> "Future[None]":
-        """Writes an item in a thread of its own."""
-        return self._pool.submit(self.writes.write, project_id, item, rows=rows, size=size)
+    def set_policy(self, **bounds: float) -> None:
+        self.writes.policy = replace(POLICY, **bounds)  # type: ignore[arg-type]  # some of its fields
 
-    def begin_waiting(self, *items: str, size: int = 1) -> "list[Future[None]]":
+    def write(self, item: str, project_id: int = SHOP, rows: int = 1) -> None:
+        """Writes an item that has so many rows, each with a body of one byte."""
+        at = datetime(2026, 11, 27, tzinfo=UTC)
+        self.writes.write(PendingWrite(project_id=project_id, received_at=at, rows=[(item, b"x")] * rows))
+
+    def begin(self, item: str, project_id: int = SHOP, rows: int = 1) -> "Future[None]":
+        """Writes an item in a thread of its own."""
+        return self._pool.submit(self.write, item, project_id, rows)
+
+    def begin_waiting(self, *items: str) -> "list[Future[None]]":
         """Writes items in threads of their own, in this order, and waits until all of them wait."""
         before = self.count_waiting()
         futures = []
         for number, item in enumerate(items, before + 1):
-            futures.append(self.begin(item, size=size))
+            futures.append(self.begin(item))
             self.wait_for(number)
         return futures
 
@@ -68,9 +79,7 @@ def wait_until(is_so: Callable[[], bool]) -> None:
 
 
 @pytest.fixture
-def table(monkeypatch: pytest.MonkeyPatch) -> Iterator[Table]:
-    """A table whose first statement is slow, and on a busy machine is not taken for one that has stalled."""
-    monkeypatch.setattr(group_commit, "STALLED_S", LIMIT_S)
+def table() -> Iterator[Table]:
     table = Table()
     yield table
     table.is_released.set()
@@ -89,7 +98,7 @@ def first_under_way(table: Table) -> "Iterator[Future[None]]":
 def test_a_lone_write_waits_for_nobody(table: Table) -> None:
     table.is_released.set()
     for name in ("a", "b"):
-        table.writes.write(SHOP, name, rows=1, size=1)
+        table.write(name)
     assert table.statements == [["a"], ["b"]]
 
 
@@ -109,13 +118,13 @@ def test_nobody_returns_before_its_own_item_is_written(table: Table) -> None:
     assert table.statements[-1] == ["a"]
 
 
-@pytest.mark.parametrize("bound", ["INGEST_TOGETHER_TRACES", "INGEST_TOGETHER_BYTES"])
-def test_a_statement_has_a_bound_of_rows_and_bytes(table: Table, settings: Settings, bound: str) -> None:
-    setattr(settings, bound, 4)
+@pytest.mark.parametrize("bound", ["max_rows", "max_bytes"])
+def test_a_statement_has_a_bound_of_rows_and_bytes(table: Table, bound: str) -> None:
+    table.set_policy(**{bound: 4})
     with first_under_way(table):
-        others = [table.begin(name, rows=2, size=2) for name in "ab"]
+        others = [table.begin(name, rows=2) for name in "ab"]
         table.wait_for(2)
-        others += [table.begin("large", rows=9, size=9)]
+        others += [table.begin("large", rows=9)]
         table.wait_for(3)
     for future in others:
         future.result(LIMIT_S)
@@ -131,8 +140,8 @@ def test_another_project_waits_for_nobody_of_the_first_and_shares_no_statement(t
     assert table.statements == [["first"], ["blog's"], ["a"]]
 
 
-def test_all_statements_together_have_a_bound(table: Table, settings: Settings) -> None:
-    settings.INGEST_STORE_CONNECTIONS = 1
+def test_all_statements_together_have_a_bound(table: Table) -> None:
+    table.set_policy(at_once=1)
     with first_under_way(table):
         other = table.begin("blog's", BLOG)
         table.wait_for(1)
@@ -140,10 +149,8 @@ def test_all_statements_together_have_a_bound(table: Table, settings: Settings) 
     assert table.statements == [["first"], ["blog's"]]
 
 
-def test_a_statement_that_stalls_holds_the_project_up_for_a_moment_only(
-    table: Table, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(group_commit, "STALLED_S", 0.01)
+def test_a_statement_that_stalls_holds_the_project_up_for_a_moment_only(table: Table) -> None:
+    table.set_policy(stalled_s=0.01)
     with first_under_way(table) as first:
         table.begin("a").result(LIMIT_S)
         assert not first.done()
@@ -218,7 +225,7 @@ def test_a_thread_that_is_ended_while_it_writes_leaves_nobody_waiting(table: Tab
 def test_whoever_has_no_deadline_left_is_told_and_is_not_written(table: Table) -> None:
     def hurry() -> None:
         with with_deadline(0.01):
-            table.writes.write(SHOP, "hurried", rows=1, size=1)
+            table.write("hurried")
 
     with first_under_way(table), ThreadPoolExecutor() as pool:
         error = pool.submit(hurry).exception(LIMIT_S)

@@ -4,15 +4,16 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
 import time_machine
 from django.db import DataError, OperationalError, connection
 
-from ingest.storage import group_commit, storing
-from ingest.storage.group_commit import GroupCommit
-from ingest.storage.storing import StoredRequest
+from ingest.storage import storing
+from ingest.storage.group_commit import PendingWrite
+from ingest.storage.storing import GROUP_COMMIT
 from projects.creation import create_project
 from tests.envelopes import make_envelope, view_id_of
 from tests.ingest.endpoint.posting import IngestResponse, IngestServer
@@ -29,11 +30,10 @@ class Statements:
 
     def __init__(self) -> None:
         self.posts: list[int] = []
-        self.fault: Callable[[Sequence[StoredRequest]], None] = lambda posts: None
+        self.fault: Callable[[Sequence[PendingWrite]], None] = lambda posts: None
         self.is_begun, self.is_released = threading.Event(), threading.Event()
-        self.writes: GroupCommit[StoredRequest] = GroupCommit(self.store)
 
-    def store(self, posts: Sequence[StoredRequest]) -> None:
+    def store(self, posts: Sequence[PendingWrite]) -> None:
         self.posts.append(len(posts))
         if not self.is_begun.is_set():
             self.is_begun.set()
@@ -43,8 +43,8 @@ class Statements:
 
     def wait_for(self, waiting: int) -> None:
         deadline = time.monotonic() + LIMIT_S
-        while len(self.writes._waiting) != waiting:
-            assert time.monotonic() < deadline, f"{len(self.writes._waiting)} posts wait, not {waiting}"
+        while len(GROUP_COMMIT._waiting) != waiting:
+            assert time.monotonic() < deadline, f"{len(GROUP_COMMIT._waiting)} posts wait, not {waiting}"
             time.sleep(0.001)
 
 
@@ -52,9 +52,8 @@ class Statements:
 def statements(monkeypatch: pytest.MonkeyPatch) -> Iterator[Statements]:
     """The statements, of which the first is slow and not taken for one that has stalled."""
     statements = Statements()
-    monkeypatch.setattr(group_commit, "STALLED_S", LIMIT_S)
-    monkeypatch.setattr(storing, "_group_commit", statements.writes)
-    monkeypatch.setattr("ingest.endpoint.views.settings.INGEST_DATABASE_WAIT_MS", LIMIT_S * 1000)
+    monkeypatch.setattr(GROUP_COMMIT, "policy", replace(GROUP_COMMIT.policy, stalled_s=LIMIT_S, deadline_s=LIMIT_S))
+    monkeypatch.setattr(GROUP_COMMIT, "write_all", statements.store)
     yield statements
     statements.is_released.set()
 
@@ -72,7 +71,7 @@ def begin(open_endpoint: IngestServer, statements: Statements) -> Iterator[Begin
     with ThreadPoolExecutor(100) as pool:
 
         def begin(*envelopes: object, key: str = open_endpoint.key) -> "Future[IngestResponse]":
-            waiting = len(statements.writes._waiting)
+            waiting = len(GROUP_COMMIT._waiting)
             future = pool.submit(post, envelopes[0] if len(envelopes) == 1 else list(envelopes), key)
             if statements.is_begun.is_set():
                 statements.wait_for(waiting + 1)
@@ -142,7 +141,7 @@ def test_the_bytes_of_each_day_are_counted_once_a_statement(
 def test_a_post_that_cannot_be_stored_is_refused_alone(
     open_endpoint: IngestServer, statements: Statements, begin: Begin, caplog: pytest.LogCaptureFixture
 ) -> None:
-    def refuse(posts: Sequence[StoredRequest]) -> None:
+    def refuse(posts: Sequence[PendingWrite]) -> None:
         if any(b"Poison" in row[-1] for post in posts for row in post.rows):
             raise DataError("something that the server does not take")
 
@@ -174,7 +173,7 @@ def test_what_the_server_itself_does_not_take_is_refused_alone(
 def test_an_outage_is_told_to_all_and_nothing_is_half_stored(
     open_endpoint: IngestServer, statements: Statements, begin: Begin
 ) -> None:
-    def fail(posts: Sequence[StoredRequest]) -> None:
+    def fail(posts: Sequence[PendingWrite]) -> None:
         raise OperationalError("server closed the connection unexpectedly")
 
     statements.fault = fail

@@ -2,35 +2,26 @@
 
 import pytest
 from django.db import DataError, OperationalError, connection
-from psycopg.pq import Format
 from pytest_django import Settings
 
 from ingest.deadline import DeadlineExceeded, with_deadline
-from ingest.storage import store_pool as connections
-from ingest.storage.store_pool import PoolStatement, close_store_pool, execute_with_retry
+from ingest.storage.store_pool import STORE_POOL
 from projects.models import Project
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-COUNT = PoolStatement(
-    b"count", b"UPDATE projects_project SET name = name || $1::text WHERE slug = $2::text", [Format.TEXT, Format.TEXT]
-)
-SLEEP = PoolStatement(b"sleep", b"DO 'BEGIN PERFORM pg_sleep(2); END'", [])
-
-AS_CITUS = PoolStatement(
-    b"as-citus",
-    b"""DO $$ BEGIN
-        IF current_setting('plan_cache_mode') = 'force_generic_plan' THEN RAISE feature_not_supported; END IF;
-        UPDATE projects_project SET name = name || 'x';
-    END $$""",
-    [],
-)
+COUNT = "UPDATE projects_project SET name = name || $1::text WHERE slug = $2::text"
+SLEEP = "DO 'BEGIN PERFORM pg_sleep(2); END'"
+AS_CITUS = """DO $$ BEGIN
+    IF current_setting('plan_cache_mode') = 'force_generic_plan' THEN RAISE feature_not_supported; END IF;
+    UPDATE projects_project SET name = name || 'x';
+END $$"""
 
 
 @pytest.fixture(autouse=True)
-def _own_lanes() -> None:
+def _new_connections() -> None:
     """Connections that no other test has used."""
-    close_store_pool()
+    STORE_POOL.close()
     with connection.cursor() as cursor:
         cursor.execute(
             "INSERT INTO projects_project (slug, name, created_at, route_rules) VALUES ('shop', '', now(), '{}')"
@@ -41,8 +32,8 @@ def name_of_shop() -> str:
     return Project.objects.get(slug="shop").name
 
 
-def find_lanes() -> list[int]:
-    """Returns the server's processes behind the lanes, which are those without a transaction of Django's."""
+def find_pooled() -> list[int]:
+    """Returns the server's processes behind the pool, which are those without a transaction of Django's."""
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND query LIKE '%|| $1%' "
@@ -52,20 +43,20 @@ def find_lanes() -> list[int]:
 
 
 def test_a_statement_is_in_the_table_when_it_returns() -> None:
-    execute_with_retry(COUNT, [b"a", b"shop"])
-    execute_with_retry(COUNT, [b"b", b"shop"])
+    STORE_POOL.execute_with_retry(COUNT, ["a", "shop"])
+    STORE_POOL.execute_with_retry(COUNT, ["b", "shop"])
     assert name_of_shop() == "ab"
 
 
 def test_nothing_is_prepared_where_each_transaction_has_another_session(settings: Settings) -> None:
     settings.TRANSACTION_POOLING, settings.INGEST_STORE_CONNECTIONS = True, 1
-    for letter in (b"a", b"b"):
-        execute_with_retry(COUNT, [letter, b"shop"])
+    for letter in "ab":
+        STORE_POOL.execute_with_retry(COUNT, [letter, "shop"])
     assert name_of_shop() == "ab"
-    with connections._open_pool().connection() as lane:
-        assert lane.prepared == set()
-        assert lane.execute("SELECT name FROM pg_prepared_statements").fetchall() == []
-        assert lane.execute("SHOW plan_cache_mode").fetchall() == [("auto",)]
+    with STORE_POOL.open().connection() as pooled:
+        assert pooled.prepared == set()
+        assert pooled.execute("SELECT name FROM pg_prepared_statements").fetchall() == []
+        assert pooled.execute("SHOW plan_cache_mode").fetchall() == [("auto",)]
 
 
 def test_a_pooler_that_nobody_told_of_costs_no_post(
@@ -73,46 +64,44 @@ def test_a_pooler_that_nobody_told_of_costs_no_post(
 ) -> None:
     """The session of the next transaction knows nothing of what the one before prepared."""
     settings.INGEST_STORE_CONNECTIONS = 1
-    monkeypatch.setattr(connections, "_sessions_change", False)
-    execute_with_retry(COUNT, [b"a", b"shop"])
-    execute_with_retry(PoolStatement(b"forget", b"DEALLOCATE ALL", []), [])
-    for letter in (b"b", b"c"):
-        execute_with_retry(COUNT, [letter, b"shop"])
+    monkeypatch.setattr(STORE_POOL, "sessions_change", False)
+    STORE_POOL.execute_with_retry(COUNT, ["a", "shop"])
+    STORE_POOL.execute_with_retry("DEALLOCATE ALL", [])
+    for letter in "bc":
+        STORE_POOL.execute_with_retry(COUNT, [letter, "shop"])
     assert name_of_shop() == "abc"
     assert caplog.text.count("FIELDFLAME_TRANSACTION_POOLING=1") == 1
 
 
 def test_a_cluster_that_refuses_a_plan_for_all_values_gets_one_for_each(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connections, "_plans_differ", False)
+    monkeypatch.setattr(STORE_POOL, "plans_differ", False)
     for _ in range(2):
-        execute_with_retry(AS_CITUS, [])
-        close_store_pool()
+        STORE_POOL.execute_with_retry(AS_CITUS, [])
+        STORE_POOL.close()
     assert name_of_shop() == "xx"
-    assert connections._plans_differ
+    assert STORE_POOL.plans_differ
 
 
 def test_an_error_of_the_statement_is_djangos_and_leaves_the_connection_usable() -> None:
     with pytest.raises(DataError):
-        execute_with_retry(
-            PoolStatement(b"divide", b"UPDATE projects_project SET id = 1 / $1::int", [Format.TEXT]), [b"0"]
-        )
-    execute_with_retry(COUNT, [b"a", b"shop"])
+        STORE_POOL.execute_with_retry("UPDATE projects_project SET id = 1 / $1::int", ["0"])
+    STORE_POOL.execute_with_retry(COUNT, ["a", "shop"])
     assert name_of_shop() == "a"
 
 
 def test_a_connection_that_was_lost_meanwhile_is_replaced() -> None:
-    execute_with_retry(COUNT, [b"a", b"shop"])
-    (pid,) = find_lanes()
+    STORE_POOL.execute_with_retry(COUNT, ["a", "shop"])
+    (pid,) = find_pooled()
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_terminate_backend(%s, 60000)", [pid])
-    execute_with_retry(COUNT, [b"b", b"shop"])
+    STORE_POOL.execute_with_retry(COUNT, ["b", "shop"])
     assert name_of_shop() == "ab"
-    assert find_lanes() != [pid]
+    assert find_pooled() != [pid]
 
 
 def test_a_statement_that_takes_too_long_is_given_up_with_its_connection() -> None:
     with with_deadline(0.2, cancels=True), pytest.raises(OperationalError) as caught:
-        execute_with_retry(SLEEP, [])
+        STORE_POOL.execute_with_retry(SLEEP, [])
     assert isinstance(caught.value.__cause__, DeadlineExceeded)
-    execute_with_retry(COUNT, [b"a", b"shop"])
+    STORE_POOL.execute_with_retry(COUNT, ["a", "shop"])
     assert name_of_shop() == "a"

@@ -11,11 +11,11 @@ from django.db import OperationalError
 from pytest_django import Settings
 
 from aggregate.raw_bodies import load_raw_bodies
-from ingest.storage import storing
 from ingest.storage.packs.format import PackedBody
-from ingest.storage.packs.mark import MARK, clear_mark
+from ingest.storage.packs.mark import MARK
 from ingest.storage.packs.placing import name_of, place_bodies, read_name
-from ingest.storage.store_pool import execute_with_retry
+from ingest.storage.store_pool import STORE_POOL
+from profcore.caching import clear_caches
 from tests.envelopes import make_envelope, view_id_of
 from tests.ingest.endpoint.posting import IngestServer
 from tests.object_stores import MemoryStore
@@ -57,12 +57,14 @@ def test_a_body_comes_back_from_a_server_as_it_was_posted(open_endpoint: IngestS
 def test_the_object_is_written_before_the_rows(
     open_endpoint: IngestServer, objects: MemoryStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    store = STORE_POOL.execute_with_retry
+
     def see(*args: object) -> None:
         assert len(objects.packs) == 1
         assert open_endpoint.receipts() == []
-        execute_with_retry(*args)  # type: ignore[arg-type]  # handed on
+        store(*args)  # type: ignore[arg-type]  # handed on
 
-    monkeypatch.setattr(storing, "execute_with_retry", see)
+    monkeypatch.setattr(STORE_POOL, "execute_with_retry", see)
     assert open_endpoint.post(make_envelope("a")).status == 202
 
 
@@ -85,7 +87,7 @@ def test_a_database_that_is_away_after_the_object_leaves_an_orphan_and_no_receip
         raise OperationalError("the database of this test is away")
 
     with monkeypatch.context() as patch:
-        patch.setattr(storing, "execute_with_retry", fail)
+        patch.setattr(STORE_POOL, "execute_with_retry", fail)
         assert open_endpoint.post(make_envelope("a")).status == 503
     assert (len(objects.packs), open_endpoint.receipts(), open_endpoint.rows(PACKS)) == (1, [], [])
     assert open_endpoint.post(make_envelope("a")).status == 202
@@ -131,11 +133,13 @@ def test_a_statement_whose_pack_was_condemned_fails_and_its_posts_are_stored_wit
 def test_a_statement_that_runs_twice_because_its_connection_was_lost_changes_nothing(
     open_endpoint: IngestServer, objects: MemoryStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def run_twice(*args: object) -> None:
-        execute_with_retry(*args)  # type: ignore[arg-type]  # handed on
-        execute_with_retry(*args)  # type: ignore[arg-type]  # as above
+    store = STORE_POOL.execute_with_retry
 
-    monkeypatch.setattr(storing, "execute_with_retry", run_twice)
+    def run_twice(*args: object) -> None:
+        store(*args)  # type: ignore[arg-type]  # handed on
+        store(*args)  # type: ignore[arg-type]  # as above
+
+    monkeypatch.setattr(STORE_POOL, "execute_with_retry", run_twice)
     assert open_endpoint.post(make_envelope("a")).status == 202
     assert [facts for _, *facts in open_endpoint.rows(PACKS)] == [[1, False, False]]
     assert len(read_bodies(open_endpoint)) == 1
@@ -166,7 +170,7 @@ def test_a_bucket_without_a_mark_is_not_written_to_if_there_are_packs_elsewhere(
 ) -> None:
     open_endpoint.post(make_envelope("a"))
     objects.objects.clear()
-    clear_mark()
+    clear_caches()
     assert open_endpoint.post(make_envelope("b")).status == 503
     assert objects.objects == {}
 
