@@ -324,7 +324,6 @@ TREE_BATCH_NODES = 2**16
 EXPORT_MAX_SEGMENTS = 14  # tracks; with the whole slice, as many as a viewer shows
 EXPORT_MAX_VIEWS = 20  # on their clocks in one file, sample by sample
 REST_FRAMEWORK = {
-    "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
     "DEFAULT_RENDERER_CLASSES": ["dashboard.web.answers.JsonRenderer"],
     "DEFAULT_PARSER_CLASSES": ["dashboard.api.core.schemas.BoundedJSONParser"],
     "DEFAULT_AUTHENTICATION_CLASSES": [
@@ -332,18 +331,6 @@ REST_FRAMEWORK = {
         "rest_framework.authentication.SessionAuthentication",
     ],
     "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
-}
-SPECTACULAR_SETTINGS = {
-    "TITLE": "Fieldflame read API",
-    "DESCRIPTION": "Which functions cost your pages time, in which release. Milliseconds are µs / 1000, unrounded.",
-    "VERSION": "1",
-    "SWAGGER_UI_DIST": "SIDECAR",
-    "REDOC_DIST": "SIDECAR",
-    "SERVE_INCLUDE_SCHEMA": False,
-    "ENUM_NAME_OVERRIDES": {
-        "VerdictState": "profcore.stats.verdict.STATES",
-        "AlertState": "profcore.alerts.states.STATE_NAMES",
-    },
 }
 
 # --- Schema changes -----------------------------------------------------------------------------------------------------

@@ -75,7 +75,6 @@ INSTALLED_APPS = [
     "axes",
     "csp",
     "rest_framework",
-    "drf_spectacular",
     "drf_spectacular_sidecar",
     "projects",
     "ingest",

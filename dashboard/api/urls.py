@@ -3,7 +3,8 @@
 from django.urls import URLPattern, path, re_path
 
 from dashboard.api.alerts import alert, alerts, channels, deliveries, previews
-from dashboard.api.core.views import SchemaView, no_such_address
+from dashboard.api.core.openapi import answer_document
+from dashboard.api.core.views import no_such_address
 from dashboard.api.jobs import endpoints as jobs
 from dashboard.api.jobs import links
 from dashboard.api.project import (
@@ -19,8 +20,10 @@ from dashboard.api.project import (
     sourcemaps,
 )
 from dashboard.api.slices import (
+    calls,
+    calltree,
     compare,
-    drilldown,
+    flamegraph,
     functions,
     markers,
     overview,
@@ -28,6 +31,7 @@ from dashboard.api.slices import (
     savings,
     source,
     timeline,
+    traces,
     trend,
     verdict,
     vitals,
@@ -36,7 +40,8 @@ from dashboard.api.slices import (
 PROJECT: str = "api/v1/projects/<slug:slug>/"
 CHANNEL: str = "channels/<str:channel>/"
 
-urlpatterns: list[URLPattern] = [
+# What the OpenAPI document describes.
+ENDPOINTS: tuple[URLPattern, ...] = (
     path(PROJECT + "status", lists.StatusView.as_view(), name="api-status"),
     path(PROJECT + "releases", releases.ReleasesView.as_view(), name="api-releases"),
     path(PROJECT + "pages", lists.PagesView.as_view(), name="api-pages"),
@@ -71,16 +76,16 @@ urlpatterns: list[URLPattern] = [
     path(PROJECT + "savings", savings.SavingsView.as_view(), name="api-savings"),
     path(PROJECT + "vitals", vitals.VitalsView.as_view(), name="api-vitals"),
     path(PROJECT + "functions/<str:func_id>/source", source.SourceView.as_view(), name="api-source"),
-    path(PROJECT + "functions/<str:func_id>/breakdown", drilldown.BreakdownView.as_view(), name="api-breakdown"),
-    path(PROJECT + "functions/<str:func_id>/callers", drilldown.CallersView.as_view(), name="api-callers"),
-    path(PROJECT + "functions/<str:func_id>/callees", drilldown.CalleesView.as_view(), name="api-callees"),
-    path(PROJECT + "calltree", drilldown.CallTreeView.as_view(), name="api-calltree"),
-    path(PROJECT + "flamegraph", drilldown.FlameGraphView.as_view(), name="api-flamegraph"),
-    path(PROJECT + "views", drilldown.ViewsView.as_view(), name="api-views"),
+    path(PROJECT + "functions/<str:func_id>/breakdown", calls.BreakdownView.as_view(), name="api-breakdown"),
+    path(PROJECT + "functions/<str:func_id>/callers", calls.CallersView.as_view(), name="api-callers"),
+    path(PROJECT + "functions/<str:func_id>/callees", calls.CalleesView.as_view(), name="api-callees"),
+    path(PROJECT + "calltree", calltree.CalltreeView.as_view(), name="api-calltree"),
+    path(PROJECT + "flamegraph", flamegraph.FlamegraphView.as_view(), name="api-flamegraph"),
+    path(PROJECT + "views", traces.ViewsView.as_view(), name="api-views"),
     path(PROJECT + "views/<str:view_id>/timeline", timeline.TimelineView.as_view(), name="api-timeline"),
-    path(PROJECT + "traces", drilldown.TracesView.as_view(), name="api-traces"),
-    path(PROJECT + "traces/<str:ref>", drilldown.TraceView.as_view(), name="api-trace"),
-    path(PROJECT + "traces/<str:ref>/raw", drilldown.RawTraceView.as_view(), name="api-raw-trace"),
+    path(PROJECT + "traces", traces.TracesView.as_view(), name="api-traces"),
+    path(PROJECT + "traces/<str:ref>", traces.TraceView.as_view(), name="api-trace"),
+    path(PROJECT + "traces/<str:ref>/raw", traces.RawTraceView.as_view(), name="api-raw-trace"),
     path(PROJECT + "profile", profile.ProfileView.as_view(), name="api-profile"),
     path(PROJECT + "jobs", jobs.JobsView.as_view(), name="api-jobs"),
     path(PROJECT + "jobs/<uuid:job_id>", jobs.JobView.as_view(), name="api-job"),
@@ -88,7 +93,10 @@ urlpatterns: list[URLPattern] = [
     path(PROJECT + "sourcemaps", sourcemaps.SourceMapsView.as_view(), name="api-sourcemaps"),
     path(PROJECT + "links", links.LinksView.as_view(), name="api-links"),
     path("api/v1/shared/<str:token>/<str:file_name>", links.SharedProfileView.as_view(), name="shared-profile"),
-    path("api/v1/schema", SchemaView.as_view(), name="api-schema"),
+)
+urlpatterns: list[URLPattern] = [
+    *ENDPOINTS,
+    path("api/v1/schema", answer_document, {"patterns": ENDPOINTS}, name="api-schema"),
 ]
 # Last of all addresses: what leads nowhere under /api/ is answered in JSON.
 fallback: URLPattern = re_path(r"^api(?:/|$)", no_such_address)

@@ -49,19 +49,6 @@ class Narrowing:
 EVERY_FUNCTION: Final = Narrowing()
 
 
-def check_known(params: QueryDict, known: Collection[str]) -> None:
-    """Raises `ParamError` for an unknown parameter: a typo must not look like a filter.
-
-    Where the fields of a slice are known, so is `display`, which links keep with the slice.
-    """
-    if set(SLICE_FIELDS) <= set(known):
-        known = [*known, DISPLAY]
-    for name in params:
-        if name not in known:
-            words = f"known are {', '.join(sorted(known))}" if known else "there are no parameters here"
-            raise ParamError(name[:80], f"The parameter {name[:80]!r} is not known; {words}.")
-
-
 def read_slice_query(params: QueryDict) -> SliceQuery:
     """Returns the slice's raw values. `resolve_slice` checks them."""
     return SliceQuery.of((*SLICE_FIELDS, *FINE_FIELDS, DISPLAY), params.getlist)

@@ -27,7 +27,6 @@ COMMANDS_WITHOUT_STORES = frozenset(
         "makemigrations",
         "runserver",
         "send_traces",
-        "spectacular",
         "startapp",
         "startproject",
         "up",

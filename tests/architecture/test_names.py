@@ -2,6 +2,7 @@
 
 import ast
 from collections import defaultdict
+from itertools import takewhile
 from typing import Final
 
 from tests.architecture.tree import PACKAGES, list_modules, parse_module
@@ -48,7 +49,9 @@ def takes_positions(node: ast.ClassDef) -> bool:
     """Tells whether a class is a dataclass of more than four fields that can be built by position."""
     for decorator in node.decorator_list:
         if isinstance(decorator, ast.Call) and ast.unparse(decorator.func) == "dataclass":
-            fields = [each for each in node.body if isinstance(each, ast.AnnAssign) and is_field(each)]
+            annotated = [each for each in node.body if isinstance(each, ast.AnnAssign)]
+            by_position = takewhile(lambda each: ast.unparse(each.annotation) != "KW_ONLY", annotated)
+            fields = [each for each in by_position if is_field(each)]
             return len(fields) > 4 and not any(word.arg == "kw_only" for word in decorator.keywords)
     return False
 

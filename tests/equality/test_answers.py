@@ -8,6 +8,7 @@ import gzip
 import json
 import os
 import re
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
@@ -21,6 +22,8 @@ from aggregate.fold.interning import intern_funcs
 from aggregate.models import Func, HotspotPiece, PageView
 from aggregate.sourcemaps.labelling import label_all
 from alerts.models import AlertRule, Channel
+from dashboard.api.core.openapi import write_document
+from dashboard.api.urls import ENDPOINTS
 from ingest.models import RawTrace, Receipt
 from ops.demo.loading import date_groups, ensure_demo_project, store_views, upload_maps
 from profcore.trace.funcs import FuncKey
@@ -50,7 +53,8 @@ VOLATILE: Final = (
     (re.compile(r"\bnonce=\S+"), "NONCE"),
 )
 # Intended changes, applied to what was recorded: (pattern, replacement).
-INTENDED: Final[tuple[tuple[str, str], ...]] = (
+INTENDED: Final[tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...]] = (
+    (r'\A\{\n    "openapi"(?s:.*)', lambda _: plain(write_document(ENDPOINTS))),
     (r"/projects/demo/page/", "/projects/demo/functions/"),
     (r"/projects/demo/tree/", "/projects/demo/flame-graph/"),
     (r"projects%2Fdemo%2Fpage%2F", "projects%2Fdemo%2Ffunctions%2F"),

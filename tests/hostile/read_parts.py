@@ -67,7 +67,7 @@ SETTINGS_PAGES: Final = tuple(
     )
 )
 # Whatever a view reads by its name is tried, also what is added later.
-READ_BY_NAME: Final = re.compile(r'(?:read_\w+|\.get|getlist)\([^"()]*"([a-z_]+)"')
+READ_BY_NAME: Final = re.compile(r'(?:read_\w+|\.get|getlist|Text|Count|Share|Parameter|many)\([^"()]*"([a-z_]+)"')
 
 
 def list_parameters() -> list[str]:

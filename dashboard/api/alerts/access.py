@@ -2,16 +2,15 @@
 
 from typing import Any, ClassVar, Final
 
-from drf_spectacular.utils import OpenApiResponse
 from rest_framework.exceptions import PermissionDenied
 from rest_framework.request import Request
 
-from dashboard.api.core.encoding import ErrorShape
-from dashboard.api.core.views import ProjectView
+from dashboard.api.core.views import ERRORS, ProjectView
 from dashboard.web.access import may_administer
 from projects.models import ApiToken
 
-FORBIDDEN: Final = OpenApiResponse(ErrorShape, "Only administrators and tokens with the scope alerts can do this.")
+MISSING: Final = "There is no such project, alert, state, channel or delivery, or you cannot read it."
+FORBIDDEN: Final = "Only administrators and tokens with the scope alerts can do this."
 SAFE: Final = ("GET", "HEAD", "OPTIONS")
 
 
@@ -22,6 +21,7 @@ class AlertsEndpoint(ProjectView):
     """
 
     reading_scopes: ClassVar[tuple[str, ...]] = (ApiToken.Scope.READ, ApiToken.Scope.ALERTS)
+    errors = {**ERRORS, 403: FORBIDDEN, 404: MISSING}
     is_private: ClassVar = False
     only_reads: ClassVar = False
     has_secret = False  # set by a handler whose answer no cache may keep

@@ -1,12 +1,10 @@
 """`channels/{channel}/deliveries`: the log of messages of a channel, tests, and sending a message again."""
 
 from datetime import UTC, datetime
-from typing import Any, Final
+from typing import Annotated, Any, Final, Self
 from uuid import UUID
 
 from django.http import Http404
-from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
-from rest_framework import serializers
 from rest_framework.exceptions import Throttled
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -16,84 +14,68 @@ from alerts.delivery.gathering import TooManyTests, make_test, replay
 from alerts.models import Message
 from alerts.reading import find_message, select_messages
 from dashboard.api.alerts.access import AlertsEndpoint
-from dashboard.api.alerts.channels import CALLED, FAILURES, find_or_404
-from dashboard.api.core.encoding import ErrorShape
-from dashboard.web.params import read_count
-from dashboard.web.schemas import Json, Shape
+from dashboard.api.alerts.channels import find_or_404
+from dashboard.api.core.answer import Answer, Instant, choices, doc, operation
+from dashboard.api.core.parameters import limit_of
 
-MAX_DELIVERIES: Final = 500
-DEFAULT_DELIVERIES: Final = 50
+LIMIT: Final = limit_of(500, 50)
 STATES: Final = tuple(state.name.lower() for state in Message.State)
-TOO_MANY: Final = OpenApiResponse(ErrorShape, "The channel had its tests of the hour.")
 
 
-class DeliveryShape(Shape):
+class DeliveryAnswer(Answer):
     """A message to a channel. Its id is the same in each attempt, and is `webhook-id` of webhooks."""
 
-    id = serializers.UUIDField()
-    title = serializers.CharField()
-    state = serializers.ChoiceField(STATES)
-    change_ids = serializers.ListField(child=serializers.IntegerField(), help_text="Empty for a test.")
-    created_at = serializers.DateTimeField()
-    due_at = serializers.DateTimeField(help_text="Of the next attempt, while it waits.")
-    sent_at = serializers.DateTimeField(allow_null=True)
-    attempts = serializers.IntegerField()
-    status = serializers.IntegerField(allow_null=True, help_text="The HTTP status of the last answer.")
-    problem = serializers.CharField(
-        allow_null=True, help_text="Why the last attempt failed, or which addresses refused a mail."
-    )
+    id: UUID
+    title: str
+    change_ids: Annotated[list[int], doc("Empty for a test.")]
+    created_at: Instant
+    due_at: Annotated[Instant, doc("Of the next attempt, while it waits.")]
+    sent_at: Instant | None
+    attempts: int
+    status: Annotated[int | None, doc("The HTTP status of the last answer.")]
+    state: Annotated[str, choices(STATES)]
+    problem: Annotated[str | None, doc("Why the last attempt failed, or which addresses refused a mail.")]
+
+    @classmethod
+    def of(cls, message: Message, /, **values: Any) -> Self:
+        """Returns a message. A mail server's answer may name who did not get it: that is left out."""
+        problem = None if message.problem is None else mask_addresses(message.problem)
+        return super().of(message, state=Message.State(message.state).name.lower(), problem=problem, **values)
 
 
-class DeliveriesShape(Shape):
-    deliveries = DeliveryShape(many=True, help_text="The newest first.")
+class DeliveriesAnswer(Answer):
+    deliveries: Annotated[list[DeliveryAnswer], doc("The newest first.")]
 
 
 class DeliveriesView(AlertsEndpoint):
     is_private = True
-    known_params = ("limit",)
+    known_params = (LIMIT,)
 
-    @extend_schema(
-        operation_id="deliveries",
-        parameters=[
-            CALLED,
-            OpenApiParameter("limit", int, description=f"1 to {MAX_DELIVERIES}; {DEFAULT_DELIVERIES} by default."),
-        ],
-        responses={200: DeliveriesShape, **FAILURES},
-    )
-    def get(self, request: Request, slug: str, channel: str) -> Response:
+    def get(self, request: Request, slug: str, channel: str) -> DeliveriesAnswer:
         """The newest messages of a channel, with what became of them."""
-        limit = read_count(request._request.GET, "limit", default=DEFAULT_DELIVERIES, high=MAX_DELIVERIES)
-        found = find_or_404(self.project.pk, channel)
-        messages = select_messages(self.project.pk, found.id, most=limit)
-        return Response({"deliveries": [encode_delivery(each) for each in messages]})
+        limit = LIMIT.read(request.query_params)
+        messages = select_messages(self.project.pk, find_or_404(self.project.pk, channel).id, most=limit)
+        return DeliveriesAnswer([DeliveryAnswer.of(message) for message in messages])
 
 
 class ChannelTestView(AlertsEndpoint):
-    @extend_schema(
-        operation_id="test_channel",
-        parameters=[CALLED],
-        request=None,
-        responses={202: DeliveryShape, **FAILURES, 429: TOO_MANY},
-    )
+    @operation("test_channel", answers={202: DeliveryAnswer}, errors={429: "The channel had its tests of the hour."})
     def post(self, request: Request, slug: str, channel: str) -> Response:
         """Sends a message that is about nothing. Ask the deliveries for its outcome."""
-        found = find_or_404(self.project.pk, channel)
         try:
-            message = make_test(found, datetime.now(UTC))
+            message = make_test(find_or_404(self.project.pk, channel), datetime.now(UTC))
         except TooManyTests as error:
             raise Throttled(wait=error.wait_s, detail=str(error)) from None
-        return Response(encode_delivery(message), status=202)
+        return Response(DeliveryAnswer.of(message), status=202)
 
 
 class ReplayView(AlertsEndpoint):
-    @extend_schema(
-        operation_id="replay_delivery", parameters=[CALLED], request=None, responses={202: DeliveryShape, **FAILURES}
-    )
+    @operation("replay_delivery", answers={202: DeliveryAnswer})
     def post(self, request: Request, slug: str, channel: str, message_id: UUID) -> Response:
         """Sends a message again, with the same id. One that is on its way is left alone."""
-        found = find_or_404(self.project.pk, channel)
-        replay(self.project.pk, self.find(found.id, message_id).id, datetime.now(UTC))
-        return Response(encode_delivery(self.find(found.id, message_id)), status=202)
+        channel_id = find_or_404(self.project.pk, channel).id
+        replay(self.project.pk, self.find(channel_id, message_id).id, datetime.now(UTC))
+        return Response(DeliveryAnswer.of(self.find(channel_id, message_id)), status=202)
 
     def find(self, channel_id: int, message_id: UUID) -> Message:
         """Returns a message of a channel. Raises `Http404`."""
@@ -101,15 +83,3 @@ class ReplayView(AlertsEndpoint):
         if message is None:
             raise Http404("There is no such delivery.")
         return message
-
-
-def encode_delivery(message: Message) -> Json:
-    """Returns a message for JSON. A mail server's answer may name who did not get it: that is left out."""
-    names: tuple[str, ...] = ("title", "change_ids", "created_at", "due_at", "sent_at", "attempts", "status")
-    shown: dict[str, Any] = {name: getattr(message, name) for name in names}  # Any: columns
-    return {
-        "id": message.id,
-        **shown,
-        "state": Message.State(message.state).name.lower(),
-        "problem": None if message.problem is None else mask_addresses(message.problem),
-    }

@@ -16,7 +16,7 @@ from dashboard.web.params import ParamError, read_changes
 from profcore.trace.dimensions import DEVICE_CLASSES
 
 ALERT_FIELDS: Final = ("kind", "name", "question", "is_on")
-ASKING_FIELDS: Final = ("kind", "question")
+PREVIEW_FIELDS: Final = ("kind", "question")
 SWITCHES: Final = ("is_on", "tells_suspected", "is_digest")
 TIMES: Final = ("quiet_from", "quiet_to")
 CHANNEL_FIELDS: Final = ("kind", "name", "addresses", *SWITCHES, *TIMES, "time_zone", "alerts", "pages")
@@ -44,10 +44,10 @@ QUESTION: Final[dict[str, Any]] = {  # Any: as above
     "additionalProperties": False,
 }
 KIND: Final[dict[str, Any]] = {"type": "string", "enum": list(AlertRule.Kind.values)}  # Any: as above
-ASKED: Final[dict[str, Any]] = {  # Any: as above
+PREVIEW: Final[dict[str, Any]] = {  # Any: as above
     "type": "object",
     "properties": {"kind": KIND, "question": QUESTION},
-    "required": list(ASKING_FIELDS),
+    "required": list(PREVIEW_FIELDS),
     "additionalProperties": False,
 }
 ALERT: Final[dict[str, Any]] = {  # Any: as above
@@ -121,27 +121,27 @@ def read_alert(body: object, kept: Given) -> AlertBody:
     given = {"is_on": True, **kept, **read_changes(body, ALERT_FIELDS)}
     kind = _read_text(given, "kind")
     name, is_on = _read_text(given, "name"), _read_switch(given, "is_on")
-    return AlertBody(kind=kind, name=name, question=read_asked(kind, given.get("question")), is_on=is_on)
+    return AlertBody(kind=kind, name=name, question=read_question_of(kind, given.get("question")), is_on=is_on)
 
 
-def read_asked(kind: str, asked: object) -> dict[str, Any]:  # Any: JSON, as rows have it
+def read_question_of(kind: str, question: object) -> dict[str, Any]:  # Any: JSON, as rows have it
     """Returns the checked question of a kind of alert. Raises `ParamError`."""
     if kind == AlertRule.Kind.RELEASE:
-        if asked not in (None, {}):
+        if question not in (None, {}):
             raise ParamError("question", "The alert on new releases asks nothing else.")
         return {}
     if kind not in AlertRule.Kind.values:
         raise ParamError("kind", f"kind must be one of {', '.join(AlertRule.Kind.values)}.")
-    if not isinstance(asked, dict):
+    if not isinstance(question, dict):
         raise ParamError("question", "question must be a JSON object.")
-    for name, value in asked.items():
+    for name, value in question.items():
         if name not in Question.__slots__:
             known = ", ".join(Question.__slots__)
             raise ParamError(f"question.{name}"[:80], f"{name[:80]} is not known; known are {known}.")
         if name != "limit" and value is not None and not isinstance(value, str):
             raise ParamError(f"question.{name}", f"{name} must be a text, or null.")
     with naming_fields("question."):
-        return clean_question(kind, asked)
+        return clean_question(kind, question)
 
 
 def read_channel(body: object, kept: Given) -> ChannelBody:
@@ -167,9 +167,9 @@ def read_channel(body: object, kept: Given) -> ChannelBody:
 
 def write_terms(terms: Terms | Channel) -> dict[str, Any]:  # Any: JSON
     """Returns terms as bodies and answers have them."""
-    found = {name: getattr(terms, name) for name in (*SWITCHES, "time_zone")}
-    found |= {name: write_minutes(getattr(terms, name)) or None for name in TIMES}
-    return found | {"alerts": _write_list(terms.alert_ids), "pages": _write_list(terms.pages)}
+    written = {name: getattr(terms, name) for name in (*SWITCHES, "time_zone")}
+    written |= {name: write_minutes(getattr(terms, name)) or None for name in TIMES}
+    return written | {"alerts": _write_list(terms.alert_ids), "pages": _write_list(terms.pages)}
 
 
 def _write_list(values: Sequence[Any] | None) -> list[Any] | None:  # Any: JSON
@@ -214,14 +214,14 @@ def _read_alerts(given: Given) -> list[str | int] | None:
     names = given.get("alerts")
     if names is None:
         return None
-    if not isinstance(names, list) or not all(type(each) in (int, str) for each in names):
+    if not isinstance(names, list) or not all(type(item) in (int, str) for item in names):
         raise ParamError("alerts", "alerts must be a list of slugs or ids, or null for all.")
     return names
 
 
 def _read_texts(given: Given, field: str, most: int) -> list[str]:
     texts = given.get(field)
-    if not isinstance(texts, list) or not all(isinstance(each, str) for each in texts):
+    if not isinstance(texts, list) or not all(isinstance(item, str) for item in texts):
         raise ParamError(field, f"{field} must be a list of texts.")
     if len(texts) > most:
         raise ParamError(field, f"At most {most} {field} are accepted.")
@@ -229,7 +229,7 @@ def _read_texts(given: Given, field: str, most: int) -> list[str]:
 
 
 def _read_addresses(addresses: object) -> list[str]:
-    if not isinstance(addresses, list) or not all(isinstance(each, str) for each in addresses):
+    if not isinstance(addresses, list) or not all(isinstance(item, str) for item in addresses):
         raise ParamError("addresses", "addresses must be a list of texts.")
     if len(addresses) > MAX_SENT_ADDRESSES:
         raise ParamError("addresses", f"At most {MAX_RECIPIENTS} addresses are accepted.")

@@ -1,14 +1,13 @@
 """The base of all endpoints. Each endpoint decodes its parameters, calls one selector and encodes the answer."""
 
-from threading import Lock
-from typing import Any, ClassVar
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any, ClassVar, Final
 
 from django.conf import settings
 from django.core.exceptions import RequestDataTooBig
 from django.http import HttpRequest, HttpResponseBase, JsonResponse
 from django.urls import reverse
-from drf_spectacular.generators import SchemaGenerator
-from drf_spectacular.views import SpectacularJSONAPIView
 from rest_framework.authentication import SessionAuthentication
 from rest_framework.exceptions import PermissionDenied
 from rest_framework.negotiation import BaseContentNegotiation
@@ -20,13 +19,22 @@ from rest_framework.views import APIView
 from aggregate.selectors.slice.read_context import read_context
 from aggregate.selectors.slice.reading import SliceTooLarge
 from aggregate.selectors.slice.slices import Slice, SliceError, resolve_slice
-from dashboard.api.core import openapi as _registers_itself  # noqa: F401
+from dashboard.api.core.answer import Conditional, operation_of
 from dashboard.api.core.auth import TokenAuthentication
+from dashboard.api.core.parameters import Parameter, check_known
 from dashboard.api.core.permissions import HasCredentials
 from dashboard.web.access import Guest, get_visible_project, may_administer, reader_of
-from dashboard.web.params import ParamError, check_known, read_slice_query
-from dashboard.web.replica.reading import answer_from_replica, may_read_there
+from dashboard.web.answers import answer_json
+from dashboard.web.params import ParamError, read_slice_query
+from dashboard.web.replica.reading import answer_from_replica
 from projects.models import ApiToken, Project
+
+ERRORS: Final = {
+    400: "A parameter is unknown or has no usable value.",
+    401: "No credentials, or a token that is unknown or revoked.",
+    404: "There is no such project, or you cannot read it.",
+}
+BUILDS_ONLY: Final = {403: "Only administrators and tokens made with --sourcemaps."}
 
 
 class OneRenderer(BaseContentNegotiation):
@@ -48,7 +56,8 @@ class ProjectView(APIView):
     permission_classes = [HasCredentials]
     content_negotiation_class = OneRenderer
     token_scopes: tuple[str, ...] = (ApiToken.Scope.READ,)
-    known_params: tuple[str, ...] = ()
+    known_params: Sequence[Parameter] = ()
+    errors: ClassVar[Mapping[int, str]] = ERRORS
     job_kind: str | None = None  # the kind of job that gives the same answer for a slice that is too large
     project: Project
 
@@ -66,17 +75,25 @@ class ProjectView(APIView):
             self.http_method_not_allowed(request)
         super().initial(request, *args, **kwargs)
         self.project = get_visible_project(reader_of(request), kwargs["slug"])
-        check_known(request.query_params, self.known_params)
-        if may_read_there(request._request):
-            self.read_from_replica(request)
-
-    def read_from_replica(self, request: Request) -> None:
-        """Lets the handler of this request read the replica, if that is near enough."""
         name = str(request.method).lower()
         handler = getattr(self, name)
-        setattr(
-            self, name, lambda *given, **named: answer_from_replica(request._request, lambda: handler(*given, **named))
-        )
+        check_known(request.query_params, operation_of(handler).params or self.known_params)
+        setattr(self, name, partial(self.respond, handler))
+
+    def respond(
+        self, handler: Callable[..., object], request: Request, **given: Any
+    ) -> HttpResponseBase:  # Any: as above
+        """Answers with what a handler returns, which may read the replica if that is near enough."""
+
+        def make() -> HttpResponseBase:
+            answer = handler(request, **given)
+            if isinstance(answer, Conditional):
+                return answer_json(request._request, facts=answer.facts, make=answer.make)
+            if isinstance(answer, HttpResponseBase):
+                return answer
+            return Response(answer, status=204 if answer is None else 200)
+
+        return answer_from_replica(request._request, make)
 
     def handle_exception(self, exc: Exception) -> Response:
         """Answers 400 with the wrong field, and names the job that could answer instead."""
@@ -126,30 +143,6 @@ class BuildView(ProjectView):
         if isinstance(self.request.auth, ApiToken):
             return ApiToken.Scope.SOURCEMAPS in self.request.auth.scopes
         return may_administer(self.request.user, self.project)
-
-
-class OneSchemaGenerator(SchemaGenerator):
-    """Makes the document once in a process. That takes half a second, and anybody may ask for it at any rate."""
-
-    _made: ClassVar[dict[str, Any] | None] = None  # Any: JSON
-    _making: ClassVar[Lock] = Lock()
-
-    def get_schema(self, request: Request | None = None, public: bool = False) -> dict[str, Any]:
-        """Returns the public document, whoever asks."""
-        with self._making:
-            if OneSchemaGenerator._made is None:
-                made = super().get_schema(None, public=True)  # type: ignore[no-untyped-call]  # spectacular has none
-                OneSchemaGenerator._made = made
-            return OneSchemaGenerator._made
-
-
-class SchemaView(SpectacularJSONAPIView):
-    """The OpenAPI document. It is public: the documentation says the same."""
-
-    generator_class = OneSchemaGenerator
-    authentication_classes = []
-    permission_classes = []
-    content_negotiation_class = OneRenderer
 
 
 def no_such_address(request: HttpRequest) -> JsonResponse:

@@ -1,18 +1,17 @@
 """Endpoints of export links: create one, and serve the export that it leads to."""
 
 from datetime import UTC, datetime, timedelta
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
 from django.conf import settings
 from django.http import HttpResponseBase
-from drf_spectacular.utils import OpenApiResponse, extend_schema
-from rest_framework import serializers
+from msgspec import UNSET, Meta, Struct, UnsetType
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from dashboard.api.core.encoding import ErrorShape
-from dashboard.api.core.parameters import ERRORS
-from dashboard.api.core.views import ProjectView
+from dashboard.api.core.answer import Answer, Instant, doc, operation
+from dashboard.api.core.parameters import check_known
+from dashboard.api.core.views import ERRORS, ProjectView
 from dashboard.api.jobs.preparation import read_job
 from dashboard.api.jobs.schemas import PARAMS_HELP, read_body_params
 from dashboard.api.jobs.signing import (
@@ -24,64 +23,58 @@ from dashboard.api.jobs.signing import (
     sign_link,
     viewer_url,
 )
-from dashboard.api.slices.profile import ProfileView
-from dashboard.api.slices.queries import ProfileQuery
+from dashboard.api.slices.profile import CONTENT, ProfileQuery, ProfileView
 from dashboard.web.access import reader_of
 from dashboard.web.exports import name_export
-from dashboard.web.params import ParamError, check_known
-from dashboard.web.schemas import Shape
+from dashboard.web.params import ParamError
 
 MIN_LINK_S: Final = 60  # a viewer on a slow connection must start within this time
 
 
-class LinkRequestShape(Shape):
-    params = serializers.DictField(help_text=f"Those of `profile`. {PARAMS_HELP}")
-    expires_in_s = serializers.IntegerField(required=False, min_value=MIN_LINK_S, help_text="From now.")
+class LinkRequest(Struct):
+    params: Annotated[dict[str, Any], doc(f"Those of `profile`. {PARAMS_HELP}")]  # Any: checked by its reader
+    expires_in_s: Annotated[int, Meta(ge=MIN_LINK_S, description="From now.")] | UnsetType = UNSET
 
 
-class LinkShape(Shape):
+class LinkAnswer(Answer):
     """A link that needs no credentials: whoever has it can fetch this export until it expires."""
 
-    url = serializers.CharField()
-    expires_at = serializers.DateTimeField()
-    viewer_url = serializers.CharField(allow_null=True, help_text="Opens it in the viewer; null for other formats.")
-    compare_url = serializers.CharField(
-        allow_null=True, help_text="For a difference: opens both sides in the viewer's own comparison."
-    )
+    url: str
+    expires_at: Instant
+    viewer_url: Annotated[str | None, doc("Opens it in the viewer; null for other formats.")]
+    compare_url: Annotated[str | None, doc("For a difference: opens both sides in the viewer's own comparison.")]
 
 
 class LinksView(ProjectView):
     http_method_names = ["post", "options"]
 
-    @extend_schema(operation_id="make_link", request=LinkRequestShape, responses={201: LinkShape, **ERRORS})
+    @operation("make_link", body=LinkRequest, answers={201: LinkAnswer})
     def post(self, request: Request, slug: str) -> Response:
         """Creates a link to an export."""
-        asked, params = read_body_params(request, {"expires_in_s"})
+        body, params = read_body_params(request, {"expires_in_s"})
         now = datetime.now(UTC)
-        expires_at = _read_expiry(asked, now)
-        slice_, question = read_job(self.project.pk, "profile", params)
-        assert isinstance(question, ProfileQuery)
-        export = question.ask(slice_)
-        exporter = question.exporter
-        name = name_export(self.project, export) + exporter.suffix + (".gz" if question.as_gzip_file else "")
+        expires_at = _read_expiry(body, now)
+        slice_, query = read_job(self.project.pk, "profile", params)
+        assert isinstance(query, ProfileQuery)
+        export = query.resolve(slice_)
+        exporter = query.exporter
+        name = name_export(self.project, export) + exporter.suffix + (".gz" if query.as_gzip_file else "")
         pairs = [(field, value) for field, values in params.lists() for value in values]
         path = sign_link(self.project, pairs, expires_at, name, maker=reader_of(request))
         url = request.build_absolute_uri(path)
         is_viewed = exporter.name == VIEWED_FORMAT
         is_compared = is_viewed and export.kind == "difference"
-        return Response(
-            {
-                "url": url,
-                "expires_at": expires_at.isoformat().replace("+00:00", "Z"),
-                "viewer_url": viewer_url(url, name, is_difference=False) if is_viewed else None,
-                "compare_url": viewer_url(url, name, is_difference=True) if is_compared else None,
-            },
-            status=201,
+        answer = LinkAnswer(
+            url=url,
+            expires_at=expires_at,
+            viewer_url=viewer_url(url, name, is_difference=False) if is_viewed else None,
+            compare_url=viewer_url(url, name, is_difference=True) if is_compared else None,
         )
+        return Response(answer, status=201)
 
 
-def _read_expiry(asked: dict[str, Any], now: datetime) -> datetime:  # Any: JSON
-    seconds = asked.get("expires_in_s")
+def _read_expiry(body: dict[str, Any], now: datetime) -> datetime:  # Any: JSON
+    seconds = body.get("expires_in_s")
     if seconds is None:
         return default_expiry(now).replace(microsecond=0)
     most = settings.EXPORT_LINK_MAX_S
@@ -99,13 +92,19 @@ class SharedProfileView(ProfileView):
 
     authentication_classes = []
     permission_classes = []
+    known_params = ()
     job_kind = None  # only readers of the project start jobs
+    errors = {
+        400: ERRORS[400],
+        404: "There is no such link.",
+        410: "The link has expired, or its creator can no longer read the project.",
+    }
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:  # Any: as in DRF's stubs
         """Reads the project and the parameters only from the link."""
         link = read_link(kwargs.pop("token"), datetime.now(UTC))
         self.project = link.project
-        check_known(link.params, self.known_params)
+        check_known(link.params, ProfileView.known_params)
         request._request.GET = link.params  # type: ignore[assignment]  # a request's is immutable by type alone
 
     def handle_exception(self, exc: Exception) -> Response:
@@ -125,15 +124,7 @@ class SharedProfileView(ProfileView):
         response["Referrer-Policy"] = "no-referrer"
         return response
 
-    @extend_schema(
-        operation_id="shared_profile",
-        auth=[],
-        responses={
-            **{status: answer for status, answer in ERRORS.items() if status == 400},
-            404: OpenApiResponse(ErrorShape, "There is no such link."),
-            410: OpenApiResponse(ErrorShape, "The link has expired, or its creator can no longer read the project."),
-        },
-    )
+    @operation(content=CONTENT)
     def get(self, request: Request, token: str = "", file_name: str = "") -> HttpResponseBase:  # no password
         """Streams the export that a link leads to."""
         return super().get(request, self.project.slug)

@@ -1,4 +1,4 @@
-"""Runs a job: reads its stored parameters as a request's, counts its slice, and answers its question."""
+"""Runs a job: reads its stored parameters as a request's, counts its slice, and answers its query."""
 
 from django.http import QueryDict
 
@@ -8,8 +8,10 @@ from aggregate.maintenance.view_erasures import ERASE_KIND, run_erasure
 from aggregate.selectors.page_views.fine_sums import count_read_traces
 from aggregate.selectors.slice.slices import Slice, SliceError, resolve_slice
 from alerts.previews import PREVIEW_KIND, run_preview
-from dashboard.api.slices.queries import KINDS, Question
-from dashboard.web.params import ParamError, check_known, read_slice_query
+from dashboard.api.core.parameters import check_known
+from dashboard.api.jobs.kinds import KINDS
+from dashboard.api.slices.queries import Query
+from dashboard.web.params import ParamError, read_slice_query
 
 
 def make_params(pairs: list[tuple[str, str]]) -> QueryDict:
@@ -20,15 +22,15 @@ def make_params(pairs: list[tuple[str, str]]) -> QueryDict:
     return params
 
 
-def read_job(project_id: int, kind: str, params: QueryDict) -> tuple[Slice, Question]:
-    """Checks a job's parameters and returns its slice and question. Raises `ParamError` and `SliceError`."""
+def read_job(project_id: int, kind: str, params: QueryDict) -> tuple[Slice, Query]:
+    """Checks a job's parameters and returns its slice and query. Raises `ParamError` and `SliceError`."""
     if kind not in KINDS:
         raise ParamError("kind", f"kind must be one of {', '.join(KINDS)}; not {kind[:80]!r}.")
-    check_known(params, KINDS[kind].known)
-    question = KINDS[kind].read(params)
+    check_known(params, KINDS[kind].known_params())
+    query = KINDS[kind].read(params)
     slice_ = resolve_slice(project_id, read_slice_query(params))
-    question.check(slice_)
-    return slice_, question
+    query.check(slice_)
+    return slice_, query
 
 
 def answer_job(run: JobRun) -> JobResult:
@@ -41,12 +43,12 @@ def answer_job(run: JobRun) -> JobResult:
     if job.kind == PREVIEW_KIND:
         return run_preview(run)
     try:
-        slice_, question = read_job(job.project_id, job.kind, make_params([(n, v) for n, v in job.params]))
+        slice_, query = read_job(job.project_id, job.kind, make_params([(n, v) for n, v in job.params]))
     except ParamError as error:  # accepted by an older version
         raise SliceError(error.field, error.detail) from error
-    with_tree, passes = question.passes
-    run.expect(passes * sum(count_read_traces(each, with_tree=with_tree) for each in question.slices(slice_)))
-    return question.write(job.project, slice_, job.link, run.reading())
+    with_tree, passes = query.passes
+    run.expect(passes * sum(count_read_traces(read, with_tree=with_tree) for read in query.slices(slice_)))
+    return query.write(job.project, slice_, job.link, run.reading())
 
 
 def run_job() -> None:

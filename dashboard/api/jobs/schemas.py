@@ -25,27 +25,27 @@ def read_body_params(
     if len(body) > MAX_REQUEST_BYTES:
         raise ParamError("params", f"The body is larger than {MAX_REQUEST_BYTES} bytes.")
     try:
-        asked = json.loads(body)
+        fields = json.loads(body)
     except (ValueError, RecursionError):
-        asked = None
-    if not isinstance(asked, dict):
-        fields = ", ".join(f'"{name}": …' for name in sorted(others))
-        raise ParamError(first, f'The body must be JSON: {{"params": {{…}}, {fields}}}.')
-    if unknown := asked.keys() - others - {"params"}:
+        fields = None
+    if not isinstance(fields, dict):
+        example = ", ".join(f'"{name}": …' for name in sorted(others))
+        raise ParamError(first, f'The body must be JSON: {{"params": {{…}}, {example}}}.')
+    if unknown := fields.keys() - others - {"params"}:
         raise ParamError(min(unknown)[:80], f"Known are {', '.join(sorted(others | {'params'}))}.")
-    params = asked.get("params", {})
+    params = fields.get("params", {})
     if not isinstance(params, dict):
         raise ParamError("params", "params must be an object of the query's parameters.")
-    return asked, make_params([pair for name, value in params.items() for pair in read_pairs(name, value)])
+    return fields, make_params([pair for name, value in params.items() for pair in read_pairs(name, value)])
 
 
 def read_pairs(name: str, value: Any) -> list[tuple[str, str]]:  # Any: JSON
     """Returns a parameter's values as a query string would give them. Raises `ParamError`."""
     pairs = []
-    for one in value if isinstance(value, list) else [value]:
-        if isinstance(one, bool) or not isinstance(one, str | int | float):
+    for item in value if isinstance(value, list) else [value]:
+        if isinstance(item, bool) or not isinstance(item, str | int | float):
             raise ParamError(name[:80], f"{name[:80]} must be a text or a number, or a list of such.")
-        text = one if isinstance(one, str) else repr(one)
+        text = item if isinstance(item, str) else repr(item)
         if any("\ud800" <= character <= "\udfff" for character in name + text):
             raise ParamError("params", "params contain a lone surrogate, which is not valid text.")
         pairs.append((name, text))

@@ -1,23 +1,21 @@
 """`code`: a project's rules for its code, with a preview; `matches`: functions that seem to be the same."""
 
-from typing import Any, Final
+from collections import Counter
+from typing import Annotated, Any, Final
 
-from drf_spectacular.utils import OpenApiResponse, extend_schema
-from rest_framework import serializers
+from msgspec import field as wire
 from rest_framework.exceptions import PermissionDenied
 from rest_framework.request import Request
-from rest_framework.response import Response
 
-from aggregate.selectors.functions.matches import FuncMatch, select_matches
-from aggregate.selectors.previews.code_preview import CodePreview, preview_code
-from aggregate.selectors.slice.sides import SIDE_FIELDS, resolve_sides
-from aggregate.selectors.slice.slices import SLICE_FIELDS
-from dashboard.api.core.parameters import ERRORS, SIDE_PARAMS, SLICE_PARAMS
+from aggregate.selectors.functions.matches import select_matches
+from aggregate.selectors.previews.code_preview import preview_code
+from aggregate.selectors.slice.sides import resolve_sides
+from dashboard.api.core.answer import ADMINS_ONLY, Answer, choices, doc, operation
+from dashboard.api.core.parameters import SIDE_PARAMS, SLICE_PARAMS
+from dashboard.api.core.parts import FuncAnswer
 from dashboard.api.core.views import ProjectView
-from dashboard.api.slices.drilldown_schemas import FuncShape, encode_func
 from dashboard.web.access import may_administer
 from dashboard.web.params import ParamError, read_changes, read_side
-from dashboard.web.schemas import Json, Shape, define_shape
 from profcore.code.code_rules import CodeRuleError, CodeSpec, read_code_rules
 from profcore.code.parties import known_parties
 from profcore.code.source_links import TemplateError, check_template
@@ -43,74 +41,57 @@ PREVIEWED: Final[dict[str, Any]] = {  # Any: as above
 }
 
 
-class CodeShape(Shape):
+class CodeAnswer(Answer):
     """The project's rules for its code."""
 
-    rules = serializers.DictField(help_text="categories, parties, packages, same_funcs (docs/identity.md).")
-    source_link_template = serializers.CharField(allow_blank=True)
-    third_parties = serializers.CharField(help_text="The list of known third parties and its version.")
-    may_change = serializers.BooleanField()
+    rules: Annotated[dict[str, Any], doc("categories, parties, packages, same_funcs (docs/identity.md).")]  # Any: JSON
+    source_link_template: str
+    third_parties: Annotated[str, doc("The list of known third parties and its version.")]
+    may_change: bool
 
 
-ChangeShape = define_shape(
-    "ChangeShape",
-    "One function now, and with the new rules.",
-    {
-        "kind": serializers.CharField(help_text="category, package or party."),
-        "from": serializers.CharField(allow_null=True),
-        "to": serializers.CharField(allow_null=True),
-    },
-)
+class ChangeAnswer(Answer):
+    """One function now, and with the new rules."""
+
+    kind: Annotated[str, doc("category, package or party.")]
+    from_: str | None = wire(name="from")
+    to: str | None
 
 
-class MovedShape(Shape):
-    function = FuncShape()
-    changes = ChangeShape(many=True)
+class MovedAnswer(Answer):
+    function: FuncAnswer
+    changes: list[ChangeAnswer]
 
 
-class PreviewShape(Shape):
+class CodePreviewAnswer(Answer):
     """How many of the newest functions are in each group now, and with the new rules."""
 
-    function_count = serializers.IntegerField(help_text="Those looked at.")
-    before = serializers.DictField(help_text="Number of functions by category, package and party.")
-    after = serializers.DictField()
-    moved_count = serializers.IntegerField()
-    moved = MovedShape(many=True, help_text="Some of them.")
+    function_count: Annotated[int, doc("Those looked at.")]
+    before: Annotated[dict[str, dict[str, int]], doc("Number of functions by category, package and party.")]
+    after: dict[str, dict[str, int]]
+    moved_count: int
+    moved: Annotated[list[MovedAnswer], doc("Some of them.")]
 
 
-MatchShape = define_shape(
-    "MatchShape",
-    "A function that is gone, and one that came: they may be one.",
-    {
-        "from": FuncShape(),
-        "to": FuncShape(),
-        "reason": serializers.ChoiceField(["body", "name"], help_text="What they have in common."),
-    },
-)
+class MatchAnswer(Answer):
+    """A function that is gone, and one that came: they may be one."""
+
+    from_: FuncAnswer = wire(name="from")
+    to: FuncAnswer
+    reason: Annotated[Annotated[str, choices(["body", "name"])], doc("What they have in common.")]
 
 
-class MatchesShape(Shape):
-    matches = MatchShape(many=True)
+class MatchesAnswer(Answer):
+    matches: list[MatchAnswer]
 
 
 class CodeView(ProjectView):
-    @extend_schema(operation_id="code", responses={200: CodeShape, **ERRORS})
-    def get(self, request: Request, slug: str) -> Response:
+    def get(self, request: Request, slug: str) -> CodeAnswer:
         """The project's rules for its code: categories, parties, packages, same functions, source links."""
-        return Response(self.encode())
+        return self.answer()
 
-    @extend_schema(
-        operation_id="change_code",
-        request={"application/json": CHANGES},
-        responses={
-            200: CodeShape,
-            **ERRORS,
-            403: OpenApiResponse(
-                description="Only administrators with a session can change it; a token can only read."
-            ),
-        },
-    )
-    def patch(self, request: Request, slug: str) -> Response:
+    @operation("change_code", body={"application/json": CHANGES}, errors=ADMINS_ONLY)
+    def patch(self, request: Request, slug: str) -> CodeAnswer:
         """Replaces the rules, the link template, or both. For administrators. No stored sums change."""
         if not self.may_change():
             raise PermissionDenied(
@@ -125,52 +106,55 @@ class CodeView(ProjectView):
             change_code_rules(self.project, changes["rules"])
         if "source_link_template" in changes:
             change_source_link(self.project, changes["source_link_template"])
-        return Response(self.encode())
+        return self.answer()
 
     def may_change(self) -> bool:
         reader = self.request.auth if isinstance(self.request.auth, ApiToken) else self.request.user
         return may_administer(reader, self.project)
 
-    def encode(self) -> Json:
+    def answer(self) -> CodeAnswer:
         listed = known_parties()
-        return {
-            "rules": self.project.code_rules,
-            "source_link_template": self.project.source_link_template,
-            "third_parties": f"{listed.package} {listed.version} ({listed.licence})",
-            "may_change": self.may_change(),
-        }
+        return CodeAnswer(
+            rules=self.project.code_rules,
+            source_link_template=self.project.source_link_template,
+            third_parties=f"{listed.package} {listed.version} ({listed.licence})",
+            may_change=self.may_change(),
+        )
 
 
 class CodePreviewView(ProjectView):
-    @extend_schema(
-        operation_id="preview_code",
-        request={"application/json": PREVIEWED},
-        responses={200: PreviewShape, **ERRORS},
-    )
-    def post(self, request: Request, slug: str) -> Response:
+    @operation("preview_code", body={"application/json": PREVIEWED})
+    def post(self, request: Request, slug: str) -> CodePreviewAnswer:
         """Shows what new rules would change for the project's newest functions. Nothing is stored."""
-        changes = read_changes(request.data, ("rules",))
-        rules = read_rules(changes.get("rules"))
-        return Response(encode_preview(preview_code(self.project.pk, rules)))
+        rules = read_rules(read_changes(request.data, ("rules",)).get("rules"))
+        preview = preview_code(self.project.pk, rules)
+        return CodePreviewAnswer.of(
+            preview,
+            function_count=preview.func_count,
+            before={kind: _name_counts(counts) for kind, counts in preview.before.items()},
+            after={kind: _name_counts(counts) for kind, counts in preview.after.items()},
+            moved=[
+                MovedAnswer(
+                    FuncAnswer.of(row.func), [ChangeAnswer(kind, *change) for kind, change in row.changes.items()]
+                )
+                for row in preview.moved
+            ],
+        )
 
 
 class MatchesView(ProjectView):
-    known_params = (*SLICE_FIELDS, *SIDE_FIELDS)
+    known_params = (*SLICE_PARAMS, *SIDE_PARAMS)
 
-    @extend_schema(
-        operation_id="matches",
-        parameters=[
-            *SLICE_PARAMS,
-            *SIDE_PARAMS,
-        ],
-        responses={200: MatchesShape, **ERRORS},
-    )
-    def get(self, request: Request, slug: str) -> Response:
+    def get(self, request: Request, slug: str) -> MatchesAnswer:
         """Lists gone functions with the new ones that they may be: moved or renamed. An override merges them."""
-        common = self.resolve_slice()
         params = request.query_params
-        base, head = resolve_sides(common, read_side(params, "base"), read_side(params, "head"))
-        return Response({"matches": [encode_match(match) for match in select_matches(base, head)]})
+        base, head = resolve_sides(self.resolve_slice(), read_side(params, "base"), read_side(params, "head"))
+        return MatchesAnswer(
+            [
+                MatchAnswer(FuncAnswer.of(match.gone), FuncAnswer.of(match.came), match.reason)
+                for match in select_matches(base, head)
+            ]
+        )
 
 
 def read_rules(rules: object) -> Any:  # Any: CodeRules; mypy takes msgspec's fields for Any
@@ -192,25 +176,5 @@ def read_template(template: object) -> str:
     return template
 
 
-def encode_preview(preview: CodePreview) -> Json:
-    return {
-        "function_count": preview.func_count,
-        "before": {kind: _encode_counts(counts) for kind, counts in preview.before.items()},
-        "after": {kind: _encode_counts(counts) for kind, counts in preview.after.items()},
-        "moved_count": preview.moved_count,
-        "moved": [
-            {
-                "function": encode_func(moved.func),
-                "changes": [{"kind": kind, "from": was, "to": will} for kind, (was, will) in moved.changes.items()],
-            }
-            for moved in preview.moved
-        ],
-    }
-
-
-def _encode_counts(counts: Any) -> dict[str, int]:  # Any: a Counter
+def _name_counts(counts: Counter[str | None]) -> dict[str, int]:
     return {name or NO_GROUP: count for name, count in counts.most_common()}
-
-
-def encode_match(match: FuncMatch) -> Json:
-    return {"from": encode_func(match.gone), "to": encode_func(match.came), "reason": match.reason}

@@ -3,13 +3,12 @@
 import gzip
 import json
 from datetime import UTC, datetime
-from typing import Any
+from typing import Annotated, Any, Self
 from uuid import UUID
 
 from django.http import Http404
 from django.urls import reverse
-from drf_spectacular.utils import OpenApiResponse, extend_schema
-from rest_framework import serializers
+from msgspec import UNSET, Struct, UnsetType
 from rest_framework.exceptions import PermissionDenied
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -18,70 +17,63 @@ from aggregate.jobs.requests import has_result, iter_result, select_job
 from aggregate.maintenance.tag_erasures import ERASE_TAG_KIND, start_tag_erasure
 from aggregate.maintenance.view_erasures import ERASE_KIND, start_erasure
 from aggregate.models import Job
-from dashboard.api.core.encoding import ErrorShape
-from dashboard.api.core.parameters import ERRORS
-from dashboard.api.core.views import ProjectView
+from dashboard.api.core.answer import Answer, doc, operation
+from dashboard.api.core.views import ERRORS, ProjectView
 from dashboard.web.access import may_administer
 from dashboard.web.params import ParamError, read_changes
-from dashboard.web.schemas import Json, Shape
-from projects.models import ApiToken
+from projects.models import ApiToken, Project
 
 MAX_TAG_CHARS = 200  # as the ingest endpoint has it
-FORBIDDEN = OpenApiResponse(ErrorShape, "Only administrators and tokens with the scope erase can erase views.")
+FORBIDDEN = "Only administrators and tokens with the scope erase can erase views."
 
 
-class ErasureRequestShape(Shape):
-    view_id = serializers.UUIDField(required=False, help_text="The id of one view; without a tag.")
-    tag = serializers.CharField(required=False, help_text="The name of a tag, such as visitor.")
-    value = serializers.CharField(required=False, help_text="Its value. All views that carry it are erased.")
+class ErasureRequest(Struct):
+    view_id: Annotated[UUID, doc("The id of one view; without a tag.")] | UnsetType = UNSET
+    tag: Annotated[str, doc("The name of a tag, such as visitor.")] | UnsetType = UNSET
+    value: Annotated[str, doc("Its value. All views that carry it are erased.")] | UnsetType = UNSET
 
 
-class OutcomeShape(Shape):
-    views = serializers.IntegerField()
-    traces = serializers.IntegerField()
-    kept_sums = serializers.IntegerField(help_text="Sums in which the part of a view could not be found.")
-    kept_trees = serializers.IntegerField()
+class OutcomeAnswer(Answer):
+    traces: int
+    views: int
+    kept_sums: Annotated[int, doc("Sums in which the part of a view could not be found.")]
+    kept_trees: int
 
 
-class ErasureShape(Shape):
-    id = serializers.CharField()
-    state = serializers.CharField(help_text="queued, running, done, failed or cancelled")
-    done_traces = serializers.IntegerField(help_text="Traces looked at so far.")
-    total_traces = serializers.IntegerField(allow_null=True, help_text="About how many there are to look at.")
-    outcome = OutcomeShape(allow_null=True, help_text="Null before it is done, and a day after.")
-    url = serializers.CharField()
+class ErasureAnswer(Answer):
+    id: str
+    state: Annotated[str, doc("queued, running, done, failed or cancelled")]
+    done_traces: Annotated[int, doc("Traces looked at so far.")]
+    total_traces: Annotated[int | None, doc("About how many there are to look at.")]
+    outcome: Annotated[OutcomeAnswer | None, doc("Null before it is done, and a day after.")]
+    url: str
+
+    @classmethod
+    def of_job(cls, project: Project, job: Job) -> Self:
+        """Returns how far the job of an erasure is."""
+        has_outcome = has_result(job, datetime.now(UTC))
+        return cls.of(
+            job,
+            id=str(job.id),
+            state=Job.State(job.state).name.lower(),
+            outcome=OutcomeAnswer(**json.loads(gzip.decompress(b"".join(iter_result(job))))) if has_outcome else None,
+            url=reverse("api-erasure", args=[project.slug, job.id]),
+        )
 
 
 class ErasureBase(ProjectView):
     token_scopes = (ApiToken.Scope.ERASE,)
+    errors = {**ERRORS, 403: FORBIDDEN}
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:  # Any: as in DRF's stubs
         """Refuses readers."""
         super().initial(request, *args, **kwargs)
         if not isinstance(request.auth, ApiToken) and not may_administer(request.user, self.project):
-            raise PermissionDenied("Only administrators and tokens with the scope erase can erase views.")
-
-    def encode(self, job: Job) -> Json:
-        """Returns an erasure for JSON."""
-        outcome = None
-        if has_result(job, datetime.now(UTC)):
-            outcome = json.loads(gzip.decompress(b"".join(iter_result(job))))
-        return {
-            "id": str(job.id),
-            "state": Job.State(job.state).name.lower(),
-            "done_traces": job.done_traces,
-            "total_traces": job.total_traces,
-            "outcome": outcome,
-            "url": reverse("api-erasure", args=[self.project.slug, job.id]),
-        }
+            raise PermissionDenied(FORBIDDEN)
 
 
 class ErasuresView(ErasureBase):
-    @extend_schema(
-        operation_id="start_erasure",
-        request={"application/json": ErasureRequestShape},
-        responses={202: ErasureShape, **ERRORS, 403: FORBIDDEN},
-    )
+    @operation("start_erasure", body=ErasureRequest, answers={202: ErasureAnswer})
     def post(self, request: Request, slug: str) -> Response:
         """Starts a job that erases one view, or all views that carry a tag."""
         changes = read_changes(request.data, ("view_id", "tag", "value"))
@@ -92,17 +84,16 @@ class ErasuresView(ErasureBase):
             if "view_id" in changes:
                 raise ParamError("view_id", "Give a view_id, or a tag and its value.")
             job = start_tag_erasure(self.project.pk, name, value)
-        return Response(self.encode(job), status=202)
+        return Response(ErasureAnswer.of_job(self.project, job), status=202)
 
 
 class ErasureView(ErasureBase):
-    @extend_schema(operation_id="erasure", responses={200: ErasureShape, **ERRORS, 403: FORBIDDEN})
-    def get(self, request: Request, slug: str, job_id: UUID) -> Response:
+    def get(self, request: Request, slug: str, job_id: UUID) -> ErasureAnswer:
         """How far an erasure is, and its outcome."""
         job = select_job(self.project.pk, job_id)
         if job is None or job.kind not in (ERASE_KIND, ERASE_TAG_KIND):
             raise Http404("There is no such erasure.")
-        return Response(self.encode(job))
+        return ErasureAnswer.of_job(self.project, job)
 
 
 def read_view_id(value: object) -> UUID:

@@ -8,8 +8,6 @@ from typing import Final
 
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.utils.cache import patch_vary_headers
-from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
 from prometheus_client.openmetrics.exposition import CONTENT_TYPE_LATEST
 from rest_framework.request import Request
 
@@ -18,16 +16,18 @@ from aggregate.selectors.exports.slice_export import fingerprint_slice
 from aggregate.selectors.project.page_metrics import last_hours, select_page_metrics
 from aggregate.selectors.slice.slices import Slice
 from alerts.reading import select_standings
-from dashboard.api.core.parameters import ERRORS
+from dashboard.api.core.answer import TEXT, operation
+from dashboard.api.core.parameters import Count
 from dashboard.api.core.views import ProjectView
 from dashboard.api.project.openmetrics import END, alert_families, page_families, write_families
 from dashboard.web.exports import accepts_gzip
-from dashboard.web.params import read_count
 from profcore.caching import keep
 from projects.models import Project
 
-DEFAULT_HOURS: Final = 24
 MAX_HOURS: Final = 48  # hours are merged into days then
+HOURS: Final = Count(
+    "hours", f"The window: the last hours, the current one included; 1 to {MAX_HOURS}.", default=24, high=MAX_HOURS
+)
 GZIP_LEVEL: Final = 1  # of a text that is written once and read once, nearby
 TEXTS_KEPT: Final = 16  # of projects and windows, in a process: the largest is about 300 kB
 
@@ -59,26 +59,12 @@ WRITERS: Final[tuple[Callable[[Project, int], bytes], ...]] = (write_pages, writ
 
 
 class MetricsView(ProjectView):
-    known_params = ("hours",)
+    known_params = (HOURS,)
 
-    @extend_schema(
-        operation_id="metrics",
-        parameters=[
-            OpenApiParameter(
-                "hours",
-                OpenApiTypes.INT,
-                default=DEFAULT_HOURS,
-                description=f"The window: the last hours, the current one included; 1 to {MAX_HOURS}.",
-            )
-        ],
-        responses={
-            (200, "application/openmetrics-text"): OpenApiResponse(OpenApiTypes.STR, "OpenMetrics 1.0."),
-            **ERRORS,
-        },
-    )
+    @operation(content={"application/openmetrics-text": TEXT})
     def get(self, request: Request, slug: str) -> HttpResponseBase:
         """Views and their time by page and release, and the states of alerts, as OpenMetrics for Prometheus."""
-        hours = read_count(request.query_params, "hours", default=DEFAULT_HOURS, high=MAX_HOURS)
+        hours = HOURS.read(request.query_params)
         text = b"".join(write(self.project, hours) for write in WRITERS) + END
         return _answer_text(request._request, text)
 

@@ -50,13 +50,13 @@ def clean_label(text: str) -> str:
     return f"{clean[: MAX_LABEL_CHARS - len(digest) - 1]}…{digest}"
 
 
-def page_families(project: str, found: PageMetrics) -> list[Metric]:
+def page_families(project: str, metrics: PageMetrics) -> list[Metric]:
     """Returns the families of page metrics. `project` is the slug."""
     names = ["project", "page", "release"]
     window = GaugeMetricFamily(
         "fieldflame_window_seconds", "The length of the window that page metrics are about.", labels=["project"]
     )
-    window.add_metric([project], (found.to_at - found.from_at).total_seconds())
+    window.add_metric([project], (metrics.to_at - metrics.from_at).total_seconds())
     views = GaugeMetricFamily("fieldflame_page_views", "Page views that began in the window.", labels=names)
     sampled = GaugeMetricFamily(
         "fieldflame_page_sampled_views", "Those of them that the histogram is made of.", labels=names
@@ -73,7 +73,7 @@ def page_families(project: str, found: PageMetrics) -> list[Metric]:
         "gaugehistogram",
         "seconds",
     )
-    for (page, release), series in found.series.items():
+    for (page, release), series in metrics.series.items():
         labels = [project, clean_label(page), clean_label(release)]
         views.add_metric(labels, series.views)
         sampled.add_metric(labels, series.sampled_views)
@@ -98,13 +98,13 @@ def alert_families(project: str, standings: Iterable[Standings]) -> list[Metric]
         labels=names,
         unit="seconds",
     )
-    for each in standings:
-        alert = each.alert
+    for row in standings:
+        alert = row.alert
         if not alert.is_on:
             continue
         labels = [project, str(alert.id), clean_label(alert.name), alert.kind]
         for state in State:
-            subjects.add_metric([*labels, state.name.lower()], each.counts.get(state, 0))
+            subjects.add_metric([*labels, state.name.lower()], row.counts.get(state, 0))
         if alert.evaluated_at is not None:
             evaluated.add_metric(labels, alert.evaluated_at.timestamp())
     return [subjects, evaluated]

@@ -1,20 +1,17 @@
 """`quality`: the traces received, how they were measured, and in which browsers."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping
+from datetime import date
+from typing import Annotated, Any, Self
 
-from drf_spectacular.utils import extend_schema
-from rest_framework import serializers
 from rest_framework.request import Request
-from rest_framework.response import Response
 
-from aggregate.selectors.project.absences import Absences, AbsentPart, select_absences
+from aggregate.selectors.project.absences import Absences, select_absences
 from aggregate.selectors.project.arrivals import select_arrivals
 from aggregate.selectors.project.quality import (
-    IntakeDay,
     IntervalRow,
     MeasuredRow,
     SampledReceipts,
-    SnippetCost,
     select_funcs_beyond,
     select_intake_days,
     select_measured,
@@ -22,280 +19,227 @@ from aggregate.selectors.project.quality import (
     select_receipts,
     select_rejections,
 )
-from aggregate.selectors.slice.slices import SLICE_FIELDS
-from dashboard.api.core.encoding import (
-    ArrivalsShape,
-    SliceShape,
-    TimeShape,
-    ViewsCountShape,
-    encode_arrivals,
-    encode_slice,
-    encode_time,
-    encode_views_count,
+from dashboard.api.core.answer import Answer, doc
+from dashboard.api.core.parameters import SLICE_PARAMS
+from dashboard.api.core.parts import (
+    ArrivalsAnswer,
+    Population,
+    SliceAnswer,
+    TimeAnswer,
+    TruncatedShare,
+    TruncatedViews,
+    share_of,
 )
-from dashboard.api.core.parameters import ERRORS, SLICE_PARAMS
 from dashboard.api.core.views import ProjectView
-from dashboard.web.schemas import Json, Shape, define_shape
 
 MAX_DAYS = 10_000  # 27 years
 
 
-class IntakeDayShape(Shape):
+class IntakeDayAnswer(Answer):
     """Traces that arrived in one UTC day, for the whole project."""
 
-    day = serializers.DateField()
-    folded = serializers.IntegerField()
-    pending = serializers.IntegerField()
-    rejected = serializers.IntegerField()
-    refused = serializers.IntegerField(help_text="A post that was refused before it was read counts once.")
+    day: date
+    folded: int
+    pending: int
+    rejected: int
+    refused: Annotated[int, doc("A post that was refused before it was read counts once.")]
 
 
-class MeasuredShape(ViewsCountShape):
+class MeasuredAnswer(Answer):
     """Exact sums of the views of one browser family and device class, or of one navigation; the others are null."""
 
-    browser = serializers.CharField(allow_null=True)
-    device = serializers.CharField(allow_null=True)
-    navigation = serializers.CharField(allow_null=True)
-    traces = serializers.IntegerField()
-    samples_per_view = serializers.FloatField(allow_null=True)
-    time_ms = TimeShape()
+    browser: str | None
+    device: str | None
+    navigation: str | None
+    views: int
+    truncated_views: TruncatedViews
+    truncated_share: TruncatedShare
+    traces: int
+    samples_per_view: float | None
+    time_ms: TimeAnswer
+
+    @classmethod
+    def of(cls, row: MeasuredRow, /, **values: Any) -> Self:
+        """Returns sums of views."""
+        share = share_of(row.truncated_views, row.views)
+        return super().of(row, truncated_share=share, time_ms=TimeAnswer.of(row.time), **values)
 
 
-class SampledIntervalShape(Shape):
+class SampledIntervalAnswer(Answer):
     """Sampled traces for which the browser reported the same interval."""
 
-    browser = serializers.CharField()
-    device = serializers.CharField()
-    requested_ms = serializers.FloatField(
-        allow_null=True, help_text="The requested interval; null if the client did not send it."
-    )
-    effective_ms = serializers.FloatField(help_text="What the browser reports.")
-    measured_ms = serializers.FloatField(allow_null=True, help_text="Median over traces of each trace's median gap.")
-    measured_p95_ms = serializers.FloatField(allow_null=True)
-    traces = serializers.IntegerField()
-    measured_traces = serializers.IntegerField(help_text="Traces that were long enough to measure.")
-    wrong_traces = serializers.IntegerField(
-        help_text="Traces whose measured interval is at least 1.25 times the reported one."
-    )
-    disagreeing_traces = serializers.IntegerField(
-        help_text="Traces whose samples disagree with the reported interval by more than a factor of 2. They are "
-        "weighed by the interval that they show."
-    )
+    browser: str
+    device: str
+    requested_ms: Annotated[float | None, doc("The requested interval; null if the client did not send it.")]
+    effective_ms: Annotated[float, doc("What the browser reports.")]
+    measured_ms: Annotated[float | None, doc("Median over traces of each trace's median gap.")]
+    measured_p95_ms: float | None
+    traces: int
+    measured_traces: Annotated[int, doc("Traces that were long enough to measure.")]
+    wrong_traces: Annotated[int, doc("Traces whose measured interval is at least 1.25 times the reported one.")]
+    disagreeing_traces: Annotated[
+        int,
+        doc(
+            "Traces whose samples disagree with the reported interval by more than a factor of 2. They are weighed by "
+            "the interval that they show."
+        ),
+    ]
+
+    @classmethod
+    def of(cls, row: IntervalRow, /, **values: Any) -> Self:
+        """Returns the traces of one interval."""
+        counts = {f"{name}_traces": getattr(row, name) for name in ("measured", "wrong", "disagreeing")}
+        p95_ms = None if row.high_us is None else row.high_us / 1000
+        return super().of(row, measured_p95_ms=p95_ms, **counts, **values)
 
 
-class IntervalDisagreementShape(Shape):
+class IntervalDisagreementAnswer(Answer):
     """Sampled traces that are weighed by the interval that their samples show, not by the reported one."""
 
-    traces = serializers.IntegerField()
-    share = serializers.FloatField(allow_null=True, help_text="Of all sampled traces; null without any.")
+    traces: int
+    share: Annotated[float | None, doc("Of all sampled traces; null without any.")]
 
 
-class IsolationShape(Shape):
-    yes = serializers.IntegerField()
-    no = serializers.IntegerField()
-    unknown = serializers.IntegerField()
+class IsolationAnswer(Answer):
+    yes: int
+    no: int
+    unknown: int
 
 
-class RateCountShape(Shape):
-    sample_rate = serializers.FloatField()
-    traces = serializers.IntegerField()
+class RateCountAnswer(Answer):
+    sample_rate: float
+    traces: int
 
 
-class SnippetCostShape(Shape):
+class SnippetCostAnswer(Answer):
     """The main-thread time of the snippet itself per view, over the views whose senders told it."""
 
-    views = serializers.IntegerField()
-    median_ms = serializers.FloatField()
-    p95_ms = serializers.FloatField()
+    views: int
+    median_ms: float
+    p95_ms: float
 
 
-class SampledReceiptsShape(Shape):
+class SampledReceiptsAnswer(Answer):
     """Facts from the receipts of a uniform sample of views. Counts are traces."""
 
-    views = serializers.IntegerField()
-    population = serializers.IntegerField(help_text="Views of the slice.")
-    traces = serializers.IntegerField()
-    interval_disagrees = IntervalDisagreementShape()
-    intervals = SampledIntervalShape(many=True)
-    isolated = IsolationShape(help_text="Cross-origin isolated pages.")
-    sample_rates = RateCountShape(many=True)
-    end_reasons = serializers.DictField(child=serializers.IntegerField())
-    body_bytes = serializers.FloatField(allow_null=True, help_text="Median, expanded.")
-    snippet = SnippetCostShape(allow_null=True, help_text="Null if no sender told its cost.")
+    views: int
+    population: Population
+    traces: int
+    interval_disagrees: IntervalDisagreementAnswer
+    intervals: list[SampledIntervalAnswer]
+    isolated: Annotated[IsolationAnswer, doc("Cross-origin isolated pages.")]
+    sample_rates: list[RateCountAnswer]
+    end_reasons: Mapping[str, int]
+    body_bytes: Annotated[float | None, doc("Median, expanded.")]
+    snippet: Annotated[SnippetCostAnswer | None, doc("Null if no sender told its cost.")]
 
-
-class OverflowShape(Shape):
-    """Page views beyond the bounds on releases and pages."""
-
-    views = serializers.IntegerField(help_text='Views that count as "(other)": of that release, that page, or both.')
-    without_release = serializers.IntegerField(help_text='The part whose release counts as "(other)" too.')
-
-
-class AbsentReasonShape(Shape):
-    """Views that recorded nothing for one reason."""
-
-    reason = serializers.CharField()
-    status = serializers.IntegerField(
-        allow_null=True, help_text="What the ingest endpoint answered, with the reason `status`."
-    )
-    reports = serializers.IntegerField()
-    views = serializers.IntegerField()
-
-
-class AbsentBrowserShape(Shape):
-    browser = serializers.CharField()
-    reports = serializers.IntegerField()
-    views = serializers.IntegerField()
-
-
-class AbsentPageShape(Shape):
-    page = serializers.CharField()
-    reports = serializers.IntegerField()
-    views = serializers.IntegerField()
-
-
-class AbsentShape(Shape):
-    """Page views that recorded nothing, by UTC day, page and browser. `views` are estimated from `reports`."""
-
-    reports = serializers.IntegerField()
-    views = serializers.IntegerField()
-    recorded_views = serializers.IntegerField(
-        allow_null=True, help_text="The views that the recorded ones of the same days, pages and browsers stand for."
-    )
-    share = serializers.FloatField(allow_null=True, help_text="Of all page views with the snippet.")
-    since = serializers.DateField(allow_null=True, help_text="The first day that has such views.")
-    by_reason = AbsentReasonShape(many=True)
-    by_browser = AbsentBrowserShape(many=True)
-    by_page = AbsentPageShape(many=True, help_text="The 50 pages with the most such views.")
-    page_count = serializers.IntegerField()
-
-
-QualityShape = define_shape(
-    "QualityShape",
-    "How reliable the other answers are.",
-    {
-        "slice": SliceShape(),
-        "arrivals": ArrivalsShape(),
-        "rejected_by_reason": serializers.DictField(
-            child=serializers.IntegerField(), help_text="Of the last 10,000 rejected traces in the slice's time."
-        ),
-        "days": IntakeDayShape(many=True),
-        "whole": MeasuredShape(),
-        "by_browser": MeasuredShape(many=True, help_text="By browser family and device class; most views first."),
-        "by_navigation": MeasuredShape(many=True, help_text="By how the views began; most views first."),
-        "overflow": OverflowShape(),
-        "functions_beyond": serializers.IntegerField(
-            help_text='How often a new function was beyond the room of its day, and counted as "(other)".'
-        ),
-        "absent": AbsentShape(help_text="Releases and devices of these views are not known, and days are whole."),
-        "sampled": SampledReceiptsShape(),
-    },
-)
-
-
-class QualityView(ProjectView):
-    known_params = SLICE_FIELDS
-
-    @extend_schema(operation_id="quality", parameters=SLICE_PARAMS, responses={200: QualityShape, **ERRORS})
-    def get(self, request: Request, slug: str) -> Response:
-        """Reports traces by state, how they were measured, and in which browsers."""
-        slice_ = self.resolve_slice()
-        measured = select_measured(slice_)
-        overflow = select_overflow(slice_)
-        return Response(
-            {
-                "slice": encode_slice(slice_),
-                "arrivals": encode_arrivals(select_arrivals(slice_)),
-                "rejected_by_reason": dict(select_rejections(slice_).by_reason),
-                "days": [encode_day(day) for day in select_intake_days(slice_, limit=MAX_DAYS)],
-                "whole": encode_measured(measured.whole),
-                "by_browser": [encode_measured(row) for row in measured.by_browser],
-                "by_navigation": [encode_measured(row) for row in measured.by_navigation],
-                "overflow": {"views": overflow.views, "without_release": overflow.without_release},
-                "functions_beyond": select_funcs_beyond(slice_),
-                "absent": encode_absences(select_absences(slice_)),
-                "sampled": encode_receipts(select_receipts(slice_, measured.whole.views)),
-            }
+    @classmethod
+    def of(cls, receipts: SampledReceipts, /, **values: Any) -> Self:
+        """Returns what a sample of receipts says."""
+        traces, cost, isolated = receipts.traces, receipts.snippet, receipts.isolated
+        return super().of(
+            receipts,
+            interval_disagrees=IntervalDisagreementAnswer(receipts.disagreeing, share_of(receipts.disagreeing, traces)),
+            intervals=[SampledIntervalAnswer.of(row) for row in receipts.intervals],
+            isolated=IsolationAnswer(*(isolated.get(key, 0) for key in (True, False, None))),
+            sample_rates=[RateCountAnswer(rate, count) for rate, count in receipts.sample_rates.items()],
+            snippet=cost and SnippetCostAnswer.of(cost, p95_ms=cost.high_us / 1000),
+            **values,
         )
 
 
-def encode_day(day: IntakeDay) -> Json:
-    return {
-        "day": day.day.isoformat(),
-        "folded": day.folded,
-        "pending": day.pending,
-        "rejected": day.rejected,
-        "refused": day.refused,
-    }
+class OverflowAnswer(Answer):
+    """Page views beyond the bounds on releases and pages."""
+
+    views: Annotated[int, doc('Views that count as "(other)": of that release, that page, or both.')]
+    without_release: Annotated[int, doc('The part whose release counts as "(other)" too.')]
 
 
-def encode_absences(absences: Absences) -> Json:
-    return {
-        "reports": absences.reports,
-        "views": absences.views,
-        "recorded_views": absences.recorded,
-        "share": absences.share,
-        "since": absences.first_on.isoformat() if absences.first_on else None,
-        "by_reason": [
-            {"reason": row.reason, "status": row.status, "reports": row.reports, "views": row.views}
-            for row in absences.by_reason
-        ],
-        "by_browser": encode_absent_parts("browser", absences.by_browser),
-        "by_page": encode_absent_parts("page", absences.by_page),
-        "page_count": absences.page_count,
-    }
+class AbsentReasonAnswer(Answer):
+    """Views that recorded nothing for one reason."""
+
+    reason: str
+    status: Annotated[int | None, doc("What the ingest endpoint answered, with the reason `status`.")]
+    reports: int
+    views: int
 
 
-def encode_absent_parts(name: str, parts: Sequence[AbsentPart]) -> list[Json]:
-    return [{name: part.name, "reports": part.reports, "views": part.views} for part in parts]
+class AbsentBrowserAnswer(Answer):
+    browser: str
+    reports: int
+    views: int
 
 
-def encode_measured(row: MeasuredRow) -> Json:
-    return {
-        "browser": row.browser,
-        "device": row.device,
-        "navigation": row.navigation,
-        **encode_views_count(row.views, row.truncated_views),
-        "traces": row.traces,
-        "samples_per_view": row.samples_per_view,
-        "time_ms": encode_time(row.time),
-    }
+class AbsentPageAnswer(Answer):
+    page: str
+    reports: int
+    views: int
 
 
-def encode_receipts(receipts: SampledReceipts) -> Json:
-    return {
-        "views": receipts.views,
-        "population": receipts.population,
-        "traces": receipts.traces,
-        "interval_disagrees": {
-            "traces": receipts.disagreeing,
-            "share": receipts.disagreeing / receipts.traces if receipts.traces else None,
-        },
-        "intervals": [encode_interval_row(row) for row in receipts.intervals],
-        "isolated": {
-            word: receipts.isolated.get(key, 0) for word, key in (("yes", True), ("no", False), ("unknown", None))
-        },
-        "sample_rates": [{"sample_rate": rate, "traces": count} for rate, count in receipts.sample_rates.items()],
-        "end_reasons": dict(receipts.end_reasons),
-        "body_bytes": receipts.body_bytes,
-        "snippet": None if receipts.snippet is None else encode_snippet(receipts.snippet),
-    }
+class AbsentAnswer(Answer):
+    """Page views that recorded nothing, by UTC day, page and browser. `views` are estimated from `reports`."""
+
+    reports: int
+    views: int
+    recorded_views: Annotated[
+        int | None, doc("The views that the recorded ones of the same days, pages and browsers stand for.")
+    ]
+    share: Annotated[float | None, doc("Of all page views with the snippet.")]
+    since: Annotated[date | None, doc("The first day that has such views.")]
+    by_reason: list[AbsentReasonAnswer]
+    by_browser: list[AbsentBrowserAnswer]
+    by_page: Annotated[list[AbsentPageAnswer], doc("The 50 pages with the most such views.")]
+    page_count: int
+
+    @classmethod
+    def of(cls, absences: Absences, /, **values: Any) -> Self:
+        """Returns the views that recorded nothing."""
+        return super().of(
+            absences,
+            recorded_views=absences.recorded,
+            since=absences.first_on,
+            by_reason=[AbsentReasonAnswer.of(row) for row in absences.by_reason],
+            by_browser=[AbsentBrowserAnswer(row.name, row.reports, row.views) for row in absences.by_browser],
+            by_page=[AbsentPageAnswer(row.name, row.reports, row.views) for row in absences.by_page],
+            **values,
+        )
 
 
-def encode_snippet(cost: SnippetCost) -> Json:
-    return {"views": cost.views, "median_ms": cost.median_us / 1000, "p95_ms": cost.high_us / 1000}
+class QualityAnswer(Answer):
+    """How reliable the other answers are."""
+
+    slice: SliceAnswer
+    arrivals: ArrivalsAnswer
+    rejected_by_reason: Annotated[Mapping[str, int], doc("Of the last 10,000 rejected traces in the slice's time.")]
+    days: list[IntakeDayAnswer]
+    whole: MeasuredAnswer
+    by_browser: Annotated[list[MeasuredAnswer], doc("By browser family and device class; most views first.")]
+    by_navigation: Annotated[list[MeasuredAnswer], doc("By how the views began; most views first.")]
+    overflow: OverflowAnswer
+    functions_beyond: Annotated[
+        int, doc('How often a new function was beyond the room of its day, and counted as "(other)".')
+    ]
+    absent: Annotated[AbsentAnswer, doc("Releases and devices of these views are not known, and days are whole.")]
+    sampled: SampledReceiptsAnswer
 
 
-def encode_interval_row(row: IntervalRow) -> Json:
-    return {
-        "browser": row.browser,
-        "device": row.device,
-        "requested_ms": None if row.requested_us is None else row.requested_us / 1000,
-        "effective_ms": row.effective_us / 1000,
-        "measured_ms": None if row.measured_us is None else row.measured_us / 1000,
-        "measured_p95_ms": None if row.high_us is None else row.high_us / 1000,
-        "traces": row.traces,
-        "measured_traces": row.measured,
-        "wrong_traces": row.wrong,
-        "disagreeing_traces": row.disagreeing,
-    }
+class QualityView(ProjectView):
+    known_params = SLICE_PARAMS
+
+    def get(self, request: Request, slug: str) -> QualityAnswer:
+        """Reports traces by state, how they were measured, and in which browsers."""
+        slice_ = self.resolve_slice()
+        measured = select_measured(slice_)
+        return QualityAnswer(
+            slice=SliceAnswer.of(slice_),
+            arrivals=ArrivalsAnswer.of(select_arrivals(slice_)),
+            rejected_by_reason=select_rejections(slice_).by_reason,
+            days=[IntakeDayAnswer.of(day) for day in select_intake_days(slice_, limit=MAX_DAYS)],
+            whole=MeasuredAnswer.of(measured.whole),
+            by_browser=[MeasuredAnswer.of(row) for row in measured.by_browser],
+            by_navigation=[MeasuredAnswer.of(row) for row in measured.by_navigation],
+            overflow=OverflowAnswer.of(select_overflow(slice_)),
+            functions_beyond=select_funcs_beyond(slice_),
+            absent=AbsentAnswer.of(select_absences(slice_)),
+            sampled=SampledReceiptsAnswer.of(select_receipts(slice_, measured.whole.views)),
+        )

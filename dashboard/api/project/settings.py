@@ -1,21 +1,17 @@
 """`settings`: the retention and the quotas of a project, and what its pages record."""
 
-from dataclasses import asdict
+from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
 from django.core.exceptions import ValidationError
-from drf_spectacular.utils import OpenApiResponse, extend_schema
-from rest_framework import serializers
 from rest_framework.exceptions import PermissionDenied
 from rest_framework.request import Request
-from rest_framework.response import Response
 
-from dashboard.api.core.parameters import ERRORS
+from dashboard.api.core.answer import ADMINS_ONLY, Answer, Pair, doc, operation
 from dashboard.api.core.views import ProjectView
 from dashboard.web.access import may_administer, reader_of
 from dashboard.web.params import ParamError
-from dashboard.web.schemas import Json, Shape
 from ingest.count_models import DayCount
 from ingest.endpoint.admission import select_bytes
 from projects.collection import change_collection, plan_collection
@@ -23,50 +19,48 @@ from projects.limits import LIMITS, change_limits, limit_of
 from projects.models import Project
 
 
-class LimitShape(Shape):
+class LimitAnswer(Answer):
     """One limit, in days, traces per UTC day, or megabytes (of 1,000,000 bytes). A quota of 0 means no quota."""
 
-    own = serializers.IntegerField(allow_null=True, help_text="The project's own value; null means the default.")
-    default = serializers.IntegerField(help_text="The server's setting.")
-    effective = serializers.IntegerField(help_text="What holds.")
+    own: Annotated[int | None, doc("The project's own value; null means the default.")]
+    default: Annotated[int, doc("The server's setting.")]
+    effective: Annotated[int, doc("What holds.")]
 
 
-class LimitsShape(Shape):
-    keep_raw_days = LimitShape()
-    keep_views_days = LimitShape()
-    keep_cells_days = LimitShape()
-    max_traces_per_day = LimitShape()
-    max_mb_per_day = LimitShape()
-    max_kept_mb = LimitShape()
+class LimitsAnswer(Answer):
+    keep_raw_days: LimitAnswer
+    keep_views_days: LimitAnswer
+    keep_cells_days: LimitAnswer
+    max_traces_per_day: LimitAnswer
+    max_mb_per_day: LimitAnswer
+    max_kept_mb: LimitAnswer
 
 
-class CollectionShape(Shape):
+class CollectionAnswer(Answer):
     """What pages record that load the snippet by its address with a key. Null leaves it to the page's own tag."""
 
-    off = serializers.BooleanField(help_text="Whether nothing is recorded on any page.")
-    rate = serializers.FloatField(allow_null=True, help_text="Share of page views that are recorded, 0 to 1.")
-    pages = serializers.ListField(
-        child=serializers.ListField(min_length=2, max_length=2),
-        help_text="Pairs of a page's pattern and its rate; the first that matches wins over `rate`.",
-    )
-    duration_ms = serializers.IntegerField(allow_null=True, help_text="Time of a page view that is recorded.")
-    interactions = serializers.BooleanField(help_text="Whether, after the load, only interactions are recorded.")
-    absent_rate = serializers.FloatField(
-        allow_null=True, help_text="Share of page views that report why they recorded nothing; null means 0.01."
-    )
+    off: Annotated[bool, doc("Whether nothing is recorded on any page.")]
+    rate: Annotated[float | None, doc("Share of page views that are recorded, 0 to 1.")]
+    pages: Annotated[
+        Sequence[Annotated[Sequence[Any], Pair]],  # Any: a text and a number
+        doc("Pairs of a page's pattern and its rate; the first that matches wins over `rate`."),
+    ]
+    duration_ms: Annotated[int | None, doc("Time of a page view that is recorded.")]
+    interactions: Annotated[bool, doc("Whether, after the load, only interactions are recorded.")]
+    absent_rate: Annotated[
+        float | None, doc("Share of page views that report why they recorded nothing; null means 0.01.")
+    ]
 
 
-class SettingsShape(Shape):
-    slug = serializers.CharField()
-    name = serializers.CharField()
-    limits = LimitsShape()
-    collection = CollectionShape(help_text="Changes reach pages within five minutes.")
-    traces_today = serializers.IntegerField(
-        allow_null=True, help_text="Used of today's quota (UTC); null if there is no quota."
-    )
-    bytes_today = serializers.IntegerField(help_text="Raw traces stored today (UTC), packed.")
-    bytes_kept = serializers.IntegerField(help_text="Raw traces stored within their retention, packed.")
-    may_change = serializers.BooleanField(help_text="Whether you can change them.")
+class SettingsAnswer(Answer):
+    slug: str
+    name: str
+    limits: LimitsAnswer
+    collection: Annotated[CollectionAnswer, doc("Changes reach pages within five minutes.")]
+    traces_today: Annotated[int | None, doc("Used of today's quota (UTC); null if there is no quota.")]
+    bytes_today: Annotated[int, doc("Raw traces stored today (UTC), packed.")]
+    bytes_kept: Annotated[int, doc("Raw traces stored within their retention, packed.")]
+    may_change: Annotated[bool, doc("Whether you can change them.")]
 
 
 CHANGES: Final[dict[str, Any]] = {  # Any: a JSON Schema
@@ -80,23 +74,12 @@ CHANGES: Final[dict[str, Any]] = {  # Any: a JSON Schema
 
 
 class SettingsView(ProjectView):
-    @extend_schema(operation_id="settings", responses={200: SettingsShape, **ERRORS})
-    def get(self, request: Request, slug: str) -> Response:
+    def get(self, request: Request, slug: str) -> SettingsAnswer:
         """The project's retention and quotas (own, default and effective values), and what its pages record."""
-        return Response(self.encode())
+        return self.answer()
 
-    @extend_schema(
-        operation_id="change_settings",
-        request={"application/json": CHANGES},
-        responses={
-            200: SettingsShape,
-            **ERRORS,
-            403: OpenApiResponse(
-                description="Only administrators with a session can change settings; a token can only read."
-            ),
-        },
-    )
-    def patch(self, request: Request, slug: str) -> Response:
+    @operation("change_settings", body={"application/json": CHANGES}, errors=ADMINS_ONLY)
+    def patch(self, request: Request, slug: str) -> SettingsAnswer:
         """Changes the given settings, all or none; null removes the project's own value. For administrators."""
         if not self.may_change():
             raise PermissionDenied("Only administrators of the project can change its settings; a token can only read.")
@@ -108,7 +91,7 @@ class SettingsView(ProjectView):
         except ValidationError as error:
             field, texts = next(iter(error.message_dict.items()))
             raise ParamError(field[:80], f"{field[:80]}: {' '.join(texts)}") from None
-        return Response(self.encode())
+        return self.answer()
 
     def change(self, changes: dict[str, Any]) -> None:  # Any: JSON
         """Changes limits and collection, both or neither. Raises Django's `ValidationError`."""
@@ -123,19 +106,18 @@ class SettingsView(ProjectView):
     def may_change(self) -> bool:
         return may_administer(reader_of(self.request), self.project)
 
-    def encode(self) -> Json:
+    def answer(self) -> SettingsAnswer:
         limits = {name: limit_of(self.project, name) for name in LIMITS}
         used = select_bytes(self.project.pk, datetime.now(UTC), limits["keep_raw_days"].effective)
-        return {
-            "slug": self.project.slug,
-            "name": self.project.name,
-            "limits": {n: {"own": x.own, "default": x.default, "effective": x.effective} for n, x in limits.items()},
-            "collection": asdict(self.project.collection),
-            "traces_today": count_today(self.project) if limits["max_traces_per_day"].effective else None,
-            "bytes_today": used.today,
-            "bytes_kept": used.kept,
-            "may_change": self.may_change(),
-        }
+        return SettingsAnswer.of(
+            self.project,
+            limits=LimitsAnswer(**{name: LimitAnswer.of(limit) for name, limit in limits.items()}),
+            collection=CollectionAnswer.of(self.project.collection),
+            traces_today=count_today(self.project) if limits["max_traces_per_day"].effective else None,
+            bytes_today=used.today,
+            bytes_kept=used.kept,
+            may_change=self.may_change(),
+        )
 
 
 def count_today(project: Project) -> int:

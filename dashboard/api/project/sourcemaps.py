@@ -1,30 +1,25 @@
 """`sourcemaps`: uploads a build in one request, lists what is uploaded, and deletes it."""
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from tempfile import TemporaryFile
-from typing import IO, Any, Final
+from typing import IO, Annotated, Final
 
 from django.conf import settings
-from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
-from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from aggregate.label_models import ReleaseScript
 from aggregate.sourcemaps.archives import ArchiveError, open_archive
-from aggregate.sourcemaps.coverage import Coverage, select_coverage_in_time
+from aggregate.sourcemaps.coverage import select_coverage_in_time
 from aggregate.sourcemaps.deleting import delete_scripts
-from aggregate.sourcemaps.listing import ListedScript, ScriptState, select_scripts
-from aggregate.sourcemaps.uploading import UploadError, UploadReport, store_build
-from dashboard.api.core.encoding import ErrorShape
-from dashboard.api.core.parameters import BUILDS_ONLY, ERRORS
-from dashboard.api.core.views import BuildView
-from dashboard.api.jobs.endpoints import format_at
-from dashboard.web.params import ParamError, read_count, read_one
-from dashboard.web.schemas import Json, Shape
+from aggregate.sourcemaps.listing import ScriptState, select_scripts
+from aggregate.sourcemaps.uploading import UploadError, store_build
+from dashboard.api.core.answer import BINARY, Answer, Instant, choices, doc, operation
+from dashboard.api.core.parameters import Parameter, Text, limit_of
+from dashboard.api.core.views import BUILDS_ONLY, BuildView
+from dashboard.web.params import ParamError
 from ingest.endpoint.requests import CHUNK_BYTES
 from profcore.symbolicate.builds import Match
 
@@ -34,122 +29,106 @@ RETRY_AFTER_S: Final = 10
 UPLOADS_AT_ONCE: Final = 2
 _turns = threading.BoundedSemaphore(UPLOADS_AT_ONCE)
 
-RELEASE: Final = "The release, as the snippet sends it."
-KNOWN: Final = {"GET": ("release", "limit"), "POST": ("release", "url_prefix"), "DELETE": ("release", "url")}
+RELEASE: Final = Text("release", "The release, as the snippet sends it.", is_required=True)
+URL_PREFIX: Final = Parameter(
+    "url_prefix",
+    "Where the archive's files are served, such as https://shop.example/. Repeatable.",
+    is_many=True,
+    is_required=True,
+)
+URL: Final = Text("url", "Only the script of this URL.")
+LIMIT: Final = limit_of(MAX_LISTED)
 
 
 class OthersUpload(Exception):
     """Too many uploads are being read; the client should retry later."""
 
 
-class UploadedScriptShape(Shape):
-    file = serializers.CharField(help_text="Its path in the archive.")
-    urls = serializers.ListField(child=serializers.CharField(), help_text="The URL of the script, as traces name it.")
-    map = serializers.CharField(
-        allow_null=True, help_text="The path of its map; the script's own path if the map is inline."
-    )
-    match = serializers.ChoiceField([match.value for match in Match], help_text="How the map was found.")
+class UploadedScriptAnswer(Answer):
+    file: Annotated[str, doc("Its path in the archive.")]
+    urls: Annotated[Sequence[str], doc("The URL of the script, as traces name it.")]
+    map: Annotated[str | None, doc("The path of its map; the script's own path if the map is inline.")]
+    match: Annotated[Annotated[str, choices([match.value for match in Match])], doc("How the map was found.")]
 
 
-class BadFileShape(Shape):
-    file = serializers.CharField()
-    path = serializers.CharField(help_text="A place in the file, such as `$.sections[3].map.mappings`.")
-    detail = serializers.CharField()
+class BadFileAnswer(Answer):
+    file: str
+    path: Annotated[str, doc("A place in the file, such as `$.sections[3].map.mappings`.")]
+    detail: str
 
 
-class CoverageShape(Shape):
-    all_functions = serializers.IntegerField(help_text="Recorded functions of the release that are in scripts.")
-    functions = serializers.IntegerField(help_text="Those below the given prefixes.")
-    matched = serializers.IntegerField(help_text="Those in scripts with a map: they get names.")
-    named = serializers.IntegerField(help_text="Those that have names already.")
-    folders = serializers.ListField(
-        child=serializers.CharField(), help_text="Where most scripts of the release's traces came from."
-    )
-    suggested_url_prefix = serializers.CharField(
-        allow_null=True, help_text="If no function matches: a prefix with which the files would match."
-    )
+class CoverageAnswer(Answer):
+    all_functions: Annotated[int, doc("Recorded functions of the release that are in scripts.")]
+    functions: Annotated[int, doc("Those below the given prefixes.")]
+    matched: Annotated[int, doc("Those in scripts with a map: they get names.")]
+    named: Annotated[int, doc("Those that have names already.")]
+    folders: Annotated[Sequence[str], doc("Where most scripts of the release's traces came from.")]
+    suggested_url_prefix: Annotated[
+        str | None, doc("If no function matches: a prefix with which the files would match.")
+    ]
 
 
-class UploadShape(Shape):
-    release = serializers.CharField()
-    scripts = UploadedScriptShape(many=True)
-    rejected = BadFileShape(many=True)
-    unmatched = serializers.IntegerField(help_text="Scripts without a map.")
-    new_files = serializers.IntegerField(help_text="Scripts and maps that were not stored before.")
-    coverage = CoverageShape(
-        allow_null=True,
-        help_text="How many functions of the release the maps reach, by its traces so far. Null: not counted in time.",
-    )
+class UploadAnswer(Answer):
+    release: str
+    scripts: list[UploadedScriptAnswer]
+    rejected: list[BadFileAnswer]
+    unmatched: Annotated[int, doc("Scripts without a map.")]
+    new_files: Annotated[int, doc("Scripts and maps that were not stored before.")]
+    coverage: Annotated[
+        CoverageAnswer | None,
+        doc("How many functions of the release the maps reach, by its traces so far. Null: not counted in time."),
+    ]
 
 
-class SourceMapShape(Shape):
-    release = serializers.CharField()
-    url = serializers.CharField()
-    file = serializers.CharField()
-    state = serializers.ChoiceField([state.value for state in ScriptState])
-    failure = serializers.CharField(allow_null=True, help_text="Why its map cannot be used.")
-    serves_other_releases = serializers.BooleanField(help_text="Its URL has a content hash.")
-    map_bytes = serializers.IntegerField(allow_null=True)
-    functions = serializers.IntegerField(help_text="Functions it was asked for.")
-    mapped = serializers.IntegerField(help_text="Functions that its map covers.")
-    uploaded_at = serializers.DateTimeField()
+class SourceMapAnswer(Answer):
+    release: str
+    url: str
+    file: str
+    state: Annotated[str, choices([state.value for state in ScriptState])]
+    failure: Annotated[str | None, doc("Why its map cannot be used.")]
+    serves_other_releases: Annotated[bool, doc("Its URL has a content hash.")]
+    map_bytes: int | None
+    functions: Annotated[int, doc("Functions it was asked for.")]
+    mapped: Annotated[int, doc("Functions that its map covers.")]
+    uploaded_at: Instant
 
 
-class SourceMapsShape(Shape):
-    total = serializers.IntegerField()
-    source_maps = SourceMapShape(many=True)
+class SourceMapsAnswer(Answer):
+    total: int
+    source_maps: list[SourceMapAnswer]
 
 
-class DeletedShape(Shape):
-    deleted = serializers.IntegerField(help_text="Deleted scripts, with their maps and labels.")
+class DeletedAnswer(Answer):
+    deleted: Annotated[int, doc("Deleted scripts, with their maps and labels.")]
 
 
 class SourceMapsView(BuildView):
     changed = "source maps"
+    known_params = (Text("release", "Of this release alone."), LIMIT)
 
-    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:  # Any: as in DRF's stubs
-        self.known_params = KNOWN.get(request.method or "", ())
-        super().initial(request, *args, **kwargs)
-
-    @extend_schema(
-        operation_id="source_maps",
-        parameters=[
-            OpenApiParameter("release", description="Of this release alone."),
-            OpenApiParameter("limit", OpenApiTypes.INT, default=MAX_LISTED, description=f"1 to {MAX_LISTED}."),
-        ],
-        responses={200: SourceMapsShape, **ERRORS},
-    )
-    def get(self, request: Request, slug: str) -> Response:
+    def get(self, request: Request, slug: str) -> SourceMapsAnswer:
         """Lists the uploads, newest first, and the progress of their labels. Contents are never served."""
-        limit = read_count(request.query_params, "limit", default=MAX_LISTED, high=MAX_LISTED)
-        release = read_one(request.query_params, "release", "") or None
+        limit = LIMIT.read(request.query_params)
+        release = RELEASE.read(request.query_params) or None
         scripts, total = select_scripts(self.project.pk, release=release, limit=limit)
-        return Response({"total": total, "source_maps": [encode_script(script) for script in scripts]})
+        rows = [SourceMapAnswer.of(row, url=row.uri, serves_other_releases=row.is_shared) for row in scripts]
+        return SourceMapsAnswer(total, rows)
 
-    @extend_schema(
-        operation_id="upload_source_maps",
-        parameters=[
-            OpenApiParameter("release", required=True, description=RELEASE),
-            OpenApiParameter(
-                "url_prefix",
-                required=True,
-                many=True,
-                description="Where the archive's files are served, such as https://shop.example/. Repeatable.",
-            ),
-        ],
-        request={"application/gzip": OpenApiTypes.BINARY},
-        responses={
-            200: UploadShape,
-            **ERRORS,
-            403: BUILDS_ONLY,
-            413: OpenApiResponse(ErrorShape, "The body is too large."),
-            422: OpenApiResponse(UploadShape, "Some files were left out; the others are stored."),
-            503: OpenApiResponse(ErrorShape, "Too many uploads at the moment; `Retry-After` says when to retry."),
+    @operation(
+        "upload_source_maps",
+        params=(RELEASE, URL_PREFIX),
+        body={"application/gzip": BINARY},
+        answers={200: UploadAnswer, 422: UploadAnswer},
+        notes={422: "Some files were left out; the others are stored."},
+        errors={
+            **BUILDS_ONLY,
+            413: "The body is too large.",
+            503: "Too many uploads at the moment; `Retry-After` says when to retry.",
         },
     )
     def post(self, request: Request, slug: str) -> Response:
         """Stores the scripts and source maps of a build: a tar, plain or gzip. A repeated upload changes nothing."""
-        release = read_one(request.query_params, "release", "")
+        release = RELEASE.read(request.query_params)
         prefixes = request.query_params.getlist("url_prefix")
         try:
             with upload_turn(), spool_body(request) as body:
@@ -165,28 +144,27 @@ class SourceMapsView(BuildView):
         except ArchiveError as error:
             raise ParamError("body", str(error)) from None
         coverage = select_coverage_in_time(self.project.pk, release, prefixes)
-        answer = encode_report(release, report) | {"coverage": coverage and encode_coverage(coverage)}
+        answer = UploadAnswer.of(
+            report,
+            release=release,
+            scripts=[UploadedScriptAnswer.of(script) for script in report.scripts],
+            rejected=[BadFileAnswer.of(bad) for bad in report.rejected],
+            coverage=coverage and CoverageAnswer.of(coverage, suggested_url_prefix=coverage.suggested),
+        )
         return Response(answer, status=422 if report.rejected else 200)
 
-    @extend_schema(
-        operation_id="delete_source_maps",
-        parameters=[
-            OpenApiParameter("release", required=True, description=RELEASE),
-            OpenApiParameter("url", description="Only the script of this URL."),
-        ],
-        responses={200: DeletedShape, **ERRORS, 403: BUILDS_ONLY},
-    )
-    def delete(self, request: Request, slug: str) -> Response:
+    @operation("delete_source_maps", params=(RELEASE, URL), errors=BUILDS_ONLY)
+    def delete(self, request: Request, slug: str) -> DeletedAnswer:
         """Deletes a release's scripts and maps, or one script; their functions lose their labels."""
-        release = read_one(request.query_params, "release", "")
+        release = RELEASE.read(request.query_params)
         if not release:
             raise ParamError("release", "Say which release.")
         scripts = ReleaseScript.objects.filter(project=self.project, release=release)
-        url = read_one(request.query_params, "url", "")
+        url = URL.read(request.query_params)
         if url:
             scripts = scripts.filter(uri=url)
         ids = list(scripts.values_list("id", flat=True))
-        return Response({"deleted": delete_scripts(self.project.pk, ids)})
+        return DeletedAnswer(delete_scripts(self.project.pk, ids))
 
 
 @contextmanager
@@ -213,42 +191,3 @@ def spool_body(request: Request) -> Iterator[IO[bytes] | None]:
             file.write(chunk)
         file.seek(0)
         yield file
-
-
-def encode_report(release: str, report: UploadReport) -> Json:
-    return {
-        "release": release,
-        "scripts": [
-            {"file": script.file, "urls": list(script.urls), "map": script.map, "match": script.match.value}
-            for script in report.scripts
-        ],
-        "rejected": [{"file": bad.file, "path": bad.path, "detail": bad.detail} for bad in report.rejected],
-        "unmatched": report.unmatched,
-        "new_files": report.new_files,
-    }
-
-
-def encode_coverage(coverage: Coverage) -> Json:
-    return {
-        "all_functions": coverage.all_functions,
-        "functions": coverage.functions,
-        "matched": coverage.matched,
-        "named": coverage.named,
-        "folders": list(coverage.folders),
-        "suggested_url_prefix": coverage.suggested,
-    }
-
-
-def encode_script(script: ListedScript) -> Json:
-    return {
-        "release": script.release,
-        "url": script.uri,
-        "file": script.file,
-        "state": script.state,
-        "failure": script.failure,
-        "serves_other_releases": script.is_shared,
-        "map_bytes": script.map_bytes,
-        "functions": script.functions,
-        "mapped": script.mapped,
-        "uploaded_at": format_at(script.uploaded_at),
-    }

@@ -1,116 +1,161 @@
 """`flamegraph`: the call tree as columns for the browser: a quarter of the size of rows, a twelfth when packed."""
 
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, Final, Self
 
-from rest_framework import serializers
+from django.http import QueryDict
+from rest_framework.request import Request
 
-from aggregate.selectors.functions.tree_columns import SliceTreeColumns, TreeSide
+from aggregate.selectors.code.symbols import load_symbols
+from aggregate.selectors.exports.requests import ExportQuery
+from aggregate.selectors.exports.slice_export import fingerprint_slice
+from aggregate.selectors.functions.tree_columns import SliceTreeColumns, TreeSide, select_tree_columns
+from aggregate.selectors.slice.reading import Reading
+from aggregate.selectors.slice.sides import has_sides, resolve_sides
 from aggregate.selectors.slice.slices import Slice
-from dashboard.api.core.encoding import DisplayShape, SliceShape, TimeShape, encode_slice, encode_time
-from dashboard.web.schemas import Json, Shape, define_shape
+from dashboard.api.core.answer import Answer, Conditional, doc
+from dashboard.api.core.parameters import SIDE_PARAMS, Count, Share
+from dashboard.api.core.parts import DisplayAnswer, SliceAnswer, TimeAnswer
+from dashboard.api.core.views import ProjectView
+from dashboard.api.slices.queries import MAX_NODES, Query
+from dashboard.web.params import read_export_query
+
+FLAME_NODES: Final = 20_000  # a browser draws as many within a frame (docs/benchmarks.md)
+MIN_SHARE: Final = Share("min_share", "Of a side's JS time, 0 to 1.")
+NODES: Final = Count("max_nodes", f"1 to {MAX_NODES}.", default=FLAME_NODES, high=MAX_NODES)
 
 
-def _texts(*, allow_null: bool = False, allow_blank: bool = False) -> serializers.ListField:
-    return serializers.ListField(child=serializers.CharField(allow_null=allow_null, allow_blank=allow_blank))
+class FuncColumnsAnswer(Answer):
+    """The functions, as columns. `id` is null for functions without any time."""
+
+    id: Sequence[str | None]
+    name: list[str]
+    label: list[str]
+    uri: list[str | None]
+    line: list[int | None]
+    column: list[int | None]
+    original_source: list[str | None]
+    original_line: list[int | None]
+    original_column: list[int | None]
+    category: list[str | None]
+    package: list[str | None]
+    is_group: list[bool]
+    colour: list[str | None]
 
 
-def _integers(*, allow_null: bool = False) -> serializers.ListField:
-    return serializers.ListField(child=serializers.IntegerField(allow_null=allow_null))
-
-
-def make_func_columns(
-    *, may_lack_ids: bool = False
-) -> dict[str, serializers.Field[Any, Any, Any, Any]]:  # Any: as DRF types a field
-    """Returns the columns that identify functions."""
+def write_func_columns(funcs: Sequence[Any], originals: Sequence[Any]) -> dict[str, list[Any]]:
+    """Returns the columns that the functions of flame graphs and of timelines have in common."""
+    places = {f"original_{name}": name for name in ("source", "line", "column")}
     return {
-        "id": _texts(allow_null=may_lack_ids),
-        "name": _texts(allow_blank=True),
-        "label": _texts(),
-        "uri": _texts(allow_null=True),
-        "line": _integers(allow_null=True),
-        "column": _integers(allow_null=True),
-        "original_source": _texts(allow_null=True),
-        "original_line": _integers(allow_null=True),
-        "original_column": _integers(allow_null=True),
-        "category": _texts(allow_null=True),
-        "package": _texts(allow_null=True),
-        "is_group": serializers.ListField(child=serializers.BooleanField()),
-        "colour": _texts(allow_null=True),
-    }
-
-
-FuncColumnsShape = define_shape("FuncColumnsShape", "The functions, as columns.", make_func_columns())
-
-
-class NodeColumnsShape(Shape):
-    prefix = serializers.ListField(
-        child=serializers.IntegerField(), help_text="The caller's index, callers first; -1 for a root."
-    )
-    function = serializers.ListField(child=serializers.IntegerField(), help_text="An index into functions.")
-
-
-class TreeSideShape(Shape):
-    views = serializers.IntegerField()
-    traces = serializers.IntegerField()
-    time_ms = TimeShape()
-    self_ms = serializers.ListField(
-        child=serializers.FloatField(), help_text="Per node; 0 if this side does not have it."
-    )
-    total_ms = serializers.ListField(
-        child=serializers.FloatField(), help_text="Of the whole tree, including pruned nodes below."
-    )
-    hidden_ms = serializers.ListField(child=serializers.FloatField())
-
-
-class FlameGraphShape(Shape):
-    slice = SliceShape()
-    source = serializers.CharField(help_text="Where the sums come from: cells or raw.")  # type: ignore[assignment]  # a word of DRF's own
-    display = DisplayShape()
-    functions = FuncColumnsShape()
-    nodes = NodeColumnsShape()
-    head = TreeSideShape(help_text="The slice, or the head's slice.")
-    base = TreeSideShape(allow_null=True, help_text="That of the base.")
-    pruned_nodes = serializers.IntegerField(
-        help_text="Of both sides. Their time is still in the totals of their callers."
-    )
-
-
-def encode_tree_columns(slice_: Slice, columns: SliceTreeColumns) -> Json:
-    *base, head = columns.sides
-    return {
-        "slice": encode_slice(slice_),
-        "source": columns.source,
-        "display": {"rules": columns.display_rules},
-        "functions": _encode_funcs(columns),
-        "nodes": {"prefix": columns.prefix, "function": columns.func},
-        "head": _encode_side(head),
-        "base": _encode_side(base[0]) if base else None,
-        "pruned_nodes": columns.left_out_nodes,
-    }
-
-
-def _encode_funcs(columns: SliceTreeColumns) -> Json:
-    funcs = columns.funcs
-    originals = [row.mapped.original if row.mapped else None for row in funcs]
-    return {
-        "id": [str(row.id) for row in funcs],
         **{name: [getattr(row, name) for row in funcs] for name in ("name", "label", "uri", "line", "column")},
-        "original_source": [original and original.source for original in originals],
-        "original_line": [original and original.line for original in originals],
-        "original_column": [original and original.column for original in originals],
+        **{name: [original and getattr(original, key) for original in originals] for name, key in places.items()},
         "category": [row.category for row in funcs],
-        "package": columns.packages,
         "is_group": [row.is_made for row in funcs],
-        "colour": [row.shown.colour if row.shown else None for row in funcs],
     }
 
 
-def _encode_side(side: TreeSide) -> Json:
-    return {
-        "views": side.views,
-        "traces": side.traces,
-        "time_ms": encode_time(side.time),
-        "self_ms": [us / 1000 for us in side.self_us],
-        "total_ms": [us / 1000 for us in side.total_us],
-        "hidden_ms": [us / 1000 for us in side.hidden_us],
-    }
+class TreeFuncsAnswer(FuncColumnsAnswer):
+    """The functions, as columns."""
+
+    id: Sequence[str]
+
+
+class NodeColumnsAnswer(Answer):
+    prefix: Annotated[Sequence[int], doc("The caller's index, callers first; -1 for a root.")]
+    function: Annotated[Sequence[int], doc("An index into functions.")]
+
+
+class TreeSideAnswer(Answer):
+    views: int
+    traces: int
+    time_ms: TimeAnswer
+    self_ms: Annotated[list[float], doc("Per node; 0 if this side does not have it.")]
+    total_ms: Annotated[list[float], doc("Of the whole tree, including pruned nodes below.")]
+    hidden_ms: list[float]
+
+    @classmethod
+    def of(cls, side: TreeSide, /, **values: Any) -> Self:
+        """Returns the sums of one side."""
+        columns = {
+            f"{name}_ms": [us / 1000 for us in getattr(side, f"{name}_us")] for name in ("self", "total", "hidden")
+        }
+        return super().of(side, time_ms=TimeAnswer.of(side.time), **columns, **values)
+
+
+class FlameGraphAnswer(Answer):
+    slice: SliceAnswer
+    source: Annotated[str, doc("Where the sums come from: cells or raw.")]
+    display: DisplayAnswer
+    functions: TreeFuncsAnswer
+    nodes: NodeColumnsAnswer
+    head: Annotated[TreeSideAnswer, doc("The slice, or the head's slice.")]
+    base: Annotated[TreeSideAnswer | None, doc("That of the base.")]
+    pruned_nodes: Annotated[int, doc("Of both sides. Their time is still in the totals of their callers.")]
+
+    @classmethod
+    def of_columns(cls, slice_: Slice, columns: SliceTreeColumns) -> Self:
+        """Returns the tree of a slice, or of two."""
+        *base, head = columns.sides
+        funcs = columns.funcs
+        func_columns = write_func_columns(funcs, [row.mapped.original if row.mapped else None for row in funcs])
+        return cls(
+            slice=SliceAnswer.of(slice_),
+            source=columns.source,
+            display=DisplayAnswer(columns.display_rules),
+            functions=TreeFuncsAnswer(
+                id=[str(row.id) for row in funcs],
+                package=list(columns.packages),
+                colour=[row.shown.colour if row.shown else None for row in funcs],
+                **func_columns,
+            ),
+            nodes=NodeColumnsAnswer(columns.prefix, columns.func),
+            head=TreeSideAnswer.of(head),
+            base=TreeSideAnswer.of(base[0]) if base else None,
+            pruned_nodes=columns.left_out_nodes,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class FlameGraphQuery(Query):
+    """`flamegraph`: the slice's call tree by columns, or that of two releases side by side."""
+
+    kind = "flamegraph"
+    params = (MIN_SHARE, NODES, *SIDE_PARAMS)
+    min_share: float
+    max_nodes: int
+    export: ExportQuery
+
+    @classmethod
+    def read(cls, params: QueryDict) -> Self:
+        max_nodes = NODES.read(params)
+        return cls(MIN_SHARE.read(params), max_nodes, read_export_query(params))
+
+    def answer(self, slice_: Slice, reading: Reading | None = None) -> FlameGraphAnswer:
+        columns = select_tree_columns(
+            self.slices(slice_), min_share=self.min_share, max_nodes=self.max_nodes, reading=reading
+        )
+        return FlameGraphAnswer.of_columns(slice_, columns)
+
+    def slices(self, slice_: Slice) -> Sequence[Slice]:
+        if not has_sides(self.export.base, self.export.head):
+            return [slice_]
+        return resolve_sides(slice_, self.export.base, self.export.head)
+
+    def facts(self, slice_: Slice) -> tuple[object, ...]:
+        """Returns the facts that decide the answer: they change with every trace folded into a slice."""
+        sides = [(side.query(), fingerprint_slice(side)) for side in self.slices(slice_)]
+        return self.min_share, self.max_nodes, sides
+
+
+class FlamegraphView(ProjectView):
+    known_params = FlameGraphQuery.known_params()
+    job_kind = FlameGraphQuery.kind
+
+    def get(self, request: Request, slug: str) -> Conditional[FlameGraphAnswer]:
+        """Returns the call tree as columns; with `base_…` and `head_…`, one tree with the sums of both sides."""
+        query = FlameGraphQuery.read(request.query_params)
+        slice_ = self.resolve_slice()
+        code = load_symbols(self.project.pk, as_stored=slice_.as_stored)
+        facts = (self.project.pk, slice_.query(), query.facts(slice_), sorted(code.sites), code.version)
+        return Conditional(facts, lambda: query.answer(slice_))

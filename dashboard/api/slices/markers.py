@@ -1,50 +1,45 @@
 """`markers`: the browser's own work, for pages that get markers."""
 
-from drf_spectacular.utils import extend_schema
-from rest_framework import serializers
-from rest_framework.request import Request
-from rest_framework.response import Response
+from typing import Annotated
 
-from aggregate.selectors.slice.slices import SLICE_FIELDS, Slice
-from aggregate.selectors.statistics.comparisons import MarkerTable, select_markers
-from dashboard.api.core.encoding import SliceShape, encode_slice
-from dashboard.api.core.parameters import ERRORS, SLICE_PARAMS
-from dashboard.api.core.statistics import EstimatesShape, StatisticsShape, encode_estimates, encode_statistics
+from rest_framework.request import Request
+
+from aggregate.selectors.statistics.comparisons import select_markers
+from dashboard.api.core.answer import Answer, choices, doc
+from dashboard.api.core.parameters import SLICE_PARAMS
+from dashboard.api.core.parts import EstimatesAnswer, SliceAnswer, StatisticsAnswer
 from dashboard.api.core.views import ProjectView
-from dashboard.web.schemas import Json, Shape
 from profcore.trace.weights import MARKERS
 
 
-class MarkerShape(Shape):
+class MarkerAnswer(Answer):
     """The samples that carried one marker."""
 
-    marker = serializers.ChoiceField(MARKERS)
-    ms = serializers.FloatField(help_text="Exact, over all views.")
-    estimates = EstimatesShape(allow_null=True, help_text="Over views with markers; shares are of their marked time.")
+    marker: Annotated[str, choices(MARKERS)]
+    ms: Annotated[float, doc("Exact, over all views.")]
+    estimates: Annotated[EstimatesAnswer | None, doc("Over views with markers; shares are of their marked time.")]
 
 
-class MarkersShape(Shape):
+class MarkersAnswer(Answer):
     """Time by marker. Only cross-origin isolated pages get all markers, so a missing marker means nothing."""
 
-    slice = SliceShape()
-    statistics = StatisticsShape(help_text="Of views with markers; `population` counts the views read.")
-    markers = MarkerShape(many=True)
+    slice: SliceAnswer
+    statistics: Annotated[StatisticsAnswer, doc("Of views with markers; `population` counts the views read.")]
+    markers: list[MarkerAnswer]
 
 
 class MarkersView(ProjectView):
-    known_params = SLICE_FIELDS
+    known_params = SLICE_PARAMS
 
-    @extend_schema(operation_id="markers", parameters=SLICE_PARAMS, responses={200: MarkersShape, **ERRORS})
-    def get(self, request: Request, slug: str) -> Response:
+    def get(self, request: Request, slug: str) -> MarkersAnswer:
         """Returns the time of a slice's samples by marker: script, gc, style, layout, paint or other."""
         slice_ = self.resolve_slice()
-        return Response(encode_markers(slice_, select_markers(slice_)))
-
-
-def encode_markers(slice_: Slice, table: MarkerTable) -> Json:
-    markers = []
-    for marker, us in sorted(table.us.items(), key=lambda row: -row[1]):
-        found = table.estimate(marker)
-        estimates = encode_estimates(found) if found else None
-        markers.append({"marker": marker, "ms": us / 1000, "estimates": estimates})
-    return {"slice": encode_slice(slice_), "statistics": encode_statistics(table.summary), "markers": markers}
+        table = select_markers(slice_)
+        return MarkersAnswer(
+            slice=SliceAnswer.of(slice_),
+            statistics=StatisticsAnswer.of(table.summary),
+            markers=[
+                MarkerAnswer(marker, us / 1000, EstimatesAnswer.of_summary(table.estimate(marker)))
+                for marker, us in sorted(table.us.items(), key=lambda row: -row[1])
+            ],
+        )

@@ -1,120 +1,102 @@
 """`overview`: a project by release, page and day, from the roll-up if possible."""
 
-from typing import Final
+from datetime import date
+from typing import Annotated, Final
 
-from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import OpenApiParameter, extend_schema
-from rest_framework import serializers
 from rest_framework.request import Request
-from rest_framework.response import Response
 
-from aggregate.selectors.project.arrivals import Arrivals, select_arrivals
-from aggregate.selectors.project.overview import OVERVIEW_DIMENSIONS, Overview, OverviewRow, select_overview
-from aggregate.selectors.slice.slices import SLICE_FIELDS, Slice
-from dashboard.api.core.encoding import (
-    ArrivalsShape,
-    SliceShape,
-    TimeShape,
-    ViewsCountShape,
-    encode_arrivals,
-    encode_slice,
-    encode_time,
-    encode_views_count,
+from aggregate.selectors.project.arrivals import select_arrivals
+from aggregate.selectors.project.overview import OVERVIEW_DIMENSIONS, OverviewRow, select_overview
+from dashboard.api.core.answer import Answer, choices, doc
+from dashboard.api.core.parameters import SLICE_PARAMS, Parameter, limit_of
+from dashboard.api.core.parts import (
+    ArrivalsAnswer,
+    SliceAnswer,
+    TimeAnswer,
+    TruncatedShare,
+    TruncatedViews,
+    share_of,
 )
-from dashboard.api.core.parameters import ERRORS, SLICE_PARAMS
 from dashboard.api.core.views import ProjectView
-from dashboard.web.params import read_count, read_words
-from dashboard.web.schemas import Json, define_shape
-from profcore.trace.weights import TimeParts
+from dashboard.web.params import read_words
 
-MAX_ROWS: Final = 10_000  # 40 pages × 6 releases × 30 days are 7,200 rows: about 4 MB
+LIMIT: Final = limit_of(10_000)  # 40 pages × 6 releases × 30 days are 7,200 rows: about 4 MB
+BY: Final = Parameter(
+    "by",
+    "A dimension to sum by; repeatable, in this order. Default: release.",
+    choices=OVERVIEW_DIMENSIONS,
+    is_many=True,
+)
 
 
-class OverviewSumsShape(ViewsCountShape):
+TimePerView = Annotated[TimeAnswer | None, doc("Over all its page views; null if there are none.")]
+
+
+class OverviewSumsAnswer(Answer):
     """Exact sums of page views."""
 
-    traces = serializers.IntegerField()
-    samples = serializers.IntegerField()
-    time_ms = TimeShape()
-    time_ms_per_view = TimeShape(allow_null=True, help_text="Over all its page views; null if there are none.")
+    views: int
+    truncated_views: TruncatedViews
+    truncated_share: TruncatedShare
+    traces: int
+    samples: int
+    time_ms: TimeAnswer
+    time_ms_per_view: TimePerView
 
 
-class OverviewRowShape(OverviewSumsShape):
+class OverviewRowAnswer(Answer):
     """The sums of one combination of the requested dimensions. A dimension that was not requested is null."""
 
-    release = serializers.CharField(allow_null=True)
-    page = serializers.CharField(allow_null=True)
-    day = serializers.DateField(allow_null=True, help_text="Of UTC.")
+    release: str | None
+    page: str | None
+    day: Annotated[date | None, doc("Of UTC.")]
+    views: int
+    truncated_views: TruncatedViews
+    truncated_share: TruncatedShare
+    traces: int
+    samples: int
+    time_ms: TimeAnswer
+    time_ms_per_view: TimePerView
 
 
-OverviewShape = define_shape(
-    "OverviewShape",
-    "A slice's sums by dimension, and in total.",
-    {
-        "slice": SliceShape(),
-        "arrivals": ArrivalsShape(),
-        "source": serializers.CharField(help_text="Where the sums come from: rollup or cells."),
-        "by": serializers.ListField(child=serializers.ChoiceField(OVERVIEW_DIMENSIONS)),
-        "whole": OverviewSumsShape(),
-        "row_count": serializers.IntegerField(help_text="All rows of the slice, also those beyond the limit."),
-        "rows": OverviewRowShape(many=True),
-    },
-)
+class OverviewAnswer(Answer):
+    """A slice's sums by dimension, and in total."""
+
+    slice: SliceAnswer
+    arrivals: ArrivalsAnswer
+    source: Annotated[str, doc("Where the sums come from: rollup or cells.")]
+    by: list[Annotated[str, choices(OVERVIEW_DIMENSIONS)]]
+    whole: OverviewSumsAnswer
+    row_count: Annotated[int, doc("All rows of the slice, also those beyond the limit.")]
+    rows: list[OverviewRowAnswer]
 
 
 class OverviewView(ProjectView):
-    known_params = (*SLICE_FIELDS, "by", "limit")
+    known_params = (*SLICE_PARAMS, BY, LIMIT)
 
-    @extend_schema(
-        operation_id="overview",
-        parameters=[
-            *SLICE_PARAMS,
-            OpenApiParameter(
-                "by",
-                many=True,
-                enum=list(OVERVIEW_DIMENSIONS),
-                description="A dimension to sum by; repeatable, in this order. Default: release.",
-            ),
-            OpenApiParameter("limit", OpenApiTypes.INT, default=MAX_ROWS, description=f"1 to {MAX_ROWS}."),
-        ],
-        responses={200: OverviewShape, **ERRORS},
-    )
-    def get(self, request: Request, slug: str) -> Response:
+    def get(self, request: Request, slug: str) -> OverviewAnswer:
         """Returns views, traces and the parts of time by any combination of release, page and day."""
         by = read_words(request.query_params, "by", OVERVIEW_DIMENSIONS) or ["release"]
-        limit = read_count(request.query_params, "limit", default=MAX_ROWS, high=MAX_ROWS)
+        limit = LIMIT.read(request.query_params)
         slice_ = self.resolve_slice()
         overview = select_overview(slice_, by, limit=limit)
-        return Response(encode_overview(slice_, by, overview, select_arrivals(slice_)))
+        return OverviewAnswer.of(
+            overview,
+            slice=SliceAnswer.of(slice_),
+            arrivals=ArrivalsAnswer.of(select_arrivals(slice_)),
+            by=by,
+            whole=OverviewSumsAnswer.of(overview.whole, **sums_of(overview.whole)),
+            rows=[OverviewRowAnswer.of(row, **sums_of(row)) for row in overview.rows],
+        )
 
 
-def encode_overview(slice_: Slice, by: list[str], overview: Overview, arrivals: Arrivals) -> Json:
+def sums_of(row: OverviewRow) -> dict[str, object]:
+    """Returns the sums of a row that are not its attributes."""
+    time = TimeAnswer.of(row.time)
+    per_view = TimeAnswer(*(getattr(time, name) / row.views for name in time.__struct_fields__)) if row.views else None
     return {
-        "slice": encode_slice(slice_),
-        "arrivals": encode_arrivals(arrivals),
-        "source": overview.source,
-        "by": by,
-        "whole": _encode_sums(overview.whole),
-        "row_count": overview.row_count,
-        "rows": [
-            {"release": row.release, "page": row.page, "day": row.day and row.day.isoformat(), **_encode_sums(row)}
-            for row in overview.rows
-        ],
-    }
-
-
-def _encode_sums(row: OverviewRow) -> Json:
-    return {
-        **encode_views_count(row.views, row.truncated_views),
-        "traces": row.traces,
+        "truncated_share": share_of(row.truncated_views, row.views),
         "samples": row.time.samples,
-        "time_ms": encode_time(row.time),
-        "time_ms_per_view": _encode_per_view(row.time, row.views) if row.views else None,
-    }
-
-
-def _encode_per_view(time: TimeParts, views: int) -> Json:
-    return {
-        name: getattr(time, f"{name}_us") / 1000 / views
-        for name in ("js", "hidden", "engine", "idle", "unobserved", "profiler", "span")
+        "time_ms": time,
+        "time_ms_per_view": per_view,
     }

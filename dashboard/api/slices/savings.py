@@ -1,130 +1,89 @@
 """`savings`: what would fixing a function, a package or a party save?"""
 
-from typing import Final
+from typing import Annotated, Final, Self
 
-from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import OpenApiParameter, extend_schema
-from rest_framework import serializers
 from rest_framework.request import Request
-from rest_framework.response import Response
 
-from aggregate.selectors.functions.groups import GROUPINGS
-from aggregate.selectors.slice.slices import SLICE_FIELDS, Slice
-from aggregate.selectors.vitals.savings import JUDGED, Saving, WindowSaving
-from dashboard.api.core.encoding import SliceShape, encode_slice
-from dashboard.api.core.parameters import ERRORS, SLICE_PARAMS, _many
-from dashboard.api.core.statistics import StatisticsShape, encode_interval, encode_statistics
+from aggregate.selectors.vitals.savings import JUDGED, Saving
+from dashboard.api.core.answer import Answer, Interval, choices, doc
+from dashboard.api.core.parameters import CATEGORY, GROUP_BY, SEARCH, SLICE_PARAMS, limit_of
+from dashboard.api.core.parts import SliceAnswer, StatisticsAnswer
 from dashboard.api.core.views import ProjectView
-from dashboard.web.cache import Savings, answer_savings
-from dashboard.web.params import read_choice, read_count, read_narrowing
-from dashboard.web.schemas import Json, Shape, define_shape, interval_field
-from profcore.code.categories import FUNC_CATEGORIES
+from dashboard.web.cache import answer_savings
+from dashboard.web.params import read_narrowing
 
-DEFAULT_ROWS: Final = 20
-MAX_ROWS: Final = 100  # of 500 that are ranked
+LIMIT: Final = limit_of(100, 20)  # of 500 that are ranked
 
 
-class WindowSavingShape(Shape):
+class WindowSavingAnswer(Answer):
     """Own time in a window of vitals: the vital would come sooner by at most so much."""
 
-    window = serializers.ChoiceField(JUDGED)
-    ms_per_view = serializers.FloatField(help_text="Of the views that have the window.")
-    ms_per_view_ci95 = interval_field()
-    share = serializers.FloatField(help_text="Of the window.")
+    window: Annotated[str, choices(JUDGED)]
+    ms_per_view: Annotated[float, doc("Of the views that have the window.")]
+    ms_per_view_ci95: Interval
+    share: Annotated[float, doc("Of the window.")]
 
 
-SavingShape = define_shape(
-    "SavingShape",
-    "Bounds of what a view takes less without one function or group. No promise.",
-    {
-        "id": serializers.CharField(),
-        "name": serializers.CharField(),
-        "label": serializers.CharField(),
-        "uri": serializers.CharField(allow_null=True),
-        "category": serializers.CharField(allow_null=True),
-        "own_ms_per_view": serializers.FloatField(allow_null=True, help_text="Its self and hidden time: at least."),
-        "own_ms_per_view_ci95": interval_field(),
-        "with_calls_ms_per_view": serializers.FloatField(
-            allow_null=True, help_text="With all it called: at most. Null if sample rates differ."
-        ),
-        "sure_ms_per_view": serializers.FloatField(help_text="The lower end of the interval: the order of the rows."),
-        "views_share": serializers.FloatField(allow_null=True, help_text="The share of views that ran it."),
-        "ms_where_it_ran": serializers.FloatField(allow_null=True, help_text="Its own time in a view that ran it."),
-        "windows": WindowSavingShape(many=True),
-    },
-)
+class SavingAnswer(Answer):
+    """Bounds of what a view takes less without one function or group. No promise."""
 
-SavingsShape = define_shape(
-    "SavingsShape",
-    "What to fix first.",
-    {
-        "slice": SliceShape(),
-        "views": serializers.IntegerField(),
-        "statistics": StatisticsShape(allow_null=True),
-        "window_views": serializers.IntegerField(allow_null=True, help_text="Views whose windows were read."),
-        "savings": SavingShape(many=True),
-    },
-)
+    id: str
+    name: str
+    label: str
+    uri: str | None
+    category: str | None
+    own_ms_per_view: Annotated[float | None, doc("Its self and hidden time: at least.")]
+    own_ms_per_view_ci95: Interval
+    with_calls_ms_per_view: Annotated[float | None, doc("With all it called: at most. Null if sample rates differ.")]
+    sure_ms_per_view: Annotated[float, doc("The lower end of the interval: the order of the rows.")]
+    views_share: Annotated[float | None, doc("The share of views that ran it.")]
+    ms_where_it_ran: Annotated[float | None, doc("Its own time in a view that ran it.")]
+    windows: list[WindowSavingAnswer]
 
-
-class SavingsView(ProjectView):
-    known_params = (*SLICE_FIELDS, "category", "q", "group_by", "limit")
-
-    @extend_schema(
-        operation_id="savings",
-        parameters=[
-            *SLICE_PARAMS,
-            _many("category", "Only functions of this category.", enum=list(FUNC_CATEGORIES)),
-            OpenApiParameter("q", description="Only functions with this text in name, label or place."),
-            OpenApiParameter("group_by", enum=["function", *GROUPINGS], default="function"),
-            OpenApiParameter("limit", OpenApiTypes.INT, default=DEFAULT_ROWS, description=f"1 to {MAX_ROWS}."),
-        ],
-        responses={200: SavingsShape, **ERRORS},
-    )
-    def get(self, request: Request, slug: str) -> Response:
-        """Ranks functions or groups by what views would save without them, the surest and largest first."""
-        params = request.query_params
-        group_by = read_choice(params, "group_by", ("function", *GROUPINGS), "function")
-        limit = read_count(params, "limit", default=DEFAULT_ROWS, high=MAX_ROWS)
-        narrowing = read_narrowing(params)
-        slice_ = self.resolve_slice()
-        return Response(
-            encode_savings(slice_, answer_savings(slice_, group_by=group_by, limit=limit, narrowing=narrowing))
+    @classmethod
+    def of_saving(cls, saving: Saving) -> Self:
+        """Returns what a row would save."""
+        share = saving.found.ran.value if saving.found else None
+        return cls.of(
+            saving.row,
+            id=str(saving.row.id),
+            own_ms_per_view=saving.own_ms,
+            own_ms_per_view_ci95=saving.own and saving.own.ci95,
+            with_calls_ms_per_view=saving.most_ms,
+            sure_ms_per_view=saving.sure_ms,
+            views_share=share,
+            ms_where_it_ran=saving.own_ms / share if saving.own_ms is not None and share else None,
+            windows=[
+                WindowSavingAnswer(w.window, w.ms, w.found.ms_per_view.ci95 if w.found else None, w.share)
+                for w in saving.windows.values()
+            ],
         )
 
 
-def encode_savings(slice_: Slice, found: Savings) -> Json:
-    return {
-        "slice": encode_slice(slice_),
-        "views": found.table.views,
-        "statistics": encode_statistics(found.table.summary) if found.table.summary else None,
-        "window_views": found.vitals.read if found.vitals else None,
-        "savings": [_encode_saving(each) for each in found.rows],
-    }
+class SavingsAnswer(Answer):
+    """What to fix first."""
+
+    slice: SliceAnswer
+    views: int
+    statistics: StatisticsAnswer | None
+    window_views: Annotated[int | None, doc("Views whose windows were read.")]
+    savings: list[SavingAnswer]
 
 
-def _encode_saving(each: Saving) -> Json:
-    row, ran = each.row, each.found.ran.value if each.found else None
-    return {
-        "id": str(row.id),
-        "name": row.name,
-        "label": row.label,
-        "uri": row.uri,
-        "category": row.category,
-        "own_ms_per_view": each.own_ms,
-        "own_ms_per_view_ci95": encode_interval(each.own),
-        "with_calls_ms_per_view": each.most_ms,
-        "sure_ms_per_view": each.sure_ms,
-        "views_share": ran,
-        "ms_where_it_ran": each.own_ms / ran if each.own_ms is not None and ran else None,
-        "windows": [_encode_window(window) for window in each.windows.values()],
-    }
+class SavingsView(ProjectView):
+    known_params = (*SLICE_PARAMS, CATEGORY, SEARCH, GROUP_BY, LIMIT)
 
-
-def _encode_window(found: WindowSaving) -> Json:
-    return {
-        "window": found.window,
-        "ms_per_view": found.ms,
-        "ms_per_view_ci95": encode_interval(found.found.ms_per_view) if found.found else None,
-        "share": found.share,
-    }
+    def get(self, request: Request, slug: str) -> SavingsAnswer:
+        """Ranks functions or groups by what views would save without them, the surest and largest first."""
+        params = request.query_params
+        group_by, limit, narrowing = GROUP_BY.read(params), LIMIT.read(params), read_narrowing(params)
+        slice_ = self.resolve_slice()
+        savings = answer_savings(slice_, group_by=group_by, limit=limit, narrowing=narrowing)
+        table = savings.table
+        return SavingsAnswer(
+            slice=SliceAnswer.of(slice_),
+            views=table.views,
+            statistics=StatisticsAnswer.of(table.summary) if table.summary else None,
+            window_views=savings.vitals.read if savings.vitals else None,
+            savings=[SavingAnswer.of_saving(saving) for saving in savings.rows],
+        )

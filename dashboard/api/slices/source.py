@@ -1,87 +1,68 @@
 """`source`: the original source lines around a function's definition."""
 
-from typing import Final
+from typing import Annotated, Final
 
 from django.http import Http404
-from drf_spectacular.utils import OpenApiParameter, extend_schema
-from rest_framework import serializers
 from rest_framework.request import Request
-from rest_framework.response import Response
 
-from aggregate.selectors.functions.originals import SourceExcerpt, select_excerpt
+from aggregate.selectors.functions.originals import select_excerpt
 from aggregate.selectors.functions.table import FunctionRow
-from dashboard.api.core.parameters import ERRORS
-from dashboard.api.slices.drilldown import FuncView
-from dashboard.api.slices.drilldown_schemas import FuncShape, encode_func
-from dashboard.web.params import read_one
-from dashboard.web.schemas import Json, Shape
+from dashboard.api.core.answer import Answer, doc
+from dashboard.api.core.parameters import Text
+from dashboard.api.core.parts import FuncAnswer
+from dashboard.api.slices.calls import FuncView
 from profcore.code.source_links import make_link
 from projects.models import Project
 
 NOTE: Final = "The line says where the function is defined. The browser never says which of its lines were running."
+RELEASE: Final = Text("release", "A release that has the function; the newest one by default.")
 
 
-class LineShape(Shape):
-    number = serializers.IntegerField()
-    text = serializers.CharField(allow_blank=True)
-    is_cut = serializers.BooleanField(help_text="Whether this is only a part of a very long line.")
+class LineAnswer(Answer):
+    number: int
+    text: str
+    is_cut: Annotated[bool, doc("Whether this is only a part of a very long line.")]
 
 
-class ExcerptShape(Shape):
-    path = serializers.CharField(help_text="As it is in every release.")
-    line = serializers.IntegerField(help_text="Where the function is defined, from 1.")
-    column = serializers.IntegerField(help_text="From 1, in UTF-16 units.")
-    line_count = serializers.IntegerField(help_text="Of the whole source; 0 if its text is not kept.")
-    lines = LineShape(many=True, help_text="The lines around the definition; none if the map came without the text.")
+class ExcerptAnswer(Answer):
+    path: Annotated[str, doc("As it is in every release.")]
+    line: Annotated[int, doc("Where the function is defined, from 1.")]
+    column: Annotated[int, doc("From 1, in UTF-16 units.")]
+    line_count: Annotated[int, doc("Of the whole source; 0 if its text is not kept.")]
+    lines: Annotated[list[LineAnswer], doc("The lines around the definition; none if the map came without the text.")]
 
 
-class FunctionSourceShape(Shape):
+class FunctionSourceAnswer(Answer):
     """Where a function is defined, and the lines around it."""
 
-    function = FuncShape()
-    release = serializers.CharField(
-        allow_null=True, help_text="The release that the place and the text are of; null if no source map covers it."
-    )
-    source = ExcerptShape(allow_null=True, help_text="Null if no source map covers it.")  # type: ignore[assignment]  # a word of DRF's own
-    link = serializers.CharField(allow_null=True, help_text="By the project's `source_link_template`.")
-    note = serializers.CharField()
+    function: FuncAnswer
+    release: Annotated[
+        str | None, doc("The release that the place and the text are of; null if no source map covers it.")
+    ]
+    source: Annotated[ExcerptAnswer | None, doc("Null if no source map covers it.")]
+    link: Annotated[str | None, doc("By the project's `source_link_template`.")]
+    note: str
 
 
 class SourceView(FuncView):
-    known_params = ("release",)
+    known_params = (RELEASE,)
 
-    @extend_schema(
-        operation_id="source",
-        parameters=[
-            OpenApiParameter("release", str, description="A release that has the function; the newest one by default.")
-        ],
-        responses={200: FunctionSourceShape, **ERRORS},
-    )
-    def get(self, request: Request, slug: str, func_id: str) -> Response:
+    def get(self, request: Request, slug: str, func_id: str) -> FunctionSourceAnswer:
         """Returns the original source around a function's definition, in one release."""
-        release = read_one(request.query_params, "release", "")
+        release = RELEASE.read(request.query_params)
         func = self.get_func(func_id, (release,) if release else ())
         if release and func.mapped is not None and func.release != release:
             raise Http404("The function is in no script of this release.")
         excerpt = select_excerpt(self.project.pk, func)
-        answer = {
-            "function": encode_func(func),
-            "release": func.release if func.mapped is not None else None,
-            "source": excerpt and encode_excerpt(excerpt),
-            "link": link_of_source(self.project, func),
-            "note": NOTE,
-        }
-        return Response(answer)
-
-
-def encode_excerpt(excerpt: SourceExcerpt) -> Json:
-    return {
-        "path": excerpt.path,
-        "line": excerpt.line,
-        "column": excerpt.column,
-        "line_count": excerpt.line_count,
-        "lines": [{"number": line.number, "text": line.text, "is_cut": line.is_cut} for line in excerpt.lines],
-    }
+        return FunctionSourceAnswer(
+            function=FuncAnswer.of(func),
+            release=func.release if func.mapped is not None else None,
+            source=ExcerptAnswer.of(excerpt, lines=[LineAnswer.of(line) for line in excerpt.lines])
+            if excerpt
+            else None,
+            link=link_of_source(self.project, func),
+            note=NOTE,
+        )
 
 
 def link_of_source(project: Project, func: FunctionRow) -> str | None:

@@ -1,101 +1,150 @@
 """`vitals`: what ran while visitors waited, over all views."""
 
-from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import OpenApiParameter, extend_schema
-from rest_framework import serializers
-from rest_framework.request import Request
-from rest_framework.response import Response
+from dataclasses import dataclass
+from typing import Annotated, Final, Self
 
-from aggregate.selectors.functions.groups import GROUPINGS
-from aggregate.selectors.slice.slices import SLICE_FIELDS
-from dashboard.api.core.encoding import SliceShape
-from dashboard.api.core.parameters import ERRORS, SLICE_PARAMS, _many
-from dashboard.api.core.statistics import EstimatesShape, StatisticsShape
+from django.http import QueryDict
+from rest_framework.request import Request
+
+from aggregate.selectors.slice.reading import Reading
+from aggregate.selectors.slice.slices import Slice
+from aggregate.selectors.vitals.table import (
+    VitalsQuery,
+    WindowRow,
+    WindowTable,
+    check_vitals,
+    select_vitals,
+)
+from dashboard.api.core.answer import Answer, choices, doc
+from dashboard.api.core.parameters import FUNC_OVER_PARAM, GROUP_BY, SLICE_PARAMS, VIEW_PARAM, Text, limit_of
+from dashboard.api.core.parts import EstimatesAnswer, PlaceAnswer, SliceAnswer, StatisticsAnswer
 from dashboard.api.core.views import ProjectView
-from dashboard.api.slices.queries import KINDS, VitalsTableQuery
-from dashboard.api.slices.vitals_encoding import DEFAULT_ROWS, MAX_ROWS, WAITS
-from dashboard.web.schemas import Shape, define_shape
+from dashboard.api.slices.queries import Query
+from dashboard.web.cache import answer_vitals
 from profcore.vitals.window_sums import WINDOW_PARTS
 from profcore.vitals.windows import WINDOWS
 
+WAITS: Final = Text("waits", "`slow`: LCP > 2.5 s, INP > 0.2 s.", choices=["all", "slow"], default="all")
+LIMIT: Final = limit_of(1_000, 20, "Rows of each window; ")  # each of six windows: about 4 MB
 
-class WindowPartShape(Shape):
+
+class WindowPartAnswer(Answer):
     """One part of time in a window. The parts of a window add up to its length, exactly."""
 
-    part = serializers.ChoiceField(WINDOW_PARTS)
-    ms_per_view = serializers.FloatField()
-    share = serializers.FloatField(help_text="Of the window.")
-    estimates = EstimatesShape(allow_null=True, help_text="Shares are of the window.")
+    part: Annotated[str, choices(WINDOW_PARTS)]
+    ms_per_view: float
+    share: Annotated[float, doc("Of the window.")]
+    estimates: Annotated[EstimatesAnswer | None, doc("Shares are of the window.")]
 
 
-WindowRowShape = define_shape(
-    "WindowRowShape",
-    "A function or group in a window.",
-    {
-        "id": serializers.CharField(),
-        "name": serializers.CharField(),
-        "label": serializers.CharField(),
-        "uri": serializers.CharField(allow_null=True),
-        "line": serializers.IntegerField(allow_null=True),
-        "column": serializers.IntegerField(allow_null=True),
-        "category": serializers.CharField(allow_null=True),
-        "self_ms": serializers.FloatField(help_text="Exact, over the views that were read."),
-        "hidden_ms": serializers.FloatField(),
-        "total_ms": serializers.FloatField(allow_null=True, help_text="Null for groups."),
-        "ms_per_view": serializers.FloatField(help_text="Self and hidden time per view that has the window."),
-        "share": serializers.FloatField(help_text="Of the window."),
-        "estimates": EstimatesShape(allow_null=True, help_text="Of self and hidden time; shares are of the window."),
-    },
-)
+class WindowRowAnswer(PlaceAnswer):
+    """A function or group in a window."""
+
+    category: str | None
+    self_ms: Annotated[float, doc("Exact, over the views that were read.")]
+    hidden_ms: float
+    total_ms: Annotated[float | None, doc("Null for groups.")]
+    ms_per_view: Annotated[float, doc("Self and hidden time per view that has the window.")]
+    share: Annotated[float, doc("Of the window.")]
+    estimates: Annotated[EstimatesAnswer | None, doc("Of self and hidden time; shares are of the window.")]
+
+    @classmethod
+    def of_row(cls, window: WindowTable, window_row: WindowRow, *, has_totals: bool) -> Self:
+        """Returns a row of a window."""
+        row = window_row.row
+        total = {} if has_totals else {"total_ms": None}
+        return cls.of(
+            row,
+            id=str(row.id),
+            ms_per_view=row.cost_us / 1000 / window.views,
+            share=row.cost_us / window.length_us if window.length_us else 0.0,
+            estimates=EstimatesAnswer.of_summary(window_row.found),
+            **total,
+        )
 
 
-class WindowShape(Shape):
+class WindowAnswer(Answer):
     """One window, over the views that have it."""
 
-    window = serializers.ChoiceField(WINDOWS)
-    views = serializers.IntegerField(help_text="Views that were read and have it.")
-    frames = serializers.IntegerField(allow_null=True, help_text="Long animation frames; null for other windows.")
-    ms_per_view = serializers.FloatField(help_text="Its mean length.")
-    statistics = StatisticsShape()
-    estimates = EstimatesShape(allow_null=True, help_text="Of its length: `p75_ms` is what vitals are judged by.")
-    parts = WindowPartShape(many=True)
-    function_count = serializers.IntegerField(help_text="Rows beyond the limit too.")
-    functions = WindowRowShape(many=True)
+    window: Annotated[str, choices(WINDOWS)]
+    views: Annotated[int, doc("Views that were read and have it.")]
+    frames: Annotated[int | None, doc("Long animation frames; null for other windows.")]
+    ms_per_view: Annotated[float, doc("Its mean length.")]
+    statistics: StatisticsAnswer
+    estimates: Annotated[EstimatesAnswer | None, doc("Of its length: `p75_ms` is what vitals are judged by.")]
+    parts: list[WindowPartAnswer]
+    function_count: Annotated[int, doc("Rows beyond the limit too.")]
+    functions: list[WindowRowAnswer]
+
+    @classmethod
+    def of_window(cls, window: WindowTable, *, has_totals: bool) -> Self:
+        """Returns a window."""
+        parts = enumerate(zip(WINDOW_PARTS, window.parts_us, window.parts, strict=True))
+        return cls.of(
+            window,
+            frames=window.frames if window.window == "long_frames" else None,
+            statistics=StatisticsAnswer.of(window.summary),
+            estimates=EstimatesAnswer.of_summary(window.length),
+            parts=[
+                WindowPartAnswer(
+                    part, us / 1000 / window.views, window.part_share(at), EstimatesAnswer.of_summary(estimates)
+                )
+                for at, (part, us, estimates) in parts
+            ],
+            function_count=window.row_count,
+            functions=[WindowRowAnswer.of_row(window, row, has_totals=has_totals) for row in window.rows],
+        )
 
 
-VitalsShape = define_shape(
-    "VitalsShape",
-    "What ran in the windows of vitals.",
-    {
-        "slice": SliceShape(),
-        "views": serializers.IntegerField(help_text="Views of the slice."),
-        "read_views": serializers.IntegerField(help_text="Views whose traces were read: all, or a uniform sample."),
-        "expired_views": serializers.IntegerField(help_text="Views whose raw traces have expired."),
-        "too_large_views": serializers.IntegerField(help_text="Views with more traces or bytes than are read of one."),
-        "windows": WindowShape(many=True),
-    },
-)
+class VitalsAnswer(Answer):
+    """What ran in the windows of vitals."""
+
+    slice: SliceAnswer
+    views: Annotated[int, doc("Views of the slice.")]
+    read_views: Annotated[int, doc("Views whose traces were read: all, or a uniform sample.")]
+    expired_views: Annotated[int, doc("Views whose raw traces have expired.")]
+    too_large_views: Annotated[int, doc("Views with more traces or bytes than are read of one.")]
+    windows: list[WindowAnswer]
+
+
+@dataclass(frozen=True, slots=True)
+class VitalsTableQuery(Query):
+    """`vitals`: what ran in the windows of the slice's views."""
+
+    kind = "vitals"
+    params = (GROUP_BY, WAITS, LIMIT)
+    table: VitalsQuery
+
+    @classmethod
+    def read(cls, params: QueryDict) -> Self:
+        group_by, limit, waits = GROUP_BY.read(params), LIMIT.read(params), WAITS.read(params)
+        return cls(VitalsQuery(group_by=group_by, limit=limit, only_slow=waits == "slow"))
+
+    @property
+    def passes(self) -> tuple[bool, int]:
+        return False, 1
+
+    def answer(self, slice_: Slice, reading: Reading | None = None) -> VitalsAnswer:
+        at_once = reading is None
+        table = answer_vitals(slice_, self.table) if at_once else select_vitals(slice_, self.table, reading=reading)
+        has_totals = self.table.group_by == "function"
+        return VitalsAnswer(
+            slice=SliceAnswer.of(slice_),
+            views=table.population,
+            read_views=table.read,
+            expired_views=table.gone,
+            too_large_views=table.too_large,
+            windows=[WindowAnswer.of_window(window, has_totals=has_totals) for window in table.windows],
+        )
+
+    def check(self, slice_: Slice) -> None:
+        check_vitals(slice_)
 
 
 class VitalsView(ProjectView):
-    known_params = (*SLICE_FIELDS, "view", "func_over", *KINDS["vitals"].params)
-    job_kind = "vitals"
+    known_params = (*SLICE_PARAMS, VIEW_PARAM, FUNC_OVER_PARAM, *VitalsTableQuery.params)
+    job_kind = VitalsTableQuery.kind
 
-    @extend_schema(
-        operation_id="vitals",
-        parameters=[
-            *SLICE_PARAMS,
-            _many("view", "A page view's id."),
-            _many("func_over", "`ID:MS`: views in which this function's total exceeds MS milliseconds."),
-            OpenApiParameter("group_by", enum=["function", *GROUPINGS], default="function"),
-            OpenApiParameter("waits", enum=list(WAITS), default="all", description="`slow`: LCP > 2.5 s, INP > 0.2 s."),
-            OpenApiParameter(
-                "limit", OpenApiTypes.INT, default=DEFAULT_ROWS, description=f"Rows of each window; 1 to {MAX_ROWS}."
-            ),
-        ],
-        responses={200: VitalsShape, **ERRORS},
-    )
-    def get(self, request: Request, slug: str) -> Response:
+    def get(self, request: Request, slug: str) -> VitalsAnswer:
         """Returns which functions ran until the largest paint, during the longest interaction, and in long frames."""
-        question = VitalsTableQuery.read(request.query_params)
-        return Response(question.answer(self.resolve_slice()))
+        return VitalsTableQuery.read(request.query_params).answer(self.resolve_slice())

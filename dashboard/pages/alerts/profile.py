@@ -8,7 +8,7 @@ from alerts.delivery.links import sides_of
 from alerts.reading import changes_of
 from dashboard.api.jobs.preparation import make_params, read_job
 from dashboard.api.jobs.signing import default_expiry, sign_link, viewer_url
-from dashboard.api.slices.queries import ProfileQuery
+from dashboard.api.slices.profile import ProfileQuery
 from dashboard.web.access import get_visible_project
 from dashboard.web.decorators import project_page
 from dashboard.web.exports import name_export
@@ -22,9 +22,9 @@ def open_difference(request: HttpRequest, slug: str, change_id: int) -> HttpResp
     if change is None or not change.base_release:
         raise Http404("There is no such difference.")
     pairs = [*sides_of(change), ("format", "firefox")]
-    slice_, question = read_job(project.pk, "profile", make_params(pairs))
-    assert isinstance(question, ProfileQuery)
-    name = name_export(project, question.ask(slice_)) + question.exporter.suffix
+    slice_, query = read_job(project.pk, "profile", make_params(pairs))
+    assert isinstance(query, ProfileQuery)
+    name = name_export(project, query.resolve(slice_)) + query.exporter.suffix
     expires_at = default_expiry(datetime.now(UTC)).replace(microsecond=0)
     path = sign_link(project, pairs, expires_at, name, maker=request.user)
     return HttpResponseRedirect(viewer_url(request.build_absolute_uri(path), name, is_difference=False))

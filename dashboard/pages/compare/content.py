@@ -13,9 +13,9 @@ from dashboard.layout.verdict_words import describe_verdict
 from dashboard.pages.compare.comparison import AskedComparison
 from dashboard.pages.compare.query import GROUPED_BY, MORE_ROWS, TableOptions
 from dashboard.pages.compare.table import ComparedTable, build_table
+from dashboard.web.answers import Json
 from dashboard.web.params import EVERY_FUNCTION
 from dashboard.web.queries import write_query
-from dashboard.web.schemas import Json
 from dashboard.web.verdicts import answer_verdict, facts_of_verdict
 from profcore.stats.comparison import Comparison
 from profcore.stats.views import Measure

@@ -24,12 +24,12 @@ from dashboard.pages.compare.content import build_content
 from dashboard.pages.compare.csv_file import write_csv
 from dashboard.pages.compare.query import CompareQuery
 from dashboard.web.access import get_visible_project, may_administer
+from dashboard.web.answers import Json
 from dashboard.web.decorators import project_page
 from dashboard.web.etags import answer_if_changed, answer_unchanged, fingerprint_server, make_etag
 from dashboard.web.exports import name_file
 from dashboard.web.project_pages import Tab
 from dashboard.web.queries import write_query
-from dashboard.web.schemas import Json
 
 PART: Final = "dashboard/compare/_comparison.html"
 

@@ -15,7 +15,7 @@ from aggregate.models import Job
 from aggregate.selectors.slice.slices import SliceError
 from aggregate.selectors.vitals.table import check_vitals
 from dashboard.api.jobs.preparation import make_params, read_job
-from dashboard.api.slices.queries import VitalsTableQuery
+from dashboard.api.slices.vitals import VitalsTableQuery
 from dashboard.pages.vitals.layout import describe_frame
 from dashboard.pages.vitals.stored_answer import read_answer
 from dashboard.pages.vitals.view import ROWS, VitalsPlace, describe_table, kept_params, link_ways, read_query
@@ -61,9 +61,9 @@ def show_job(request: HttpRequest, project: Project, job_id: str) -> HttpRespons
     job = select_job(project.pk, read_uuid(job_id))
     if job is None or job.kind != KIND:
         raise Http404("There is no such job.")
-    slice_, question = read_job(project.pk, KIND, make_params([(name, value) for name, value in job.params]))
-    assert isinstance(question, VitalsTableQuery)
-    place = VitalsPlace(reverse("vitals", args=[project.slug]), slice_, question.asked)
+    slice_, query = read_job(project.pk, KIND, make_params([(name, value) for name, value in job.params]))
+    assert isinstance(query, VitalsTableQuery)
+    place = VitalsPlace(reverse("vitals", args=[project.slug]), slice_, query.table)
     is_there = has_result(job, datetime.now(UTC))
     found = describe_table(place, read_answer(job, rows=ROWS)) if is_there else {}
     has_failed = job.state in (Job.State.FAILED, Job.State.CANCELLED)

@@ -11,7 +11,7 @@ from alerts.budgets import Preview
 from alerts.days import Day
 from alerts.evaluating import evaluate_one
 from alerts.models import AlertRule, AlertState, StateChange
-from dashboard.api.alerts.previews import encode_budget
+from dashboard.api.alerts.previews import AlertPreviewAnswer
 from profcore.alerts.states import State
 from projects.models import AuditEntry, Project
 from tests.aggregate.jobs.running_jobs import run_jobs
@@ -212,10 +212,9 @@ def test_an_open_state_without_history_leads_to_no_difference(coder: Asker, shop
 
 def test_a_day_that_few_page_views_ran_is_judged_without_an_interval() -> None:
     days = [Day(on=date(2026, 11, 19), views=60, value=0.01), Day(on=date(2026, 11, 20), views=12)]
-    answer: dict[str, Any] = dict(encode_budget(Preview([(day, State.OK) for day in days], 0)))  # Any: JSON
-    rare, few = answer["days"]
-    assert (rare["use"], rare["value"], rare["ci95"]) == ("judged", 0.01, None)
-    assert (few["use"], few["value"], few["ci95"]) == ("too_few", None, None)
+    rare, few = AlertPreviewAnswer.of_budget(Preview([(day, State.OK) for day in days], 0)).days
+    assert (rare.use, rare.value, rare.ci95) == ("judged", 0.01, None)
+    assert (few.use, few.value, few.ci95) == ("too_few", None, None)
 
 
 def test_a_preview_counts_alerts_and_stores_nothing(coder: Asker, shop: Project) -> None:

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from aggregate.selectors.exports.view_timelines import NamedTimeline
-from dashboard.api.slices.timeline import encode_timeline
+from dashboard.api.slices.timeline import TimelineAnswer
+from dashboard.web.answers import write_json
 from profcore.formats.slice import ExportFunc
 from profcore.formats.timeline import ViewTrace, build_timeline
 from profcore.sums.fold import fold_trace
@@ -25,8 +26,8 @@ def answer_of(*envelopes: Envelope) -> dict[str, Any]:
     rows = [
         ExportFunc(label=key.name, name=key.name, uri=key.uri, line=key.line, column=key.column) for key in funcs.keys
     ]
-    answer = encode_timeline(NamedTimeline(view, rows, [str(n) for n, _ in enumerate(rows)]))
-    read: dict[str, Any] = json.loads(json.dumps(answer))
+    answer = TimelineAnswer.of(NamedTimeline(view, rows, [str(n) for n, _ in enumerate(rows)]))
+    read: dict[str, Any] = json.loads(write_json(answer))
     return read
 
 

@@ -247,10 +247,10 @@ def test_every_parameter_of_the_open_endpoints_was_looked_at() -> None:
     sides = {f"{side}_{field}" for side in ("base", "head") for field in slices - {"func_over", "tag"}}
     others = {"measure", "by", "limit", "min_share", "max_nodes", "format", "compress", "segment", "axis", "engine"}
     known: set[str] = set()
-    for pattern in api_urls.urlpatterns:
+    for pattern in api_urls.ENDPOINTS:
         if pattern.name in ENDPOINTS:
-            known |= set(pattern.callback.view_class.known_params)  # type: ignore[attr-defined]  # a class-based view
-    assert known - set(NEVER) == slices | sides | others | {"group_by", "only"}
+            known |= {param.name for param in pattern.callback.view_class.known_params}  # type: ignore[attr-defined]
+    assert known - set(NEVER) == slices | sides | others | {"group_by", "only", "display"}
 
 
 def test_crooked_paths_lead_nowhere(guest: Client, link: SharedLink) -> None:
