@@ -6,7 +6,7 @@ from urllib.parse import parse_qsl, urlsplit
 from django.urls import Resolver404, resolve, reverse
 
 from dashboard.web.params import ParamError
-from dashboard.web.project_pages import find_page
+from dashboard.web.project_pages import find_traits
 from dashboard.web.queries import write_query
 from projects.models import Project, SavedView
 from projects.saved_views import ViewAddress
@@ -28,7 +28,7 @@ def read_saved_address(project: Project, address: str) -> ViewAddress:
         raise wrong from None
     home = reverse("overview", args=[project.slug])
     is_own = not parts.scheme and not parts.netloc and parts.path.startswith(home)
-    if not is_own or not find_page(match).is_saveable or match.kwargs.get("slug") != project.slug:
+    if not is_own or not find_traits(match).is_saveable or match.kwargs.get("slug") != project.slug:
         raise wrong
     query = write_query(pairs)
     if len(query) > MAX_QUERY:

@@ -16,7 +16,7 @@ from aggregate.selectors.slice.read_context import read_context
 from aggregate.selectors.slice.slices import SliceError
 from dashboard.web.access import Guest
 from dashboard.web.params import ParamError
-from dashboard.web.project_pages import ProjectPage, View
+from dashboard.web.project_pages import PageTraits, View
 from dashboard.web.replica.reading import answer_from_replica
 
 
@@ -59,12 +59,12 @@ KINDS: Final[dict[str, Callable[[View], View]]] = {
 }
 
 
-def project_page(*, kind: str = "page", **traits: Any) -> Callable[[View], View]:  # Any: fields of `ProjectPage`
-    """Makes a view a page of projects with these traits (`ProjectPage`), of one of the `KINDS`."""
+def project_page(*, kind: str = "page", **traits: Any) -> Callable[[View], View]:  # Any: fields of `PageTraits`
+    """Makes a view a page of projects with these traits (`PageTraits`), of one of the `KINDS`."""
 
     def decorate(view: View) -> View:
         page = KINDS[kind](view)
-        page.page = ProjectPage(**traits)  # type: ignore[attr-defined]  # views are functions, which have attributes
+        page.traits = PageTraits(**traits)  # type: ignore[attr-defined]  # views are functions, which have attributes
         return page
 
     return decorate

@@ -15,18 +15,9 @@ from django.conf import settings
 from django.http import HttpRequest, HttpResponseBase
 from django.urls import Resolver404, resolve
 
-from dashboard.web.project_pages import find_page
+from dashboard.web.project_pages import find_traits
 from dashboard.web.unavailable import answer_later
 
-# Endpoints that read contributions or call trees of a whole slice, by the names of their addresses.
-HEAVY: Final = frozenset(
-    {
-        *("api-functions", "api-compare", "api-matches", "api-breakdown", "api-callers"),
-        *("api-callees", "api-calltree", "api-flamegraph", "api-views", "api-timeline", "api-profile", "api-quality"),
-        *("api-metrics", "api-vitals", "api-savings", "api-verdict"),
-        *("shared-profile", "api-code-preview", "api-display-preview", "api-alert-preview"),
-    }
-)
 # Waiting reads hold threads, and posts need some too: of 64 threads, a quarter.
 MAX_WAITING: Final = 16
 RETRY_AFTER_S: Final = 5
@@ -105,5 +96,4 @@ def find_heavy(request: HttpRequest) -> str | None:
         match = resolve(request.path_info)
     except Resolver404:
         return None
-    is_heavy = match.url_name in HEAVY or find_page(match).is_heavy(request)
-    return str(match.kwargs.get("slug", "")) if is_heavy else None
+    return str(match.kwargs.get("slug", "")) if find_traits(match).is_heavy(request) else None

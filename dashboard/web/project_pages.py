@@ -1,4 +1,4 @@
-"""The registry of a project's pages and their parts.
+"""The registry of a project's pages and their parts. Endpoints of the read API have the same traits.
 
 Tabs, the slice bar, load shedding, the replica, shared links, saved views and the tests' list of addresses all read it.
 """
@@ -24,7 +24,7 @@ class Tab:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ProjectPage:
+class PageTraits:
     """What the dashboard knows of an address below a project's.
 
     - `path` is below the project's address, `name` the one for `reverse`.
@@ -37,7 +37,7 @@ class ProjectPage:
       on the page itself if that has a script.
     """
 
-    name: str
+    name: str = ""
     path: str = ""
     tab: Tab | None = None
     heavy: Literal["no", "plain", "yes"] = "no"
@@ -51,17 +51,18 @@ class ProjectPage:
         return self.heavy == "yes" or (self.heavy == "plain" and "plain" in request.GET)
 
 
-UNKNOWN: Final = ProjectPage(name="")
-PAGES: Final[dict[str, ProjectPage]] = {}  # in the order of the tabs, filled by the addresses
+UNKNOWN: Final = PageTraits()
+PAGES: Final[dict[str, PageTraits]] = {}  # in the order of the tabs, filled by the addresses
 
 
-def find_page(match: ResolverMatch | None) -> ProjectPage:
-    """Returns the page of an address, `UNKNOWN` if it is none of a project."""
-    page: ProjectPage = getattr(match and match.func, "page", UNKNOWN)
-    return page
+def find_traits(match: ResolverMatch | None) -> PageTraits:
+    """Returns the traits of an address's view, which may be a class; `UNKNOWN` if it has none."""
+    view: Any = match and match.func
+    traits: PageTraits = getattr(getattr(view, "cls", view), "traits", UNKNOWN)
+    return traits
 
 
 def make_paths(*views: Any) -> list[URLPattern]:  # Any: views that `project_page` has decorated
     """Returns the addresses of decorated views, and adds their pages to the registry: tabs in this order."""
-    PAGES.update({view.page.name: view.page for view in views})
-    return [path(PROJECT + view.page.path, view, name=view.page.name) for view in views]
+    PAGES.update({view.traits.name: view.traits for view in views})
+    return [path(PROJECT + view.traits.path, view, name=view.traits.name) for view in views]

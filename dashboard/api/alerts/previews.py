@@ -18,6 +18,7 @@ from dashboard.api.alerts.schemas import PREVIEW, PREVIEW_FIELDS, read_question_
 from dashboard.api.core.answer import Answer, Interval, choices, doc, operation
 from dashboard.api.jobs.endpoints import POLL_AFTER_S, RETRY_AFTER_S
 from dashboard.web.params import ParamError, read_changes
+from dashboard.web.project_pages import PageTraits
 from profcore.alerts.states import State
 
 MAX_FOUND: Final = 200  # of new ones: a page that makes up names has 50 each day
@@ -110,6 +111,7 @@ class PreparedAnswer(Answer):
 
 
 class AlertPreviewView(AlertsEndpoint):
+    traits = PageTraits(heavy="yes")
     only_reads = True
 
     @operation(

@@ -27,6 +27,7 @@ from dashboard.api.slices.profile import CONTENT, ProfileQuery, ProfileView
 from dashboard.web.access import reader_of
 from dashboard.web.exports import name_export
 from dashboard.web.params import ParamError
+from dashboard.web.project_pages import PageTraits
 
 MIN_LINK_S: Final = 60  # a viewer on a slow connection must start within this time
 
@@ -84,6 +85,7 @@ def _read_expiry(body: dict[str, Any], now: datetime) -> datetime:  # Any: JSON
 
 
 class SharedProfileView(ProfileView):
+    traits = PageTraits(heavy="yes")
     """Serves an export to anyone with its link, from any origin, without cookies or tokens.
 
     An invalid link gets 404; an expired one, and one whose creator lost access, 410. It is never 403: the viewer would

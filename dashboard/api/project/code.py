@@ -16,6 +16,7 @@ from dashboard.api.core.parts import FuncAnswer
 from dashboard.api.core.views import ProjectView
 from dashboard.web.access import may_administer
 from dashboard.web.params import ParamError, read_changes, read_side
+from dashboard.web.project_pages import PageTraits
 from profcore.code.code_rules import CodeRuleError, CodeSpec, read_code_rules
 from profcore.code.parties import known_parties
 from profcore.code.source_links import TemplateError, check_template
@@ -123,6 +124,8 @@ class CodeView(ProjectView):
 
 
 class CodePreviewView(ProjectView):
+    traits = PageTraits(heavy="yes")
+
     @operation("preview_code", body={"application/json": PREVIEWED})
     def post(self, request: Request, slug: str) -> CodePreviewAnswer:
         """Shows what new rules would change for the project's newest functions. Nothing is stored."""
@@ -143,6 +146,7 @@ class CodePreviewView(ProjectView):
 
 
 class MatchesView(ProjectView):
+    traits = PageTraits(heavy="yes", on_replica=True)
     known_params = (*SLICE_PARAMS, *SIDE_PARAMS)
 
     def get(self, request: Request, slug: str) -> MatchesAnswer:

@@ -11,6 +11,7 @@ from dashboard.api.core.parts import IsGroup, share_of
 from dashboard.api.core.views import ProjectView
 from dashboard.web.access import may_administer, reader_of
 from dashboard.web.params import ParamError, read_changes
+from dashboard.web.project_pages import PageTraits
 from profcore.code.display_rules import (
     ACTIONS,
     COLOURS,
@@ -120,6 +121,8 @@ class DisplayView(ProjectView):
 
 
 class DisplayPreviewView(ProjectView):
+    traits = PageTraits(heavy="yes")
+
     @operation("preview_display", body={"application/json": RULES})
     def post(self, request: Request, slug: str) -> DisplayPreviewAnswer:
         """Shows what new rules would change. Nothing is stored."""

@@ -11,6 +11,7 @@ from dashboard.api.core.answer import Answer, doc
 from dashboard.api.core.parameters import SLICE_PARAMS
 from dashboard.api.core.parts import SliceAnswer, TruncatedShare, TruncatedViews, share_of
 from dashboard.api.core.views import ProjectView
+from dashboard.web.project_pages import PageTraits
 
 
 class StatusAnswer(Answer):
@@ -48,6 +49,7 @@ class StatusView(ProjectView):
 
 
 class PagesView(ProjectView):
+    traits = PageTraits(on_replica=True)
     known_params = SLICE_PARAMS
 
     def get(self, request: Request, slug: str) -> PagesAnswer:

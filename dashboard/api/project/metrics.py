@@ -21,6 +21,7 @@ from dashboard.api.core.parameters import Count
 from dashboard.api.core.views import ProjectView
 from dashboard.api.project.openmetrics import END, alert_families, page_families, write_families
 from dashboard.web.exports import accepts_gzip
+from dashboard.web.project_pages import PageTraits
 from profcore.caching import keep
 from projects.models import Project
 
@@ -59,6 +60,7 @@ WRITERS: Final[tuple[Callable[[Project, int], bytes], ...]] = (write_pages, writ
 
 
 class MetricsView(ProjectView):
+    traits = PageTraits(heavy="yes", on_replica=True)
     known_params = (HOURS,)
 
     @operation(content={"application/openmetrics-text": TEXT})

@@ -31,6 +31,7 @@ from dashboard.api.core.parts import (
     share_of,
 )
 from dashboard.api.core.views import ProjectView
+from dashboard.web.project_pages import PageTraits
 
 MAX_DAYS = 10_000  # 27 years
 
@@ -224,6 +225,7 @@ class QualityAnswer(Answer):
 
 
 class QualityView(ProjectView):
+    traits = PageTraits(heavy="yes", on_replica=True)
     known_params = SLICE_PARAMS
 
     def get(self, request: Request, slug: str) -> QualityAnswer:

@@ -14,6 +14,7 @@ from dashboard.api.core.parts import TruncatedShare, TruncatedViews, share_of, w
 from dashboard.api.core.views import BUILDS_ONLY, BuildView, ProjectView
 from dashboard.web.access import Guest
 from dashboard.web.params import ParamError, read_changes
+from dashboard.web.project_pages import PageTraits
 from projects.releases import FACTS, TIMES, Facts, ReleaseError, announce_release
 
 MAX_TIME_CHARS: Final = 40  # of an ISO 8601 time with a zone and microseconds
@@ -97,6 +98,7 @@ class ReleasesAnswer(Answer):
 
 
 class ReleasesView(BuildView):
+    traits = PageTraits(on_replica=True)
     changed = "releases"
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:  # Any: as in DRF's stubs

@@ -14,6 +14,7 @@ from dashboard.api.core.answer import Answer, doc
 from dashboard.api.core.parameters import FINE_PARAMS, SLICE_PARAMS, Text
 from dashboard.api.core.parts import DisplayAnswer, FuncAnswer, SliceAnswer, SumsSource
 from dashboard.api.core.views import ProjectView
+from dashboard.web.project_pages import PageTraits
 
 BY: Final = Text("by", choices=list(DIMENSIONS), default="page")
 
@@ -59,6 +60,7 @@ class BreakdownAnswer(Answer):
 
 
 class BreakdownView(FuncView):
+    traits = PageTraits(heavy="yes", on_replica=True)
     known_params = (*SLICE_PARAMS, *FINE_PARAMS, BY)
 
     def get(self, request: Request, slug: str, func_id: str) -> BreakdownAnswer:
@@ -135,12 +137,16 @@ class CallsView(FuncView):
 
 
 class CallersView(CallsView):
+    traits = PageTraits(heavy="yes", on_replica=True)
+
     def get(self, request: Request, slug: str, func_id: str) -> CallersAnswer:
         """Lists the callers of a function, with its time under each."""
         return self.select(func_id, CallersAnswer, "callers")
 
 
 class CalleesView(CallsView):
+    traits = PageTraits(heavy="yes", on_replica=True)
+
     def get(self, request: Request, slug: str, func_id: str) -> CalleesAnswer:
         """Lists the callees of a function, with their time under it."""
         return self.select(func_id, CalleesAnswer, "callees")

@@ -14,6 +14,7 @@ from dashboard.api.core.parameters import Count, Share
 from dashboard.api.core.parts import DisplayAnswer, FuncAnswer, SliceAnswer, SumsSource
 from dashboard.api.core.views import ProjectView
 from dashboard.api.slices.queries import MAX_NODES, Query
+from dashboard.web.project_pages import PageTraits
 
 MIN_SHARE: Final = Share("min_share", "A share of the slice's JS time, 0 to 1.")
 NODES: Final = Count("max_nodes", f"1 to {MAX_NODES}.", default=10_000, high=MAX_NODES)
@@ -76,6 +77,7 @@ class CallTreeQuery(Query):
 
 
 class CalltreeView(ProjectView):
+    traits = PageTraits(heavy="yes", on_replica=True)
     known_params = CallTreeQuery.known_params()
     job_kind = CallTreeQuery.kind
 

@@ -23,6 +23,7 @@ from dashboard.api.core.parts import (
 from dashboard.api.core.views import ProjectView
 from dashboard.web.cache import facts_of_sides, remember_comparison
 from dashboard.web.params import MEASURES, ParamError, read_measure, read_side
+from dashboard.web.project_pages import PageTraits
 from profcore.stats.comparison import Difference
 from profcore.trace.dimensions import DEVICE_CLASSES, NAVIGATIONS
 
@@ -123,6 +124,7 @@ class ComparisonAnswer(Answer):
 
 
 class CompareView(ProjectView):
+    traits = PageTraits(heavy="yes", on_replica=True, for_guests="fetch")
     known_params = (*SLICE_PARAMS, *SIDE_PARAMS, MEASURE, GROUP_BY, STRATIFY, ONLY, LIMIT)
 
     def get(self, request: Request, slug: str) -> Conditional[ComparisonAnswer]:

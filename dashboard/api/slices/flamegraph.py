@@ -20,6 +20,7 @@ from dashboard.api.core.parts import DisplayAnswer, SliceAnswer, TimeAnswer
 from dashboard.api.core.views import ProjectView
 from dashboard.api.slices.queries import MAX_NODES, Query
 from dashboard.web.params import read_export_query
+from dashboard.web.project_pages import PageTraits
 
 FLAME_NODES: Final = 20_000  # a browser draws as many within a frame (docs/benchmarks.md)
 MIN_SHARE: Final = Share("min_share", "Of a side's JS time, 0 to 1.")
@@ -149,6 +150,7 @@ class FlameGraphQuery(Query):
 
 
 class FlamegraphView(ProjectView):
+    traits = PageTraits(heavy="yes", on_replica=True, for_guests="fetch")
     known_params = FlameGraphQuery.known_params()
     job_kind = FlameGraphQuery.kind
 

@@ -30,6 +30,7 @@ from dashboard.api.core.views import ProjectView
 from dashboard.api.slices.queries import Query
 from dashboard.web.cache import answer_table
 from dashboard.web.params import MEASURES, read_measure, read_narrowing
+from dashboard.web.project_pages import PageTraits
 
 # A heavy page has some thousands of functions; the limit keeps an answer to a few MB.
 LIMIT: Final = limit_of(10_000)
@@ -146,6 +147,7 @@ class FunctionsQuery(Query):
 
 
 class FunctionsView(ProjectView):
+    traits = PageTraits(heavy="yes", on_replica=True)
     known_params = FunctionsQuery.known_params()
     job_kind = FunctionsQuery.kind
 

@@ -19,6 +19,7 @@ from dashboard.api.core.parts import (
 )
 from dashboard.api.core.views import ProjectView
 from dashboard.web.params import read_words
+from dashboard.web.project_pages import PageTraits
 
 LIMIT: Final = limit_of(10_000)  # 40 pages × 6 releases × 30 days are 7,200 rows: about 4 MB
 BY: Final = Parameter(
@@ -72,6 +73,7 @@ class OverviewAnswer(Answer):
 
 
 class OverviewView(ProjectView):
+    traits = PageTraits(on_replica=True)
     known_params = (*SLICE_PARAMS, BY, LIMIT)
 
     def get(self, request: Request, slug: str) -> OverviewAnswer:

@@ -17,6 +17,7 @@ from dashboard.api.core.views import ProjectView
 from dashboard.api.slices.queries import Query
 from dashboard.web.exports import answer_export, link_of, name_export
 from dashboard.web.params import read_choice, read_export_query, read_one, read_raw_ref
+from dashboard.web.project_pages import PageTraits
 from dashboard.web.raw_bodies import answer_raw
 from profcore.formats.registry import EXPORTERS, FORMATS, RAW, Exporter
 from projects.models import Project
@@ -67,6 +68,7 @@ class ProfileQuery(Query):
 
 
 class ProfileView(ProjectView):
+    traits = PageTraits(heavy="yes", on_replica=True, for_guests="fetch")
     known_params = ProfileQuery.known_params()
     job_kind: str | None = ProfileQuery.kind
 

@@ -11,6 +11,7 @@ from dashboard.api.core.parts import SliceAnswer, StatisticsAnswer
 from dashboard.api.core.views import ProjectView
 from dashboard.web.cache import answer_savings
 from dashboard.web.params import read_narrowing
+from dashboard.web.project_pages import PageTraits
 
 LIMIT: Final = limit_of(100, 20)  # of 500 that are ranked
 
@@ -71,6 +72,7 @@ class SavingsAnswer(Answer):
 
 
 class SavingsView(ProjectView):
+    traits = PageTraits(heavy="yes", on_replica=True)
     known_params = (*SLICE_PARAMS, CATEGORY, SEARCH, GROUP_BY, LIMIT)
 
     def get(self, request: Request, slug: str) -> SavingsAnswer:

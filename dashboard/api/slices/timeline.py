@@ -18,6 +18,7 @@ from dashboard.api.core.parameters import DISPLAY_PARAM, Text
 from dashboard.api.core.parts import TimeAnswer, UsedInterval
 from dashboard.api.core.views import ProjectView
 from dashboard.api.slices.flamegraph import FuncColumnsAnswer, write_func_columns
+from dashboard.web.project_pages import PageTraits
 from profcore.code.packages import package_of
 from profcore.formats.timeline import TimelineSamples, TimelineTrace
 from profcore.trace.weights import MARKERS
@@ -152,6 +153,7 @@ class TimelineAnswer(Answer):
 
 
 class TimelineView(ProjectView):
+    traits = PageTraits(heavy="yes", on_replica=True)
     known_params = (RELEASE, PAGE, DISPLAY_PARAM)
 
     def get(self, request: Request, slug: str, view_id: str) -> Conditional[TimelineAnswer]:

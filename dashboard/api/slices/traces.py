@@ -28,6 +28,7 @@ from dashboard.api.core.parameters import FINE_PARAMS, SLICE_PARAMS, Text, limit
 from dashboard.api.core.parts import SliceAnswer, UsedInterval
 from dashboard.api.core.views import ProjectView
 from dashboard.web.params import ParamError
+from dashboard.web.project_pages import PageTraits
 from dashboard.web.raw_bodies import answer_raw
 from ingest.models import Receipt
 from profcore.trace.dimensions import BROWSERS, DEVICE_CLASSES, END_REASONS, NAVIGATIONS
@@ -139,6 +140,7 @@ def name_dimensions(row: TraceRow | SliceView) -> dict[str, str]:
 
 
 class ViewsView(ProjectView):
+    traits = PageTraits(heavy="yes", on_replica=True)
     known_params = (*SLICE_PARAMS, *FINE_PARAMS, FUNC, ORDER, LIMIT)
 
     def get(self, request: Request, slug: str) -> ViewsAnswer:
@@ -163,6 +165,7 @@ class ViewsView(ProjectView):
 
 
 class TracesView(ProjectView):
+    traits = PageTraits(on_replica=True)
     known_params = (*SLICE_PARAMS, *FINE_PARAMS, LIMIT, CURSOR)
 
     def get(self, request: Request, slug: str) -> TracesAnswer:
@@ -183,6 +186,8 @@ class TracesView(ProjectView):
 
 
 class TraceView(ProjectView):
+    traits = PageTraits(on_replica=True)
+
     def get(self, request: Request, slug: str, ref: str) -> TraceAnswer:
         """Returns the facts of one trace, by its id or `view.seq`."""
         trace = select_trace(self.project.pk, ref)

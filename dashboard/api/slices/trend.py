@@ -16,6 +16,7 @@ from dashboard.api.core.answer import Answer, Conditional, Instant, Interval, do
 from dashboard.api.core.parameters import SLICE_PARAMS, Text, limit_of
 from dashboard.api.core.parts import EffectiveViews, SliceAnswer
 from dashboard.api.core.views import ProjectView
+from dashboard.web.project_pages import PageTraits
 
 DEFAULT_LINES: Final = 6  # more cannot be told apart in one chart
 LIMIT: Final = limit_of(50, DEFAULT_LINES, "Number of releases, newest first; ")
@@ -56,6 +57,7 @@ class TrendAnswer(Answer):
 
 
 class TrendView(ProjectView):
+    traits = PageTraits(on_replica=True, for_guests="fetch")
     known_params = (*SLICE_PARAMS, MEASURE, BY, LIMIT)
 
     def get(self, request: Request, slug: str) -> Conditional[TrendAnswer]:

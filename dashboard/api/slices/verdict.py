@@ -17,6 +17,7 @@ from dashboard.api.core.parameters import SIDE_PARAMS, SLICE_PARAMS
 from dashboard.api.core.parts import ChangedFuncAnswer, SliceAnswer, write_instant
 from dashboard.api.core.views import ProjectView
 from dashboard.web.access import Guest
+from dashboard.web.project_pages import PageTraits
 from dashboard.web.verdicts import ChosenSides, answer_verdict, choose_sides, facts_of_verdict, find_rollback
 from profcore.alerts.states import Evidence, weigh_change
 from profcore.stats.comparison import MIN_COMPARED_VIEWS
@@ -159,6 +160,7 @@ class VerdictAnswer(Answer):
 
 
 class VerdictView(ProjectView):
+    traits = PageTraits(heavy="yes", on_replica=True)
     known_params = (*SLICE_PARAMS, *SIDE_PARAMS)
 
     def get(self, request: Request, slug: str) -> Conditional[VerdictAnswer]:

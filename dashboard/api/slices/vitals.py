@@ -21,6 +21,7 @@ from dashboard.api.core.parts import EstimatesAnswer, PlaceAnswer, SliceAnswer, 
 from dashboard.api.core.views import ProjectView
 from dashboard.api.slices.queries import Query
 from dashboard.web.cache import answer_vitals
+from dashboard.web.project_pages import PageTraits
 from profcore.vitals.window_sums import WINDOW_PARTS
 from profcore.vitals.windows import WINDOWS
 
@@ -142,6 +143,7 @@ class VitalsTableQuery(Query):
 
 
 class VitalsView(ProjectView):
+    traits = PageTraits(heavy="yes", on_replica=True)
     known_params = (*SLICE_PARAMS, VIEW_PARAM, FUNC_OVER_PARAM, *VitalsTableQuery.params)
     job_kind = VitalsTableQuery.kind
 

@@ -90,7 +90,7 @@ def settings_page(
     """Makes a view of a `SettingsRequest` a page of a section: members may read it, only admins may post.
 
     Strangers get status 404. With `for_admins`, members may not read it either; with `members_post`, they may post too.
-    `traits` are further ones of its `ProjectPage`.
+    `traits` are further ones of its `PageTraits`.
     """
 
     def decorate(view: View) -> View:

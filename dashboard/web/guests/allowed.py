@@ -10,10 +10,8 @@ from urllib.parse import unquote, urlsplit
 from django.http import QueryDict
 from django.urls import Resolver404, ResolverMatch, resolve, reverse
 
-from dashboard.web.project_pages import find_page
+from dashboard.web.project_pages import find_traits
 
-# The names of the endpoints that guests' pages fetch.
-ENDPOINTS: Final = frozenset({"api-trend", "api-flamegraph", "api-compare", "api-profile"})
 # Parts of a function's page. Not "views", which lists single page views.
 FUNCTION_PARTS: Final = frozenset(
     {"cost", "trend", "step", "relatives", "pages", "calls", "devices", "browsers", "navigations", "days"}
@@ -32,7 +30,7 @@ def may_visit(match: ResolverMatch) -> bool:
     """Tells whether guests may read an address, if it is of the project of their link."""
     if match.url_name == "function-part":
         return match.kwargs["part"] in FUNCTION_PARTS
-    return match.url_name in ENDPOINTS or find_page(match).for_guests != "no"
+    return find_traits(match).for_guests != "no"
 
 
 def find_refused(params: QueryDict, page: str) -> str:
@@ -62,7 +60,7 @@ def read_shared_page(address: str, slug: str) -> str:
         match = resolve(unquote(parts.path))
     except (ValueError, Resolver404):
         raise NotShareable("This is not the address of a page.") from None
-    if find_page(match).for_guests != "open" or match.kwargs.get("slug") != slug:
+    if find_traits(match).for_guests != "open" or match.kwargs.get("slug") != slug:
         raise NotShareable("This page cannot be shared. Share the overview, functions, flame graph, or a comparison.")
     if find_refused(QueryDict(parts.query), f"?{parts.query}"):
         raise NotShareable("This page is about single page views, which cannot be shared. Remove that filter.")

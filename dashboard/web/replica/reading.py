@@ -11,31 +11,13 @@ from typing import Any, Final, TypeVar
 from django.conf import settings
 from django.db import InterfaceError, InternalError, OperationalError
 from django.http import HttpRequest, HttpResponseBase
-from django.urls import ResolverMatch
 from prometheus_client import Counter, Histogram
 
 from aggregate.replica.lag import WATCH
 from aggregate.replica.source import at_replica, drop_replica_connection, has_replica, open_replica
-from dashboard.web.project_pages import find_page
+from dashboard.web.project_pages import find_traits
 from ingest.deadline import DeadlineExceeded
 
-# Endpoints that read sums of traces, and nothing that a person or a build has just changed, by their addresses' names.
-READ_THERE: Final = frozenset(
-    {
-        *("api-releases", "api-pages", "api-overview", "api-trend", "api-functions", "api-matches", "api-quality"),
-        *(
-            "api-compare",
-            "api-verdict",
-            "api-breakdown",
-            "api-callers",
-            "api-callees",
-            "api-calltree",
-            "api-flamegraph",
-        ),
-        *("api-views", "api-timeline", "api-traces", "api-trace", "api-profile"),
-        *("api-vitals", "api-savings", "api-metrics"),
-    }
-)
 HEADER: Final = "Fieldflame-Replica-Lag"
 WROTE_COOKIE: Final = "fieldflame_wrote"
 STEPS_S: Final = (2, 5, 10, 30, 60, 300, 900, 3_600)  # what pages say; a step is part of their ETag
@@ -72,14 +54,8 @@ class ReplicaRead:
 
 
 def may_read_there(request: HttpRequest) -> bool:
-    """Tells whether the replica may answer a request."""
-    match = request.resolver_match
-    return has_replica() and request.method in SAFE and match is not None and is_read_there(match)
-
-
-def is_read_there(match: ResolverMatch) -> bool:
-    """Returns whether the replica may answer reads of an address."""
-    return match.url_name in READ_THERE or find_page(match).on_replica
+    """Returns whether the replica may answer a request."""
+    return has_replica() and request.method in SAFE and find_traits(request.resolver_match).on_replica
 
 
 def answer_from_replica(request: HttpRequest, make: Callable[[], Response]) -> Response:

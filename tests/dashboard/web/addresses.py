@@ -1,7 +1,11 @@
 """The addresses of the read API and of the pages, for tests that ask all of them."""
 
-import dashboard.pages.urls as _fills_it  # noqa: F401
-from dashboard.web.project_pages import PAGES
+from collections.abc import Callable
+
+from django.urls import ResolverMatch
+
+from dashboard import urls
+from dashboard.web.project_pages import PAGES, PageTraits, find_traits
 from tests.dashboard.conftest import VIEW_ID
 
 API = "/api/v1/projects/shop/"
@@ -74,6 +78,12 @@ def list_pages() -> dict[str, str]:
         if "<" not in path and page.name != "alerts-rolled-back":  # that one is only posted to
             addresses[page.name] = PROJECT + path + QUERIES.get(page.name, "")
     return addresses
+
+
+def list_names(has: Callable[[PageTraits], bool]) -> set[str]:
+    """Returns the names of the addresses of pages and endpoints whose traits have something."""
+    matches = [ResolverMatch(pattern.callback, (), {}, pattern.name) for pattern in urls.urlpatterns]
+    return {str(match.url_name) for match in matches if has(find_traits(match))}
 
 
 PAGE_ADDRESSES = [

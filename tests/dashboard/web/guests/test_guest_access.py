@@ -10,12 +10,11 @@ from django.urls import get_resolver, reverse
 
 from dashboard import urls
 from dashboard.api import urls as api_urls
-from dashboard.web.guests.allowed import ENDPOINTS, NEVER
-from dashboard.web.project_pages import PAGES
+from dashboard.web.guests.allowed import NEVER
 from projects.models import Project, SharedLink
 from projects.tokens import create_token
 from tests.dashboard.conftest import VIEW_ID, People
-from tests.dashboard.web.addresses import API, TRACE
+from tests.dashboard.web.addresses import API, TRACE, list_names
 from tests.dashboard.web.guests.guests import below, open_as_guest, share
 
 SHOP = "/projects/shop/"
@@ -52,7 +51,7 @@ SETTINGS = SHOP + "settings/"
 VALUES = {"SlugConverter": "abc", "StringConverter": "1", "IntConverter": 1, "UUIDConverter": TRACE}
 
 
-READABLE = ENDPOINTS | {page.name for page in PAGES.values() if page.for_guests != "no"}
+READABLE = list_names(lambda traits: traits.for_guests != "no")
 
 
 def list_closed() -> list[str]:
@@ -248,7 +247,7 @@ def test_every_parameter_of_the_open_endpoints_was_looked_at() -> None:
     others = {"measure", "by", "limit", "min_share", "max_nodes", "format", "compress", "segment", "axis", "engine"}
     known: set[str] = set()
     for pattern in api_urls.ENDPOINTS:
-        if pattern.name in ENDPOINTS:
+        if pattern.name in READABLE:
             known |= {param.name for param in pattern.callback.view_class.known_params}  # type: ignore[attr-defined]
     assert known - set(NEVER) == slices | sides | others | {"group_by", "only", "display"}
 

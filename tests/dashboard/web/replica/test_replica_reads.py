@@ -16,8 +16,9 @@ from pytest_django import Settings
 
 from aggregate.replica.lag import WATCH
 from aggregate.replica.source import REPLICA, at_database, at_replica
+from dashboard.web.project_pages import find_traits
 from dashboard.web.replica import reading
-from dashboard.web.replica.reading import HEADER, READ_THERE, WROTE_COOKIE, answer_from_replica, is_read_there
+from dashboard.web.replica.reading import HEADER, WROTE_COOKIE, answer_from_replica
 from ingest.deadline import DeadlineExceeded
 from ingest.models import RawTrace
 from ops.database.base import DatabaseWrapper
@@ -26,7 +27,7 @@ from projects.tokens import create_token
 from tests.aggregate.selectors.vitals.recorded_visits import post_visits, read_visits
 from tests.builders import make_project
 from tests.dashboard.conftest import People, make_people, make_shop
-from tests.dashboard.web.addresses import API_ADDRESSES, PAGE_ADDRESSES
+from tests.dashboard.web.addresses import API_ADDRESSES, PAGE_ADDRESSES, list_names
 from tests.object_stores import MemoryStore, objects  # noqa: F401  # a fixture
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -114,7 +115,7 @@ def test_pages_are_read_there_if_they_show_sums_and_write_nothing(member: Client
     failed = counted("failed")
     answer = member.get(address)
     assert answer.status_code in (200, 404)  # there is no source map
-    assert (HEADER in answer.headers) == is_read_there(resolve(address.partition("?")[0]))
+    assert (HEADER in answer.headers) == find_traits(resolve(address.partition("?")[0])).on_replica
     assert counted("failed") == failed
 
 
@@ -123,7 +124,7 @@ def test_answers_are_read_there_if_they_are_of_sums(client: Client, bearer: dict
     failed = counted("failed")
     answer = client.get(address, headers=bearer)
     assert answer.status_code in (200, 404)  # there is no source of the function
-    assert (HEADER in answer.headers) == is_read_there(resolve(address.partition("?")[0]))
+    assert (HEADER in answer.headers) == find_traits(resolve(address.partition("?")[0])).on_replica
     assert counted("failed") == failed
 
 
@@ -147,9 +148,11 @@ def test_vitals_read_raw_bodies_there(
     assert store is None or [name for operation, name in store.done if operation == "read"]
 
 
-def test_every_address_that_may_be_read_there_exists_and_is_tested() -> None:
+def test_every_address_that_may_be_read_there_is_tested() -> None:
     tested = {resolve(address.partition("?")[0]).url_name for address in PAGE_ADDRESSES + API_ADDRESSES}
-    assert READ_THERE - tested == {"api-timeline"}  # needs a trace that can be decoded; it is read as `api-trace` is
+    assert list_names(lambda traits: traits.on_replica) - tested == {
+        "api-timeline"
+    }  # needs a trace that can be decoded; it is read as `api-trace` is
 
 
 def test_a_page_says_how_far_it_may_be_behind(member: Client, lag: Callable[[float | None], None]) -> None:
