@@ -14,7 +14,7 @@ from aggregate.selectors.slice.slices import DISPLAY, Slice, format_instant
 from dashboard.web.params import EVERY_FUNCTION, MAX_SEARCH, Narrowing
 from dashboard.web.queries import read_page_narrowing, write_query
 from profcore.code.categories import FUNC_CATEGORIES
-from profcore.trace.dimensions import BROWSERS, DEVICE_CLASSES, NAVIGATIONS
+from profcore.trace.dimensions import DIMENSIONS
 from projects.models import Project
 
 # (name of its address, word, does it take a slice, the key after `g` that goes there)
@@ -35,14 +35,6 @@ SEARCHED_BY_THEMSELVES: Final = frozenset({"tree", "compare"})
 PRESETS: Final = (("Last 24 hours", timedelta(days=1)), ("7 days", timedelta(days=7)), ("30 days", timedelta(days=30)))
 MAX_CHOICES: Final = 500  # of one field, plus those that are selected; an address may name any
 CHIP_WORDS: Final = {
-    "release": "Release",
-    "page": "Page",
-    "device": "Device",
-    "browser": "Browser",
-    "navigation": "Navigation",
-    "view": "View",
-    "trace": "Trace",
-    "tag": "Tag",
     "func_over": "Views where a function took more than",
     "display": "Display rules",
 }
@@ -214,9 +206,15 @@ def build_shell(
     fields = [
         _field(address, "release", releases_known, slice_.releases),
         _field(address, "page", pages_known, slice_.pages),
-        _field(address, "device", [(word, word, None) for word in DEVICE_CLASSES], slice_.devices),
-        _field(address, "browser", [(word, word, None) for word in BROWSERS], slice_.browsers),
-        _field(address, "navigation", [(word, word, None) for word in NAVIGATIONS], slice_.navigations),
+        *(
+            _field(
+                address,
+                dimension.name,
+                [(value, value, None) for value in dimension.values],
+                slice_.values(dimension.name),
+            )
+            for dimension in DIMENSIONS
+        ),
     ]
     if here in NARROWED:
         words = [(key, word, None) for key, word in FUNC_CATEGORIES.items()]
@@ -312,7 +310,7 @@ def _chips(address: _Address, slice_: Slice, narrowing: Narrowing, *, has_search
         if name not in ("from", "to"):
             link = address.without(name, value=value)
             word = "off" if name == DISPLAY else value
-            chips.append(Chip(name=name, field=CHIP_WORDS.get(name, name), word=word, link=link))
+            chips.append(Chip(name=name, field=CHIP_WORDS.get(name, name.capitalize()), word=word, link=link))
     if slice_.ranges:
         start, end = slice_.ranges[0] if len(slice_.ranges) == 1 else (None, None)
         word = f"{len(slice_.ranges)} ranges" if len(slice_.ranges) > 1 else ""

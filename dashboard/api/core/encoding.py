@@ -23,6 +23,7 @@ from dashboard.api.core.statistics import (
 )
 from dashboard.web.schemas import Json, Shape, define_shape, interval_field
 from profcore.code.display_rules import COLOURS
+from profcore.trace.dimensions import DIMENSIONS
 from profcore.trace.weights import TimeParts
 
 
@@ -73,9 +74,7 @@ SliceShape = define_shape(
         "from": serializers.DateTimeField(allow_null=True, help_text="The earliest start."),
         "to": serializers.DateTimeField(allow_null=True, help_text="The latest end, exclusive."),
         "ranges": RangeShape(many=True, help_text="Each pair of from and to."),
-        "device": serializers.ListField(child=serializers.CharField()),
-        "browser": serializers.ListField(child=serializers.CharField()),
-        "navigation": serializers.ListField(child=serializers.CharField()),
+        **{dimension.name: serializers.ListField(child=serializers.CharField()) for dimension in DIMENSIONS},
         "view": serializers.ListField(child=serializers.CharField()),
         "trace": serializers.ListField(child=serializers.CharField()),
         "tag": serializers.ListField(child=serializers.CharField(), help_text="key:value"),
@@ -221,9 +220,7 @@ def encode_slice(slice_: Slice) -> Json:
         "from": slice_.from_at and format_instant(slice_.from_at),
         "to": slice_.to_at and format_instant(slice_.to_at),
         "ranges": ranges,
-        "device": list(slice_.devices),
-        "browser": list(slice_.browsers),
-        "navigation": list(slice_.navigations),
+        **{dimension.name: list(slice_.values(dimension.name)) for dimension in DIMENSIONS},
         "view": [str(view) for view in slice_.views],
         "trace": [str(trace) for trace in slice_.traces],
         "tag": [f"{key}:{value}" for key, value in slice_.tags],

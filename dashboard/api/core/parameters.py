@@ -11,7 +11,7 @@ from dashboard.api.core.encoding import (
     ErrorShape,
 )
 from profcore.formats.slice import SEGMENTS
-from profcore.trace.dimensions import BROWSERS, DEVICE_CLASSES, NAVIGATIONS
+from profcore.trace.dimensions import DIMENSIONS
 
 
 def _many(
@@ -25,9 +25,10 @@ FILTER_PARAMS: Final = [
     _many("page", "A page, by its route."),
     _many("from", "ISO 8601 or epoch ms; rounded down to a bucket."),
     _many("to", "ISO 8601 or epoch ms; rounded up to a bucket. The n-th `from` and `to` are a pair."),
-    _many("device", "A device class.", enum=DEVICE_CLASSES),
-    _many("browser", "A browser family.", enum=BROWSERS),
-    _many("navigation", "How the view began.", enum=NAVIGATIONS),
+    *(
+        _many(dimension.name, f"{dimension.description.capitalize()}.", enum=dimension.values)
+        for dimension in DIMENSIONS
+    ),
 ]
 
 

@@ -12,7 +12,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from aggregate.selectors.code.symbols import load_symbols
-from aggregate.selectors.functions.breakdown import DIMENSIONS, select_function_breakdown
+from aggregate.selectors.functions.breakdown import EXPRESSIONS, select_function_breakdown
 from aggregate.selectors.functions.calls import select_calls, select_func
 from aggregate.selectors.functions.display_rows import is_made_id
 from aggregate.selectors.functions.table import FunctionRow
@@ -66,13 +66,13 @@ class BreakdownView(FuncView):
 
     @extend_schema(
         operation_id="breakdown",
-        parameters=[*SLICE_PARAMS, *FINE_PARAMS, OpenApiParameter("by", enum=list(DIMENSIONS), default="page")],
+        parameters=[*SLICE_PARAMS, *FINE_PARAMS, OpenApiParameter("by", enum=list(EXPRESSIONS), default="page")],
         responses={200: BreakdownShape, **ERRORS},
     )
     def get(self, request: Request, slug: str, func_id: str) -> Response:
         """Sums of one function by a dimension, zeros included."""
         func = self.get_func(func_id)
-        by = read_choice(request.query_params, "by", list(DIMENSIONS), "page")
+        by = read_choice(request.query_params, "by", list(EXPRESSIONS), "page")
         slice_ = self.resolve_slice()
         return Response(encode_breakdown(slice_, func, by, select_function_breakdown(slice_, func.id, by)))
 
