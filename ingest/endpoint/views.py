@@ -142,7 +142,7 @@ def take_request(post: IngestRequest, key: KeyFacts, received_at: datetime) -> I
         _refuse_beyond_quota(key, parsed, received_at)
         arrivals = make_arrivals(parsed, sent, body)
         if arrivals:
-            store_arrivals(key=key, arrivals=arrivals, header_agent=post.user_agent, received_at=received_at)
+            store_arrivals(key=key, arrivals=arrivals, headers=post.headers, received_at=received_at)
     return conclude(key, parsed, received_at)
 
 

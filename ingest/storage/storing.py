@@ -11,7 +11,6 @@ from enum import Enum
 from typing import Any, Final
 from uuid import UUID, uuid5
 
-import ua_parser
 from django.conf import settings
 from django.db import Error, IntegrityError, InternalError, connection
 from psycopg.errors import CheckViolation
@@ -27,8 +26,8 @@ from ingest.storage.packs.store import is_on
 from ingest.storage.partitions import create_partitions
 from ingest.storage.receipt_partitions import is_near_border, partition_bounds
 from ingest.storage.store_pool import PoolStatement, execute_with_retry
-from profcore.caching import cached
-from profcore.trace.dimensions import classify_browser, classify_device, classify_end_reason, classify_navigation
+from ingest.storage.view_dimensions import NO_HEADERS, SenderHeaders, read_codes
+from profcore.trace.dimensions import DIMENSION_COLUMNS, classify_end_reason
 from profcore.trace.routes import clean_page, route_of_url
 from profcore.trace.weights import to_us
 from profcore.trace.wire import Envelope
@@ -37,7 +36,6 @@ from projects.key_cache import KeyFacts
 BYTE_SHARDS: Final = 8  # rows of a day, so that posts seldom wait for each other
 IMPORTS_SHARD: Final = -1  # an import holds its row until its last trace is stored
 PACK_FROM_BYTES: Final = 1_024
-MAX_USER_AGENT_CHARS: Final = 1_000  # those of browsers have up to 300; what comes behind names none
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,13 +47,6 @@ class Arrival:
     body: bytes
     is_gzip: bool
     expanded_bytes: int
-
-
-@cached(entries=10_000, chars=MAX_USER_AGENT_CHARS)
-def browser_of(user_agent: str) -> int:
-    """Returns the browser code of a user agent. Results are remembered, because field traffic repeats itself."""
-    parsed = ua_parser.parse_user_agent(user_agent[:MAX_USER_AGENT_CHARS])
-    return classify_browser(parsed.family if parsed else None)
 
 
 def page_of(envelope: Envelope, route_rules: Sequence[str]) -> str:
@@ -81,18 +72,20 @@ def trace_id_of(envelope: Envelope) -> UUID:
     return envelope.traceId or uuid5(envelope.viewId, str(envelope.seq))
 
 
+# The columns of what arrives, in the order of a row's values: those of a receipt, then those of its body.
+RECEIPT_COLUMNS: Final = {
+    **{"received_at": "timestamptz", "view_id": "uuid", "seq": "int", "group_id": "int"},
+    **{"view_started_at": "timestamptz", **dict.fromkeys(DIMENSION_COLUMNS, "smallint"), "end_reason": "smallint"},
+    **{"isolated": "boolean", "sample_rate": "float8", "requested_interval_us": "int", "interval_us": "int"},
+    **{"snippet_us": "int", "body_bytes": "int"},
+}
+COLUMNS: Final = {**RECEIPT_COLUMNS, "trace_id": "uuid", "is_gzip": "boolean", "body": "bytea"}
+PACK_COLUMNS: Final = {"pack_id": "uuid", "pack_offset": "int", "pack_length": "int"}
+PLACE_COLUMNS: Final = {name: kind for name, kind in COLUMNS.items() if name != "body"} | PACK_COLUMNS
 # Each column is an array as text, which takes no time to write and little to read; only the bodies are binary.
 BEGIN = """
 WITH arrived AS (
-    SELECT * FROM unnest(
-        %(received_at)s::timestamptz[], %(view_id)s::uuid[], %(seq)s::int[], %(group_id)s::int[],
-        %(view_started_at)s::timestamptz[], %(device_class)s::smallint[], %(browser)s::smallint[],
-        %(navigation)s::smallint[], %(end_reason)s::smallint[], %(isolated)s::boolean[], %(sample_rate)s::float8[],
-        %(requested_interval_us)s::int[], %(interval_us)s::int[], %(snippet_us)s::int[], %(body_bytes)s::int[],
-        %(trace_id)s::uuid[], %(is_gzip)s::boolean[], {values}
-    ) WITH ORDINALITY AS a (
-        received_at, view_id, seq, group_id, view_started_at, device_class, browser, navigation, end_reason, isolated,
-        sample_rate, requested_interval_us, interval_us, snippet_us, body_bytes, trace_id, is_gzip, {names}, position)
+    SELECT * FROM unnest({values}) WITH ORDINALITY AS a ({names}, position)
 ), once AS (
     SELECT DISTINCT ON (view_id, seq) * FROM arrived ORDER BY view_id, seq, position
 ), fresh AS (
@@ -116,12 +109,9 @@ TAKE_BORDER = """
     SELECT fresh.* FROM fresh JOIN taken USING (view_id, seq)
 """
 WRITE = f"""), receipt AS (
-    INSERT INTO ingest_tracereceipt (
-        project_id, view_id, seq, group_id, received_at, view_started_at, device_class, browser, navigation, end_reason,
-        isolated, sample_rate, requested_interval_us, interval_us, snippet_us, body_bytes, state, attempts, crashes)
-    SELECT %(project_id)s::bigint, view_id, seq, group_id, received_at, view_started_at, device_class, browser,
-           navigation, end_reason, isolated, nullif(sample_rate, 1), requested_interval_us, interval_us, snippet_us,
-           body_bytes, {PENDING}, 0, 0
+    INSERT INTO ingest_tracereceipt (project_id, {", ".join(RECEIPT_COLUMNS)}, state, attempts, crashes)
+    SELECT %(project_id)s::bigint, {", ".join(RECEIPT_COLUMNS).replace("sample_rate", "nullif(sample_rate, 1)")},
+           {PENDING}, 0, 0
     FROM {{source}} ORDER BY view_id, seq
     ON CONFLICT DO NOTHING
     RETURNING view_id, seq
@@ -165,15 +155,6 @@ FROM once JOIN receipt USING (view_id, seq)
 """
 
 
-COLUMNS: Final = (
-    *("received_at", "view_id", "seq", "group_id", "view_started_at", "device_class", "browser", "navigation"),
-    *("end_reason", "isolated", "sample_rate", "requested_interval_us", "interval_us", "snippet_us", "body_bytes"),
-    *("trace_id", "is_gzip", "body"),
-)
-PLACE_COLUMNS: Final = (*COLUMNS[:-1], "pack_id", "pack_offset", "pack_length")
-PLACE_VALUES: Final = "%(pack_id)s::uuid[], %(pack_offset)s::int[], %(pack_length)s::int[]"
-
-
 class DedupMode(Enum):
     """What a statement does besides, so that no trace has receipts in two partitions: see `dedup_mode_of`."""
 
@@ -183,10 +164,11 @@ class DedupMode(Enum):
 
 
 def _make_store(dedup_mode: DedupMode, *, is_packed: bool = False) -> str:
-    values, names = (PLACE_VALUES, ", ".join(PLACE_COLUMNS[-3:])) if is_packed else ("%(body)b::bytea[]", "body")
+    columns = PLACE_COLUMNS if is_packed else COLUMNS
+    values = ", ".join(f"%({name}){'b' if name == 'body' else 's'}::{kind}[]" for name, kind in columns.items())
     end = WRITE.format(length="pack_length" if is_packed else "octet_length(body)", source="{source}")
     end += WRITE_PLACES if is_packed else WRITE_BODIES
-    begin = BEGIN.format(values=values, names=names)
+    begin = BEGIN.format(values=values, names=", ".join(columns))
     if dedup_mode is DedupMode.TAKE_BORDER:
         return begin + LOOK_BACK + TAKE_BORDER + end.replace("{source}", "mine")
     return begin + (LOOK_BACK if dedup_mode is DedupMode.LOOK_BACK else "") + end.replace("{source}", "fresh")
@@ -215,7 +197,12 @@ BYTEA: Final = 17  # its number among PostgreSQL's types
 
 
 def store_arrivals(
-    *, key: KeyFacts, arrivals: Sequence[Arrival], header_agent: str, received_at: datetime, shard: int | None = None
+    *,
+    key: KeyFacts,
+    arrivals: Sequence[Arrival],
+    received_at: datetime,
+    headers: SenderHeaders = NO_HEADERS,
+    shard: int | None = None,
 ) -> None:
     """Stores envelopes with their receipts in one statement, and counts their bytes in a row of the day.
 
@@ -228,8 +215,7 @@ def store_arrivals(
     pairs = [(arrival.envelope.release, page_of(arrival.envelope, key.route_rules)) for arrival in arrivals]
     groups = intern_groups(key.project_id, pairs)
     rows = [
-        _make_row(arrival, groups[pair], header_agent, received_at)
-        for arrival, pair in zip(arrivals, pairs, strict=True)
+        _make_row(arrival, groups[pair], headers, received_at) for arrival, pair in zip(arrivals, pairs, strict=True)
     ]
     starts_ms = [_started_ms(arrival.envelope) for arrival in arrivals]
     # A file that is imported again may say another start.
@@ -308,7 +294,7 @@ def _place_bodies(posts: Sequence[StoredRequest]) -> dict[str, Any]:  # Any: par
     finally:
         spend(time.monotonic() - began_s)
     columns = zip(*((place.pack_id.hex, str(place.offset), str(place.length)) for place in places), strict=True)
-    return {name: "{" + ",".join(column) + "}" for name, column in zip(PLACE_COLUMNS[-3:], columns, strict=True)}
+    return {name: "{" + ",".join(column) + "}" for name, column in zip(PACK_COLUMNS, columns, strict=True)}
 
 
 def _run_store(columns: dict[str, Any], dedup_mode: DedupMode) -> None:  # Any: the parameters of one statement
@@ -353,7 +339,7 @@ def _make_columns(posts: Sequence[StoredRequest], shard: int) -> dict[str, Any]:
 
 
 def _make_row(
-    arrival: Arrival, group_id: int, header_agent: str, received_at: datetime
+    arrival: Arrival, group_id: int, headers: SenderHeaders, received_at: datetime
 ) -> tuple[Any, ...]:  # Any: texts and a body
     e = arrival.envelope
     is_gzip, body = packed(arrival)
@@ -363,9 +349,7 @@ def _make_row(
         str(e.seq),
         str(group_id),
         view_start_of(e, received_at).isoformat(),
-        str(_device_of(e, header_agent)),
-        str(browser_of(e.userAgent or header_agent)),
-        str(classify_navigation(e.navigation)),
+        *map(str, read_codes(e, headers)),
         str(classify_end_reason(e.reason)),
         "NULL" if e.isolated is None else str(e.isolated),
         "NULL" if e.sampleRate is None else repr(e.sampleRate),
@@ -387,13 +371,3 @@ def packed(arrival: Arrival) -> tuple[bool, bytes]:
     if arrival.is_gzip or len(arrival.body) < PACK_FROM_BYTES:
         return arrival.is_gzip, arrival.body
     return True, gzip.compress(arrival.body, compresslevel=1, mtime=0)
-
-
-def _device_of(envelope: Envelope, header_agent: str) -> int:
-    device = envelope.device
-    agent = envelope.userAgent or header_agent
-    is_mobile = device.mobile if device is not None else None
-    if is_mobile is None and agent:
-        is_mobile = "Mobi" in agent  # browsers put it there for exactly this purpose
-    cores = None if device is None or device.cores is None else int(device.cores)
-    return classify_device(device.memory if device is not None else None, cores, is_mobile)
