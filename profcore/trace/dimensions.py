@@ -27,7 +27,7 @@ END_REASONS: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Dimension:
     """One dimension of page views.
 

@@ -27,11 +27,14 @@ from profcore.trace.weights import TIME_PART_NAMES, TimeParts
 BUCKETS: Final = {Cell.Grain.HOUR: HOUR, Cell.Grain.DAY: DAY}
 END_OF_CELL: Final = f"c.starts_at + CASE c.grain WHEN {int(Cell.Grain.DAY)} THEN interval '24 hours' ELSE '1 hour' END"
 ROWS_AT_ONCE: Final = 1_024  # fetched by a reading in pages
-# What is summed up of the cells of each group.
+# What is summed up of the cells of each group. The codes of a dimension become bits, of which code 0 is the first.
+BITS: Final = ", ".join(
+    f"bit_or(B'1'::bit({len(dimension.values)}) >> p.{dimension.column})::text AS {dimension.column}"
+    for dimension in DIMENSIONS
+)
 GROUP_SUMS: Final = f"""sum(p.traces)::bigint AS traces, array_agg(p.id) AS ids, p.release, p.page,
     min(p.starts_at) AS starts, max(p.ends) AS ends, sum(p.views)::bigint AS views,
-    {", ".join(f"array_agg(DISTINCT p.{name}) AS {name}" for name in DIMENSION_COLUMNS)},
-    {", ".join(f"sum(p.{name})::bigint AS {name}" for name in TIME_PART_NAMES)}"""
+    {BITS}, {", ".join(f"sum(p.{name})::bigint AS {name}" for name in TIME_PART_NAMES)}"""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -125,7 +128,7 @@ def _select_cells_and_trees(slice_: Slice, where: str) -> str:
     rolled = where_rolled(slice_)
     # The first piece of a tree has the tree's number of traces, the others have 0.
     first = "CASE WHEN lag(t.id) OVER (PARTITION BY {key} ORDER BY t.id) IS NULL THEN {traces} ELSE 0 END"
-    kinds = ["timestamptz", "timestamptz", "bigint", *["smallint[]"] * len(DIMENSIONS)]
+    kinds = ["timestamptz", "timestamptz", "bigint", *["text"] * len(DIMENSIONS)]
     nothing = "NULL::int[], NULL, NULL, " + ", ".join(f"NULL::{kind}" for kind in kinds)
     parts = ", ".join(["NULL::bigint"] * len(TIME_PART_NAMES))
     trees = f"""
@@ -191,8 +194,8 @@ def _add_group(whole: MergedSlice, traces: int, *group: Any) -> None:  # Any: a 
     whole.cell_ids += ids
     whole.releases.add(release)
     whole.pages.add(page)
-    for codes, more in zip(whole.codes.values(), numbers, strict=False):  # parts of time come after them
-        codes.update(more)
+    for codes, bits in zip(whole.codes.values(), numbers, strict=False):  # parts of time come after them
+        codes.update(code for code, bit in enumerate(bits) if bit == "1")
     whole.starts.append(starts)
     whole.ends.append(ends)
     whole.views += views

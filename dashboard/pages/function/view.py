@@ -73,7 +73,7 @@ def show_function(request: HttpRequest, slug: str, func_id: str) -> HttpResponse
         "measures": [(name, word, meaning, _measure_link(question, name)) for name, word, meaning in MEASURES],
         "links": links,
         "parts": parts,
-        "by_dimension": [(each, parts.get(each.plural), links[each.plural]) for each in DIMENSIONS],
+        "by_dimension": [(dimension, parts.get(dimension.plural), links[dimension.plural]) for dimension in DIMENSIONS],
         "plain_link": question.link(plain="1"),
         "shell": _build_shell(request, question, is_plain=is_plain),
     }

@@ -118,7 +118,10 @@ def _facts(export: TimelineExport, time: TimeParts) -> Mapping[str, Fact]:
         "releases": _distinct(view.release for view in views),
         "pages": _distinct(view.page for view in views),
         "from": [iso(view.started_at_ms) for view in views],
-        **{each.plural: _distinct(view.dimensions[each.name] for view in views) for each in EXPORTED_DIMENSIONS},
+        **{
+            dimension.plural: _distinct(view.dimensions[dimension.name] for view in views)
+            for dimension in EXPORTED_DIMENSIONS
+        },
         "views": len(views),
         "traces": sum(len(view.traces) for view in views),
         "samples": time.samples,
