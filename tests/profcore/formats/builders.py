@@ -96,15 +96,8 @@ def timeline(*envelopes: dict[str, Any]) -> TimelineExport:  # envelopes as JSON
         body = json.dumps(envelope).encode()
         trace = ViewTrace(decode_envelope(body, Limits()), read_marks(body, page_url=None, page="/cart"))
         by_view.setdefault(envelope["viewId"], []).append(trace)
-    views = [
-        build_timeline(
-            traces,
-            page="/cart",
-            funcs=funcs,
-            dimensions=UNKNOWN_DIMENSIONS | {"browser": "chrome", "device": "desktop"},
-        )
-        for traces in by_view.values()
-    ]
+    dimensions = UNKNOWN_DIMENSIONS | {"browser": "chrome", "device": "desktop"}
+    views = [build_timeline(traces, page="/cart", funcs=funcs, dimensions=dimensions) for traces in by_view.values()]
     export_funcs = [
         ExportFunc(label=key.name, name=key.name, uri=key.uri, line=key.line, column=key.column) for key in funcs.keys
     ]
