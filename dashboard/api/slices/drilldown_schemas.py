@@ -23,7 +23,7 @@ from dashboard.api.core.encoding import (
 )
 from dashboard.web.schemas import Json, Shape, define_shape
 from ingest.models import Receipt
-from profcore.trace.dimensions import BROWSERS, DEVICE_CLASSES, END_REASONS, NAVIGATIONS
+from profcore.trace.dimensions import DIMENSIONS, END_REASONS
 
 FuncShape = define_shape(
     "FuncShape",
@@ -120,9 +120,7 @@ class TraceShape(Shape):
     page = serializers.CharField()
     received_at = serializers.DateTimeField()
     view_started_at = serializers.DateTimeField()
-    device = serializers.ChoiceField(DEVICE_CLASSES)
-    browser = serializers.ChoiceField(BROWSERS)
-    navigation = serializers.ChoiceField(NAVIGATIONS)
+    vars().update({dimension.name: serializers.ChoiceField(dimension.values) for dimension in DIMENSIONS})
     requested_interval_ms = serializers.FloatField(allow_null=True)
     interval_ms = serializers.FloatField(help_text="As the profiler reported it.")
     measured_interval_ms = serializers.FloatField(allow_null=True, help_text="The median gap; null until folded.")
@@ -153,9 +151,7 @@ ViewShape = define_shape(
         "view": serializers.CharField(),
         "release": serializers.CharField(),
         "page": serializers.CharField(),
-        "device": serializers.ChoiceField(DEVICE_CLASSES),
-        "browser": serializers.ChoiceField(BROWSERS),
-        "navigation": serializers.ChoiceField(NAVIGATIONS),
+        **{dimension.name: serializers.ChoiceField(dimension.values) for dimension in DIMENSIONS},
         "is_truncated": serializers.BooleanField(help_text="The recording ended before the view."),
         "js_ms": serializers.FloatField(),
         "self_ms": serializers.FloatField(),

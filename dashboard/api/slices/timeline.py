@@ -24,7 +24,7 @@ from dashboard.web.schemas import Json, Shape, define_shape
 from profcore.code.packages import package_of
 from profcore.formats.slice import ExportFunc
 from profcore.formats.timeline import TimelineTrace
-from profcore.trace.dimensions import BROWSERS, DEVICE_CLASSES, END_REASONS, NAVIGATIONS
+from profcore.trace.dimensions import DIMENSIONS, END_REASONS
 from profcore.trace.weights import MARKERS
 
 KINDS = ("js", "hidden", "idle", "profiler", "engine")  # by weights.KIND_…
@@ -102,9 +102,7 @@ class TimelineShape(Shape):
     view = serializers.CharField()
     release = serializers.CharField()
     page = serializers.CharField()
-    device = serializers.ChoiceField(DEVICE_CLASSES)
-    browser = serializers.ChoiceField(BROWSERS)
-    navigation = serializers.ChoiceField(NAVIGATIONS)
+    vars().update({dimension.name: serializers.ChoiceField(dimension.values) for dimension in DIMENSIONS})
     started_at_ms = serializers.FloatField(help_text="Epoch ms: 0 of the clock.")
     interval_ms = serializers.FloatField(help_text="That of most samples.")
     time_ms = TimeShape()
