@@ -58,7 +58,7 @@ def test_the_page_says_what_the_function_is_and_names_its_parts(client: Client, 
     ]
     assert {client.get(link).status_code for link in fetched} == {200}
     assert 'name="measure" value="total"' in page  # the slice bar keeps it
-    assert 'type="search"' not in page  # there is one function alone
+    assert 'name="q"' not in page  # there is only one function
     assert re.search(r'<a href="/projects/busy/page/\?release=2\.0\.0&page=/cart"[^>]* aria-current="page"', page)
     assert re.search(r'<a href="[^"]*measure=total#trend-title"[^>]*aria-current="true">Total', page)
 
