@@ -7,6 +7,8 @@ from django.db import models
 from django.db.models.functions import MD5
 
 from aggregate import label_models as _registers_itself  # noqa: F401
+from ingest.models import DimensionColumns
+from profcore.trace.dimensions import DIMENSION_COLUMNS
 from projects.models import Project
 
 
@@ -81,8 +83,8 @@ class TimePartColumns(models.Model):
         abstract = True
 
 
-class Cell(TimePartColumns):
-    """The smallest aggregate kept: group × bucket × device class × browser × navigation, with exact sums."""
+class Cell(DimensionColumns, TimePartColumns):
+    """The smallest aggregate kept: group × bucket × dimensions, with exact sums."""
 
     class Grain(models.IntegerChoices):
         HOUR = 0
@@ -94,9 +96,6 @@ class Cell(TimePartColumns):
     group_id = models.IntegerField()
     starts_at = models.DateTimeField()
     grain = models.SmallIntegerField(choices=Grain.choices, default=Grain.HOUR)
-    device_class = models.SmallIntegerField()
-    browser = models.SmallIntegerField()
-    navigation = models.SmallIntegerField(db_default=0)
     merged_into = models.IntegerField(null=True)
     is_rolled = models.BooleanField(default=False, db_default=False)  # it is in the roll-up of its day
     fold_version = models.SmallIntegerField()
@@ -107,8 +106,7 @@ class Cell(TimePartColumns):
     class Meta:
         constraints = [
             models.UniqueConstraint(
-                fields=["project", "group_id", "starts_at", "grain", "device_class", "browser", "navigation"],
-                name="cell_once",
+                fields=["project", "group_id", "starts_at", "grain", *DIMENSION_COLUMNS], name="cell_once"
             )
         ]
         indexes = [

@@ -6,7 +6,14 @@ from typing import Any, TypeVar
 from django.db import connection
 from psycopg.rows import class_row
 
+from profcore.trace.dimensions import DIMENSION_COLUMNS
+
 Record = TypeVar("Record")
+
+
+def dimension_columns(table: str) -> str:
+    """Returns the columns of a row's dimensions, given its table's alias."""
+    return ", ".join(f"{table}.{column}" for column in DIMENSION_COLUMNS)
 
 
 def select_records(

@@ -81,7 +81,7 @@ def slice_of(project_id: int, question: Question, first: date, last: date) -> Sl
         project_id=project_id,
         ranges=((bounds_of_day(first)[0], bounds_of_day(last)[1]),),
         pages=(question.page,) if question.page is not None else (),
-        devices=(question.device,) if question.device is not None else (),
+        dimensions=(("device", question.device),) if question.device is not None else (),
     )
 
 

@@ -183,7 +183,7 @@ def _store(project: Project, name: str, arrivals: Sequence[Arrival], now: dateti
         if not hold_project(project.pk):
             raise _refused_in_deletion(name)
         for batch in _batches(arrivals):
-            store_arrivals(key=key, arrivals=batch, header_agent="", received_at=now, shard=IMPORTS_SHARD)
+            store_arrivals(key=key, arrivals=batch, received_at=now, shard=IMPORTS_SHARD)
         # Last, because the day's row stays locked until the commit, and every post of the project waits for it.
         if take_quota(key, len(arrivals), now) < len(arrivals):
             raise _beyond_quota(name, key, len(arrivals))

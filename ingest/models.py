@@ -43,7 +43,18 @@ class Group(models.Model):
         constraints = [models.UniqueConstraint(fields=["project", "release", "page"], name="group_once")]
 
 
-class Receipt(models.Model):
+class DimensionColumns(models.Model):
+    """The codes of a view's dimensions (`profcore.trace.dimensions`)."""
+
+    device_class = models.SmallIntegerField()
+    browser = models.SmallIntegerField()
+    navigation = models.SmallIntegerField(db_default=0)
+
+    class Meta:
+        abstract = True
+
+
+class Receipt(DimensionColumns):
     """One accepted trace: its identity (project, view, seq), its place in the queue, and its state.
 
     The receipt is kept longer than the raw trace. Receipts are in partitions by the time of receipt, and the key is
@@ -64,9 +75,6 @@ class Receipt(models.Model):
     group_id = models.IntegerField()
     received_at = models.DateTimeField()
     view_started_at = models.DateTimeField()
-    device_class = models.SmallIntegerField()
-    browser = models.SmallIntegerField()
-    navigation = models.SmallIntegerField(db_default=0)
     end_reason = models.SmallIntegerField()
     isolated = models.BooleanField(null=True)
     sample_rate = models.FloatField(null=True)  # null is 1, the usual value: it takes no space

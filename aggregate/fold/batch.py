@@ -16,6 +16,7 @@ from aggregate.fold.claims import Claim, ClaimedTrace
 from aggregate.fold.interning import CellKey, intern_funcs
 from aggregate.fold.isolated_fold import AloneTask, keys_of, result_decoder
 from aggregate.raw_bodies import StoredBody, TraceKey, load_raw_bodies
+from aggregate.sql import dimension_columns
 from ingest.endpoint.limits import envelope_limits
 from profcore.errors import Reason, TraceError
 from profcore.kernel import find_kernel
@@ -178,9 +179,8 @@ def load_cell_keys(claim: Claim) -> tuple[dict[ViewKey, CellKey], dict[ViewKey, 
     view_ids = [view_id for view_id, _ in views]
     with connection.cursor() as cursor:
         cursor.execute(
-            """SELECT DISTINCT ON (r.view_id, r.group_id)
-                      r.view_id, r.group_id, r.view_started_at, r.device_class, r.browser, r.navigation,
-                      nullif(r.sample_rate, 1)
+            f"""SELECT DISTINCT ON (r.view_id, r.group_id)
+                      r.view_id, r.group_id, r.view_started_at, nullif(r.sample_rate, 1), {dimension_columns("r")}
                FROM ingest_tracereceipt r JOIN unnest(%b::uuid[], %b::int[]) AS c (view_id, group_id)
                  ON (r.view_id, r.group_id) = (c.view_id, c.group_id)
                WHERE r.project_id = %s AND r.view_id = ANY(%b::uuid[])
@@ -190,13 +190,7 @@ def load_cell_keys(claim: Claim) -> tuple[dict[ViewKey, CellKey], dict[ViewKey, 
         rows = cursor.fetchall()
     cells: dict[ViewKey, CellKey] = {}
     sample_rates: dict[ViewKey, float | None] = {}
-    for view_id, group_id, started_at, device_class, browser, navigation, sample_rate in rows:
-        cells[view_id, group_id] = CellKey(
-            group_id=group_id,
-            starts_at=start_of_hour(started_at),
-            device_class=device_class,
-            browser=browser,
-            navigation=navigation,
-        )
+    for view_id, group_id, started_at, sample_rate, *codes in rows:
+        cells[view_id, group_id] = CellKey(group_id=group_id, starts_at=start_of_hour(started_at), codes=tuple(codes))
         sample_rates[view_id, group_id] = sample_rate
     return cells, sample_rates

@@ -15,23 +15,25 @@ from ingest.notify import notify_worker
 from ingest.storage.groups import IdCache, allocate_ids
 from profcore.caching import keep
 from profcore.sums.fold import FOLD_VERSION
+from profcore.trace.dimensions import DIMENSION_COLUMNS, DIMENSIONS
 from profcore.trace.funcs import OTHER_FUNC, FuncKey, func_digest
 
 MAX_INT4: Final = 2**31 - 1
 INLINE_URI: Final = re.compile(r"(https?://[^/]{1,253})(/.*)", re.DOTALL)  # longer hosts are not stored
 MAX_ORIGINS: Final = 1_000  # of a project; the first ones stay. All are read for each page
+KEY_COLUMNS: Final = ", ".join(("group_id", "starts_at", *DIMENSION_COLUMNS))
+KEY_OF_CELL, KEY_OF_ROW = (f"{table}.{KEY_COLUMNS}".replace(", ", f", {table}.") for table in ("c", "w"))
+KEY_ARRAYS: Final = ", ".join(["%b::int[]", "%b::timestamptz[]", *["%b::smallint[]"] * len(DIMENSIONS)])
 _func_ids: Final[IdCache[bytes]] = keep(IdCache())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CellKey:
-    """The key of a cell within its project."""
+    """The key of a cell within its project. `codes` are those of its dimensions, in the order of `DIMENSIONS`."""
 
     group_id: int
     starts_at: datetime
-    device_class: int
-    browser: int
-    navigation: int
+    codes: tuple[int, ...]
 
 
 def intern_funcs(project_id: int, keys: Sequence[FuncKey], *, is_bounded: bool = True) -> dict[FuncKey, int]:
@@ -155,16 +157,13 @@ def intern_cells(project_id: int, keys: Sequence[CellKey]) -> dict[CellKey, int]
         with transaction.atomic(), connection.cursor() as cursor:
             ids = allocate_ids(project_id, "cell", len(missing))
             cursor.execute(
-                """INSERT INTO aggregate_cell (
-                       project_id, id, group_id, starts_at, grain, device_class, browser, navigation, fold_version,
+                f"""INSERT INTO aggregate_cell (
+                       project_id, id, grain, {KEY_COLUMNS}, fold_version,
                        views, traces, truncated_views, js_us, hidden_us, engine_us, idle_us, unobserved_us, profiler_us,
                        span_us, js_samples, hidden_samples, engine_samples, idle_samples, profiler_samples)
-                   SELECT %s, w.id, w.group_id, w.starts_at, %s, w.device_class, w.browser, w.navigation, %s, 0,
-                          0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0
-                   FROM unnest(%b::int[], %b::int[], %b::timestamptz[], %b::smallint[], %b::smallint[], %b::smallint[])
-                        AS w (id, group_id, starts_at, device_class, browser, navigation)
-                   ON CONFLICT (project_id, group_id, starts_at, grain, device_class, browser, navigation)
-                   DO NOTHING""",
+                   SELECT %s, w.id, %s, {KEY_OF_ROW}, %s, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0
+                   FROM unnest(%b::int[], {KEY_ARRAYS}) AS w (id, {KEY_COLUMNS})
+                   ON CONFLICT (project_id, grain, {KEY_COLUMNS}) DO NOTHING""",
                 [project_id, HOUR_GRAIN, FOLD_VERSION, list(ids), *_columns(missing)],
             )
         found.update(_select_cells(project_id, missing))
@@ -194,27 +193,19 @@ def settle_known_cells(project_id: int, keys: Sequence[CellKey]) -> dict[CellKey
 
 
 def _columns(keys: Sequence[CellKey]) -> list[list[object]]:
-    return [
-        [key.group_id for key in keys],
-        [key.starts_at for key in keys],
-        [key.device_class for key in keys],
-        [key.browser for key in keys],
-        [key.navigation for key in keys],
-    ]
+    rows = [(key.group_id, key.starts_at, *key.codes) for key in keys]
+    return [[row[at] for row in rows] for at in range(2 + len(DIMENSIONS))]
 
 
 def _select_cells(project_id: int, keys: Sequence[CellKey]) -> dict[CellKey, int]:
     with connection.cursor() as cursor:
         cursor.execute(
-            """SELECT c.group_id, c.starts_at, c.device_class, c.browser, c.navigation, c.id FROM aggregate_cell c
-               JOIN unnest(%b::int[], %b::timestamptz[], %b::smallint[], %b::smallint[], %b::smallint[])
-                    AS w (group_id, starts_at, device_class, browser, navigation)
-                 ON (c.group_id, c.starts_at, c.device_class, c.browser, c.navigation)
-                  = (w.group_id, w.starts_at, w.device_class, w.browser, w.navigation)
+            f"""SELECT c.id, {KEY_OF_CELL} FROM aggregate_cell c
+               JOIN unnest({KEY_ARRAYS}) AS w ({KEY_COLUMNS}) ON ({KEY_OF_CELL}) = ({KEY_OF_ROW})
                WHERE c.project_id = %s AND c.grain = %s""",
             [*_columns(keys), project_id, HOUR_GRAIN],
         )
         return {
-            CellKey(group_id=group, starts_at=bucket, device_class=device, browser=browser, navigation=navigation): cell
-            for group, bucket, device, browser, navigation, cell in cursor
+            CellKey(group_id=group, starts_at=starts_at, codes=tuple(codes)): cell
+            for cell, group, starts_at, *codes in cursor
         }

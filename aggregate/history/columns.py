@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from typing import Final
 
 from aggregate.fold.writes import HOTSPOT_SUMS
+from profcore.trace.dimensions import DIMENSION_COLUMNS, DIMENSIONS
 from profcore.trace.weights import MARKERS, TIME_PART_NAMES
 
-SCHEMA: Final = 1
+SCHEMA: Final = max(dimension.history_schema for dimension in DIMENSIONS)
 
 TEXT: Final = "VARCHAR"
 INT: Final = "INTEGER"
@@ -20,7 +21,9 @@ MARKER_COLUMNS: Final = tuple(f"marker_{marker}_us" for marker in MARKERS)
 CELL_SUMS: Final = ("views", "truncated_views", "traces", *TIME_PART_NAMES, *MARKER_COLUMNS)
 TREE_SUMS: Final = ("self_us", "self_samples", "hidden_us")
 PLACE: Final = {"release": TEXT, "page": TEXT}
-DIMENSIONS: Final = {**PLACE, "device_class": TEXT, "browser": TEXT, "navigation": TEXT}
+PLACE_OF_CELL: Final = ("release", "page", *DIMENSION_COLUMNS)
+FIRST_DIMENSIONS: Final = {dimension.column: TEXT for dimension in DIMENSIONS if dimension.history_schema == 1}
+ADDED_DIMENSIONS: Final = {dimension.column: TEXT for dimension in DIMENSIONS if dimension.history_schema > 1}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -40,14 +43,17 @@ class HistoryTable:
 
 CELLS: Final = HistoryTable(
     "cells",
-    {**DIMENSIONS, "fold_version": INT, **dict.fromkeys(CELL_SUMS, BIG)},
-    order=("page", "release", "device_class", "browser", "navigation"),
+    {**PLACE, **FIRST_DIMENSIONS, "fold_version": INT, **dict.fromkeys(CELL_SUMS, BIG), **ADDED_DIMENSIONS},
+    order=("page", "release", *DIMENSION_COLUMNS),
     sums=CELL_SUMS,
 )
 HOTSPOTS: Final = HistoryTable(
     "hotspots",
-    {**DIMENSIONS, "function_id": TEXT, "label": TEXT, "func_id": INT, **dict.fromkeys(HOTSPOT_SUMS, BIG)},
-    order=("page", "release", "device_class", "browser", "navigation", "func_id"),
+    {
+        **{**PLACE, **FIRST_DIMENSIONS, "function_id": TEXT, "label": TEXT, "func_id": INT},
+        **{**dict.fromkeys(HOTSPOT_SUMS, BIG), **ADDED_DIMENSIONS},
+    },
+    order=("page", "release", *DIMENSION_COLUMNS, "func_id"),
     sums=HOTSPOT_SUMS,
 )
 CALL_NODES: Final = HistoryTable(

@@ -13,9 +13,9 @@ from aggregate.history.columns import (
     CALL_NODES,
     CELL_SUMS,
     CELLS,
-    DIMENSIONS,
     FUNCTIONS,
     HOTSPOTS,
+    PLACE_OF_CELL,
     SCHEMA,
     TREE_SUMS,
     HistoryTable,
@@ -41,16 +41,16 @@ NODE_COLUMNS: Final = {
 SPOT_COLUMNS: Final = {**CELL_ID, "func_id": "INTEGER", **dict.fromkeys(HOTSPOT_SUMS, "BIGINT")}
 PLACE_COLUMNS: Final = {**CELL_ID, **CELLS.columns}
 SELECT_CELLS: Final = f"""
-SELECT {", ".join(DIMENSIONS)}, max(fold_version) AS fold_version,
+SELECT {", ".join(PLACE_OF_CELL)}, max(fold_version) AS fold_version,
        {", ".join(f"sum({name}) AS {name}" for name in CELL_SUMS)}
-FROM places GROUP BY {", ".join(DIMENSIONS)}
+FROM places GROUP BY {", ".join(PLACE_OF_CELL)}
 """
 SELECT_HOTSPOTS: Final = f"""
 SELECT s.*, f.function_id, f.label
-FROM (SELECT {", ".join(f"c.{name}" for name in DIMENSIONS)}, h.func_id,
+FROM (SELECT {", ".join(f"c.{name}" for name in PLACE_OF_CELL)}, h.func_id,
              {", ".join(f"sum(h.{name}) AS {name}" for name in HOTSPOT_SUMS)}
       FROM spots h JOIN places c ON c.id = h.id
-      GROUP BY {", ".join(f"c.{name}" for name in DIMENSIONS)}, h.func_id) AS s
+      GROUP BY {", ".join(f"c.{name}" for name in PLACE_OF_CELL)}, h.func_id) AS s
 JOIN functions f ON f.release = s.release AND f.func_id = s.func_id
 """
 SELECT_NODES: Final = """

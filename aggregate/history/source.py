@@ -13,12 +13,12 @@ from psycopg.pq import Format
 
 from aggregate.fold.calltrees import StoredTreeSum
 from aggregate.fold.writes import HOTSPOT_SUMS
-from aggregate.history.columns import CELL_SUMS, MARKER_COLUMNS
+from aggregate.history.columns import CELL_SUMS, CELLS, MARKER_COLUMNS
 from aggregate.models import HOUR_GRAIN
 from ingest.models import PENDING
 from profcore.sums.calltree import CallTree
 from profcore.times import bounds_of_day
-from profcore.trace.dimensions import BROWSERS, DEVICE_CLASSES, NAVIGATIONS
+from profcore.trace.dimensions import DIMENSIONS
 from profcore.trace.funcs import FuncKey
 
 PlaceSums = dict[tuple[str, str], tuple[int, ...]]  # sums by release and page
@@ -32,10 +32,14 @@ CELLS_OF_DAY: Final = """c.project_id = %(project_id)s AND c.merged_into IS NULL
     AND c.starts_at >= %(start)s AND c.starts_at < %(end)s"""
 FROM_CELLS: Final = f"""FROM aggregate_cell c JOIN ingest_group g ON g.project_id = c.project_id AND g.id = c.group_id
     WHERE {CELLS_OF_DAY} AND c.traces > 0"""
-SPREAD_MARKERS: Final = ", ".join(f"c.marker_us[{n}] AS {name}" for n, name in enumerate(MARKER_COLUMNS, 1))
-COPY_CELLS: Final = f"""COPY (SELECT c.id, g.release, g.page, (%(devices)s::text[])[c.device_class + 1] AS device_class,
-    (%(browsers)s::text[])[c.browser + 1] AS browser, (%(navigations)s::text[])[c.navigation + 1] AS navigation,
-    c.fold_version, {", ".join(f"c.{name}" for name in PLAIN_SUMS)}, {SPREAD_MARKERS} {FROM_CELLS})
+# Columns of the history that are no plain column of a cell.
+EXPRESSIONS: Final = {
+    **{"release": "g.release", "page": "g.page"},
+    **{dimension.column: f"(%({dimension.plural})s::text[])[c.{dimension.column} + 1]" for dimension in DIMENSIONS},
+    **{name: f"c.marker_us[{number}]" for number, name in enumerate(MARKER_COLUMNS, 1)},
+}
+VALUES_OF_CELL: Final = ", ".join(f"{EXPRESSIONS.get(name, f'c.{name}')} AS {name}" for name in CELLS.columns)
+COPY_CELLS: Final = f"""COPY (SELECT c.id, {VALUES_OF_CELL} {FROM_CELLS})
     TO STDOUT (FORMAT csv, FORCE_QUOTE (release, page))"""
 # LATERAL, with OFFSET to keep the planner from flattening it, as `aggregate.selectors.functions.hotspots` does.
 SPOTS_OF_DAY: Final = f"""FROM (SELECT c.id, g.release, g.page {FROM_CELLS}) AS c CROSS JOIN LATERAL (
@@ -112,9 +116,7 @@ class DaySnapshot:
             "project_id": project_id,
             "start": start,
             "end": end,
-            "devices": list(DEVICE_CLASSES),
-            "browsers": list(BROWSERS),
-            "navigations": list(NAVIGATIONS),
+            **{dimension.plural: list(dimension.values) for dimension in DIMENSIONS},
         }
 
     def source(self) -> DaySource | None:

@@ -18,11 +18,13 @@ from aggregate.fold.rollups import unroll_days
 from aggregate.fold.writes import CellDelta, add_delta, add_to_cells, load_cells, negate
 from aggregate.metrics import count_maintenance
 from aggregate.models import DAY_GRAIN, HOUR_GRAIN, Cell
+from aggregate.sql import dimension_columns
 from aggregate.time_budget import end_step
 from ingest.storage.groups import allocate_ids
 from profcore.sums.blobs import pack_call_tree
 from profcore.sums.fold import FOLD_VERSION
 from profcore.times import DAY, midnight_hours_before
+from profcore.trace.dimensions import DIMENSION_COLUMNS
 
 MERGE_BATCH_DAYS: Final = 500  # group-days of one run of the task: some seconds; the next run goes on
 
@@ -89,26 +91,26 @@ def merge_day(day: GroupDay) -> None:
             unroll_days(day.project_id, sorted(days.values()))
 
 
-Dimensions = tuple[int, int, int]  # the codes of device class, browser and navigation
+Codes = tuple[int, ...]  # of a cell's dimensions
 
 
-def _load_hours(day: GroupDay) -> dict[int, Dimensions]:
+def _load_hours(day: GroupDay) -> dict[int, Codes]:
     """Returns a day's unmerged hours with their dimensions, none if one of them awaits a refold."""
     with connection.cursor() as cursor:
         cursor.execute(
-            """SELECT c.id, c.device_class, c.browser, c.navigation, EXISTS (
-                   SELECT 1 FROM aggregate_refoldrun r
-                   WHERE r.project_id = %s AND r.project_id = c.project_id AND r.finished_at IS NULL
-                     AND c.id > r.last_cell_id AND c.id < r.first_new_cell_id)
-               FROM aggregate_cell c
-               WHERE c.project_id = %s AND c.group_id = %s AND c.grain = %s
-                 AND c.merged_into IS NULL AND c.starts_at >= %s AND c.starts_at < %s""",
+            f"""SELECT EXISTS (
+                       SELECT 1 FROM aggregate_refoldrun r
+                       WHERE r.project_id = %s AND r.project_id = c.project_id AND r.finished_at IS NULL
+                         AND c.id > r.last_cell_id AND c.id < r.first_new_cell_id), c.id, {dimension_columns("c")}
+                FROM aggregate_cell c
+                WHERE c.project_id = %s AND c.group_id = %s AND c.grain = %s
+                  AND c.merged_into IS NULL AND c.starts_at >= %s AND c.starts_at < %s""",
             [day.project_id, day.project_id, day.group_id, HOUR_GRAIN, day.day_at, day.day_at + DAY],
         )
         hours = cursor.fetchall()
-    if any(awaits for *_, awaits in hours):
+    if any(awaits for awaits, *_ in hours):
         return {}
-    return {cell_id: (device, browser, navigation) for cell_id, device, browser, navigation, _ in hours}
+    return {cell_id: tuple(codes) for _, cell_id, *codes in hours}
 
 
 def _are_rolled(day: GroupDay) -> bool:
@@ -124,29 +126,28 @@ def _are_rolled(day: GroupDay) -> bool:
     return bool(row and row[0])
 
 
-def _intern_days(day: GroupDay, wanted: list[Dimensions]) -> dict[Dimensions, int]:
+def _intern_days(day: GroupDay, wanted: list[Codes]) -> dict[Codes, int]:
     with connection.cursor() as cursor:
         cursor.execute(
-            """SELECT device_class, browser, navigation, id FROM aggregate_cell
-               WHERE project_id = %s AND group_id = %s AND starts_at = %s AND grain = %s""",
+            f"""SELECT c.id, {dimension_columns("c")} FROM aggregate_cell c
+                WHERE c.project_id = %s AND c.group_id = %s AND c.starts_at = %s AND c.grain = %s""",
             [day.project_id, day.group_id, day.day_at, DAY_GRAIN],
         )
-        cell_ids = {(device, browser, navigation): cell_id for device, browser, navigation, cell_id in cursor}
-        missing = [dimensions for dimensions in wanted if dimensions not in cell_ids]
+        cells = {tuple(codes): cell_id for cell_id, *codes in cursor}
+        missing = [codes for codes in wanted if codes not in cells]
         if missing:
             # Nobody else creates day cells of this group, because we hold its lock.
             ids = allocate_ids(day.project_id, "cell", len(missing))
             Cell.objects.bulk_create(
-                [_empty_day(day, cell_id, dims) for cell_id, dims in zip(ids, missing, strict=True)]
+                [_empty_day(day, cell_id, codes) for cell_id, codes in zip(ids, missing, strict=True)]
             )
-            cell_ids.update(zip(missing, ids, strict=True))
-    return cell_ids
+            cells.update(zip(missing, ids, strict=True))
+    return cells
 
 
-def _empty_day(day: GroupDay, cell_id: int, dimensions: Dimensions) -> Cell:
+def _empty_day(day: GroupDay, cell_id: int, codes: Codes) -> Cell:
     zeros = {field.attname: 0 for field in Cell._meta.fields if field.attname.endswith(("_us", "_samples"))}
     zeros.pop("marker_us")
-    device_class, browser, navigation = dimensions
     return Cell(
         project_id=day.project_id,
         id=cell_id,
@@ -154,13 +155,11 @@ def _empty_day(day: GroupDay, cell_id: int, dimensions: Dimensions) -> Cell:
         starts_at=day.day_at,
         grain=Cell.Grain.DAY,
         is_rolled=True,
-        device_class=device_class,
-        browser=browser,
-        navigation=navigation,
         fold_version=FOLD_VERSION,
         views=0,
         traces=0,
         **zeros,
+        **dict(zip(DIMENSION_COLUMNS, codes, strict=True)),
     )
 
 

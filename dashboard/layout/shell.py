@@ -15,20 +15,12 @@ from dashboard.web.params import EVERY_FUNCTION, MAX_SEARCH, Narrowing
 from dashboard.web.project_pages import PAGES
 from dashboard.web.queries import read_page_narrowing, write_query
 from profcore.code.categories import FUNC_CATEGORIES
-from profcore.trace.dimensions import BROWSERS, DEVICE_CLASSES, NAVIGATIONS
+from profcore.trace.dimensions import DIMENSIONS
 from projects.models import Project
 
 PRESETS: Final = (("Last 24 hours", timedelta(days=1)), ("7 days", timedelta(days=7)), ("30 days", timedelta(days=30)))
 MAX_CHOICES: Final = 500  # of one field, plus those that are selected; an address may name any
 CHIP_WORDS: Final = {
-    "release": "Release",
-    "page": "Page",
-    "device": "Device",
-    "browser": "Browser",
-    "navigation": "Navigation",
-    "view": "View",
-    "trace": "Trace",
-    "tag": "Tag",
     "func_over": "Views where a function took more than",
     "display": "Display rules",
 }
@@ -201,9 +193,15 @@ def build_shell(
     fields = [
         _field(address, "release", releases_known, slice_.releases),
         _field(address, "page", pages_known, slice_.pages),
-        _field(address, "device", [(word, word, None) for word in DEVICE_CLASSES], slice_.devices),
-        _field(address, "browser", [(word, word, None) for word in BROWSERS], slice_.browsers),
-        _field(address, "navigation", [(word, word, None) for word in NAVIGATIONS], slice_.navigations),
+        *(
+            _field(
+                address,
+                dimension.name,
+                [(value, value, None) for value in dimension.values],
+                slice_.values(dimension.name),
+            )
+            for dimension in DIMENSIONS
+        ),
     ]
     narrows = PAGES[here].narrows
     if narrows != "no":
@@ -299,7 +297,7 @@ def _chips(address: _Address, slice_: Slice, narrowing: Narrowing, *, has_search
         if name not in ("from", "to"):
             link = address.without(name, value=value)
             word = "off" if name == DISPLAY else value
-            chips.append(Chip(name=name, field=CHIP_WORDS.get(name, name), word=word, link=link))
+            chips.append(Chip(name=name, field=CHIP_WORDS.get(name, name.capitalize()), word=word, link=link))
     if slice_.ranges:
         start, end = slice_.ranges[0] if len(slice_.ranges) == 1 else (None, None)
         word = f"{len(slice_.ranges)} ranges" if len(slice_.ranges) > 1 else ""

@@ -3,28 +3,20 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any, Final
+from typing import Final
 
 from django.http import QueryDict
 
 from aggregate.selectors.project.last_release import HasViews, pick_last_releases
 from aggregate.selectors.project.pages import ReleaseRow
 from aggregate.selectors.slice.sides import BASE, HEAD, SIDE_FIELDS, has_sides, pairs_of_sides, resolve_sides
-from aggregate.selectors.slice.slices import SLICE_FIELDS, Slice, SliceError, SliceQuery
+from aggregate.selectors.slice.slices import SLICE_FIELDS, VALUE_FIELDS, Slice, SliceError, SliceQuery
 from alerts.auto_resolve.rollbacks import BaseChoice, Rollback
 from dashboard.layout.shell import Shell
 from dashboard.web.params import read_side
 from ingest.storage.groups import OTHER
 from profcore.trace.dimensions import DEVICE_CLASSES
 
-# What a side may name beside its time, and where a slice keeps it.
-ATTRIBUTES: Final[Mapping[str, str]] = {
-    "release": "releases",
-    "page": "pages",
-    "device": "devices",
-    "browser": "browsers",
-    "navigation": "navigations",
-}
 SIDE_WORDS: Final[Mapping[str, str]] = {BASE: "the “before” side", HEAD: "the “after” side"}
 DESKTOPS: Final = tuple(word for word in DEVICE_CLASSES if word.startswith("desktop"))
 PHONES: Final = tuple(word for word in DEVICE_CLASSES if word.startswith("mobile"))
@@ -52,7 +44,7 @@ class AskedSides:
             (f"{side}_{field}", value)
             for side in (BASE, HEAD)
             for field in SLICE_FIELDS
-            for value in values_of(self.of(side), field)
+            for value in self.of(side).get(field, ())
         ]
 
 
@@ -103,21 +95,22 @@ def settle_sides(slice_: Slice, asked: AskedSides) -> Sides:
     the side's field.
     """
     common, given = slice_, {BASE: asked.base, HEAD: asked.head}
-    for field, attribute in ATTRIBUTES.items():
-        if not any(values_of(query, field) for query in given.values()):
+    for field in VALUE_FIELDS:
+        if not any(query.get(field) for query in given.values()):
             continue
-        shared = getattr(slice_, attribute)
+        shared = slice_.values(field)
         for side in (BASE, HEAD):
-            if not shared and not values_of(given[side], field):
+            if not shared and not given[side].get(field):
                 words = f"Choose a {field} for {SIDE_WORDS[side]} too, or for neither side."
                 raise SliceError(f"{side}_{field}", words)
-        given = {side: _fill(query, **{field: shared}) for side, query in given.items()}
-        common = _clear(common, attribute)
-    if any(query.from_ or query.to for query in given.values()):
-        spans = dict[str, list[str]](from_=[], to=[])
-        for name, value in Slice(project_id=slice_.project_id, ranges=slice_.ranges).params():
-            spans["from_" if name == "from" else "to"].append(value)
-        given = {side: query if query.from_ or query.to else _fill(query, **spans) for side, query in given.items()}
+        given = {side: {**query, field: query.get(field) or shared} for side, query in given.items()}
+        common = common.with_values(field)
+    if any(query.get("from") or query.get("to") for query in given.values()):
+        params = Slice(project_id=slice_.project_id, ranges=slice_.ranges).params()
+        spans = {field: [value for name, value in params if name == field] for field in ("from", "to")}
+        given = {
+            side: query if query.get("from") or query.get("to") else query | spans for side, query in given.items()
+        }
         common = replace(common, ranges=())
     base, head = resolve_sides(common, given[BASE], given[HEAD])
     return Sides(common, base, head)
@@ -180,7 +173,7 @@ class SideName:
 def name_side(sides: Sides, side: Slice) -> SideName:
     """Returns the name of one of two sides."""
     own = sides.own_fields
-    words = [_name_values(field, getattr(side, ATTRIBUTES[field])) for field in ATTRIBUTES if field in own]
+    words = [_name_values(field, side.values(field)) for field in VALUE_FIELDS if field in own]
     return SideName(
         words=words, start=side.from_at, end=side.to_at, has_time="from" in own, is_release=own == {"release"}
     )
@@ -192,18 +185,3 @@ def _name_values(field: str, values: Sequence[str]) -> str:
     if field == "device" and set(values) == set(PHONES):
         return "phones"
     return ", ".join(values)
-
-
-def values_of(query: SliceQuery, field: str) -> Sequence[str]:
-    """Returns the values of a query for a field, named as in the read API."""
-    values: Sequence[str] = getattr(query, "from_" if field == "from" else field)
-    return values
-
-
-def _clear(slice_: Slice, attribute: str) -> Slice:
-    changes: dict[str, Any] = {attribute: ()}  # Any: the type of each field
-    return replace(slice_, **changes)
-
-
-def _fill(query: SliceQuery, **more: Sequence[str]) -> SliceQuery:
-    return replace(query, **{field: getattr(query, field) or values for field, values in more.items()})

@@ -232,6 +232,13 @@ def visible(text: str) -> str:
 
 
 @register.filter
+def further(dimensions: Mapping[str, str]) -> str:
+    """Returns the known values of a view's dimensions other than device and browser, each after a comma."""
+    values = (value for name, value in dimensions.items() if name not in ("device", "browser"))
+    return "".join(f", {value}" for value in values if value != "unknown")
+
+
+@register.filter
 def listed(texts: Sequence[str]) -> str:
     """Joins texts by commas, made visible. The template's own `join` escapes too early, and so twice."""
     return ", ".join(visible(text) for text in texts)

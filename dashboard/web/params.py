@@ -51,7 +51,7 @@ EVERY_FUNCTION: Final = Narrowing()
 
 def read_slice_query(params: QueryDict) -> SliceQuery:
     """Returns the slice's raw values. `resolve_slice` checks them."""
-    return SliceQuery.of((*SLICE_FIELDS, *FINE_FIELDS, DISPLAY), params.getlist)
+    return {field: params.getlist(field) for field in (*SLICE_FIELDS, *FINE_FIELDS, DISPLAY)}
 
 
 def read_export_query(params: QueryDict) -> ExportQuery:
@@ -68,7 +68,7 @@ def read_export_query(params: QueryDict) -> ExportQuery:
 
 def read_side(params: QueryDict, side: str) -> SliceQuery:
     """Returns the raw values of `base` or `head`. `resolve_sides` checks them."""
-    return SliceQuery.of(SLICE_FIELDS, lambda field: params.getlist(f"{side}_{field}"))
+    return {field: params.getlist(f"{side}_{field}") for field in SLICE_FIELDS}
 
 
 def read_raw_ref(params: QueryDict) -> str:

@@ -130,7 +130,7 @@ def _cached_verdict(base: Slice, head: Slice, facts: str, _plan: str) -> Verdict
 
 
 def answer_breakdown(base: Slice, head: Slice) -> Breakdown:
-    """Returns two sides by device class and browser, judged by the verdict's bound; remembered as verdicts are."""
+    """Returns two sides by dimension, judged by the verdict's bound; remembered as verdicts are."""
     facts = facts_of_verdict(base, head)
     verdict = answer_verdict(base, head, facts)
     return _cached_breakdown(base, head, repr(facts[0]), verdict.judgement.bound)

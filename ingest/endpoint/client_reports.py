@@ -21,7 +21,7 @@ from ingest.endpoint.responses import (
     answer_wrong_method,
     explain_outage,
 )
-from ingest.storage.storing import browser_of
+from ingest.storage.view_dimensions import browser_of
 from profcore.errors import Reason, TraceError
 from profcore.trace.absence import Absence, check_absence, decode_absence, decode_absence_fields
 from projects.key_cache import KeyFacts
@@ -41,7 +41,7 @@ def take_absence(post: IngestRequest) -> IngestResponse:
             key = read_key(post)
             admit_report(post, key)
             absence = read_absence(post, key)
-            browser = browser_of(post.user_agent)
+            browser = browser_of(post.headers.user_agent)
             count_absence(key.project_id, absence, browser=browser, day_on=datetime.now(UTC).date())
     except TraceError as error:
         return refuse_report(error)

@@ -13,12 +13,12 @@ from typing import Any, Final
 from urllib.parse import parse_qs
 
 from ingest.endpoint.slow_bodies import Readable, TimedBody, TooManySlowBodies, slow_error_of
+from ingest.storage.view_dimensions import SenderHeaders, read_sender_headers
 from profcore.caching import cached
 from profcore.errors import Reason, TraceError
 from profcore.inflating import CutShort, Damaged, TooLong, TooManyMembers, inflate
 
 MAX_QUERY_FIELDS: Final = 20
-MAX_AGENT_CHARS: Final = 2_000
 # Nearly all traces are shorter. A sender of more may find its connection closed before it reads why.
 SKIPPED_MAX_BYTES: Final = 64 * 1024
 CHUNK_BYTES: Final = 256 * 1024
@@ -56,7 +56,7 @@ class IngestRequest:
     origin: str | None
     media_type: str  # without its parameters
     coding: str
-    user_agent: str
+    headers: SenderHeaders
     length: int | None
     stream: Readable
 
@@ -73,7 +73,7 @@ def read_request(environ: Mapping[str, Any]) -> IngestRequest:  # Any: WSGI's ow
         origin=environ.get("HTTP_ORIGIN"),
         media_type=environ.get("CONTENT_TYPE", "").partition(";")[0].strip().lower(),
         coding=environ.get("HTTP_CONTENT_ENCODING", "").strip().lower(),
-        user_agent=environ.get("HTTP_USER_AGENT", "")[:MAX_AGENT_CHARS],
+        headers=read_sender_headers(environ),
         length=length,
         stream=environ["wsgi.input"] if has_body else io.BytesIO(),
     )

@@ -124,7 +124,7 @@ def store_body(post: IngestRequest, key: KeyFacts, received_at: datetime) -> Par
         )
         _charge(key, parsed, received_at)
         if parsed.arrivals:
-            store_arrivals(key=key, arrivals=parsed.arrivals, header_agent=post.user_agent, received_at=received_at)
+            store_arrivals(key=key, arrivals=parsed.arrivals, headers=post.headers, received_at=received_at)
     return parsed
 
 

@@ -3,13 +3,12 @@
 import gzip
 import random
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 from uuid import UUID, uuid5
 
-import ua_parser
 from django.conf import settings
 from django.db import Error, IntegrityError, InternalError, connection
 from psycopg.errors import CheckViolation
@@ -24,8 +23,8 @@ from ingest.storage.packs.store import is_on
 from ingest.storage.partitions import create_partitions
 from ingest.storage.receipt_partitions import DedupMode, dedup_mode_of
 from ingest.storage.store_pool import STORE_POOL, Param, execute_in_transaction
-from profcore.caching import cached
-from profcore.trace.dimensions import classify_browser, classify_device, classify_end_reason, classify_navigation
+from ingest.storage.view_dimensions import NO_HEADERS, SenderHeaders, read_codes
+from profcore.trace.dimensions import DIMENSION_COLUMNS, classify_end_reason
 from profcore.trace.routes import clean_page, route_of_url
 from profcore.trace.weights import to_us
 from profcore.trace.wire import Envelope
@@ -34,7 +33,6 @@ from projects.key_cache import KeyFacts
 BYTE_SHARDS: Final = 8  # rows of a day, so that posts seldom wait for each other
 IMPORTS_SHARD: Final = -1  # an import holds its row until its last trace is stored
 PACK_FROM_BYTES: Final = 1_024
-MAX_USER_AGENT_CHARS: Final = 1_000  # those of browsers have up to 300; text after that identifies no browser
 # A statement takes some milliseconds. One that takes longer waits for a lock or a slow disk: the next one of its
 # project is then begun next to it.
 STALLED_S: Final = 0.05
@@ -57,13 +55,6 @@ class Arrival:
         return e.timeOrigin if e.viewStart is None else e.viewStart
 
 
-@cached(entries=10_000, chars=MAX_USER_AGENT_CHARS)
-def browser_of(user_agent: str) -> int:
-    """Returns the browser code of a user agent. Results are cached, because field traffic repeats itself."""
-    parsed = ua_parser.parse_user_agent(user_agent[:MAX_USER_AGENT_CHARS])
-    return classify_browser(parsed.family if parsed else None)
-
-
 def page_of(envelope: Envelope, route_rules: Sequence[str]) -> str:
     """Returns the page of a trace: the client's own name for it, else the route of its URL."""
     if envelope.page:
@@ -72,32 +63,36 @@ def page_of(envelope: Envelope, route_rules: Sequence[str]) -> str:
 
 
 # Each column is an array as text, which takes no time to write and little to read; only the bodies are binary.
-COLUMNS: Final = (
-    *("received_at", "view_id", "seq", "group_id", "view_started_at", "device_class", "browser", "navigation"),
-    *("end_reason", "isolated", "sample_rate", "requested_interval_us", "interval_us", "snippet_us", "body_bytes"),
-    *("trace_id", "is_gzip", "body"),
-)
-# $1: project, $2: shard, $3: state, then `COLUMNS`. For posts whose key in their partition finds a re-post, with bodies
-# in the database, which is nearly all of them. `OFFSET 0` keeps the planner from reading the whole table at once: its
-# one plan is made before it knows the rows.
-STORE: Final = """
+COLUMNS: Final = {
+    **{"received_at": "timestamptz", "view_id": "uuid", "seq": "int", "group_id": "int"},
+    **{"view_started_at": "timestamptz", **dict.fromkeys(DIMENSION_COLUMNS, "smallint"), "end_reason": "smallint"},
+    **{"isolated": "boolean", "sample_rate": "float8", "requested_interval_us": "int", "interval_us": "int"},
+    **{"snippet_us": "int", "body_bytes": "int", "trace_id": "uuid", "is_gzip": "boolean", "body": "bytea"},
+}
+ANY_COLUMNS: Final = {**COLUMNS, "pack_id": "uuid", "pack_offset": "int", "pack_length": "int"}
+DEDUP_MODE: Final = f"${4 + len(ANY_COLUMNS)}::int"
+DIMENSION_LIST: Final = ", ".join(DIMENSION_COLUMNS)
+
+
+def _write_arrays(columns: Mapping[str, str]) -> str:
+    """Returns the parameters of a statement that are arrays, from $4 on."""
+    return ", ".join(f"${number}::{kind}[]" for number, kind in enumerate(columns.values(), 4))
+
+
+# $1: project, $2: shard, $3: state, then the arrays of `COLUMNS`. For posts whose key in their partition finds a
+# re-post, with bodies in the database, which is nearly all of them. `OFFSET 0` keeps the planner from reading the whole
+# table at once: its one plan is made before it knows the rows.
+STORE: Final = f"""
 WITH arrived AS (
-    SELECT * FROM unnest(
-        $4::timestamptz[], $5::uuid[], $6::int[], $7::int[], $8::timestamptz[], $9::smallint[], $10::smallint[],
-        $11::smallint[], $12::smallint[], $13::boolean[], $14::float8[], $15::int[], $16::int[], $17::int[],
-        $18::int[], $19::uuid[], $20::boolean[], $21::bytea[]
-    ) WITH ORDINALITY AS a (
-        received_at, view_id, seq, group_id, view_started_at, device_class, browser, navigation, end_reason, isolated,
-        sample_rate, requested_interval_us, interval_us, snippet_us, body_bytes, trace_id, is_gzip, body, position)
+    SELECT * FROM unnest({_write_arrays(COLUMNS)}) WITH ORDINALITY AS a ({", ".join(COLUMNS)}, position)
 ), once AS (
     SELECT DISTINCT ON (view_id, seq) * FROM arrived ORDER BY view_id, seq, position
 ), receipt AS (
     INSERT INTO ingest_tracereceipt (
-        project_id, view_id, seq, group_id, received_at, view_started_at, device_class, browser, navigation, end_reason,
-        isolated, sample_rate, requested_interval_us, interval_us, snippet_us, body_bytes, state, attempts, crashes)
-    SELECT $1::bigint, view_id, seq, group_id, received_at, view_started_at, device_class, browser, navigation,
-           end_reason, isolated, nullif(sample_rate, 1), requested_interval_us, interval_us, snippet_us, body_bytes,
-           $3::smallint, 0, 0
+        project_id, view_id, seq, group_id, received_at, view_started_at, {DIMENSION_LIST}, end_reason, isolated,
+        sample_rate, requested_interval_us, interval_us, snippet_us, body_bytes, state, attempts, crashes)
+    SELECT $1::bigint, view_id, seq, group_id, received_at, view_started_at, {DIMENSION_LIST}, end_reason, isolated,
+           nullif(sample_rate, 1), requested_interval_us, interval_us, snippet_us, body_bytes, $3::smallint, 0, 0
     FROM once WHERE NOT EXISTS (
         SELECT 1 FROM ingest_borderreceipt b
         WHERE b.project_id = $1::bigint AND b.view_id = once.view_id AND b.seq = once.seq OFFSET 0)
@@ -114,42 +109,34 @@ INSERT INTO ingest_rawtrace (project_id, view_id, seq, received_at, trace_id, is
 SELECT $1::bigint, view_id, seq, received_at, trace_id, is_gzip, body
 FROM once JOIN receipt USING (view_id, seq)
 """
-# The same for every deduplication ($25), and for bodies that lie in packs ($22 to $24; then there is no $21). Where a
-# trace is known already, its pack has bytes that no row names: maintenance removes them. A pack whose id maintenance
+# The same for every deduplication (the last parameter), and for bodies that lie in packs (then `body` is empty). Where
+# a trace is known already, its pack has bytes that no row names: maintenance removes them. A pack whose id maintenance
 # has taken for an orphan's fails the statement.
-STORE_ANY: Final = """
+STORE_ANY: Final = f"""
 WITH arrived AS (
-    SELECT * FROM unnest(
-        $4::timestamptz[], $5::uuid[], $6::int[], $7::int[], $8::timestamptz[], $9::smallint[], $10::smallint[],
-        $11::smallint[], $12::smallint[], $13::boolean[], $14::float8[], $15::int[], $16::int[], $17::int[],
-        $18::int[], $19::uuid[], $20::boolean[], $21::bytea[], $22::uuid[], $23::int[], $24::int[]
-    ) WITH ORDINALITY AS a (
-        received_at, view_id, seq, group_id, view_started_at, device_class, browser, navigation, end_reason, isolated,
-        sample_rate, requested_interval_us, interval_us, snippet_us, body_bytes, trace_id, is_gzip, body, pack_id,
-        pack_offset, pack_length, position)
+    SELECT * FROM unnest({_write_arrays(ANY_COLUMNS)}) WITH ORDINALITY AS a ({", ".join(ANY_COLUMNS)}, position)
 ), once AS (
     SELECT DISTINCT ON (view_id, seq) * FROM arrived ORDER BY view_id, seq, position
 ), fresh AS (
     SELECT * FROM once WHERE NOT EXISTS (
         SELECT 1 FROM ingest_borderreceipt b
         WHERE b.project_id = $1::bigint AND b.view_id = once.view_id AND b.seq = once.seq OFFSET 0)
-    AND NOT ($25::int >= 1 AND EXISTS (
+    AND NOT ({DEDUP_MODE} >= 1 AND EXISTS (
         SELECT 1 FROM ingest_tracereceipt r
         WHERE r.project_id = $1::bigint AND r.view_id = once.view_id AND r.seq = once.seq OFFSET 0))
 ), taken AS (
     INSERT INTO ingest_borderreceipt (project_id, view_id, seq, received_at)
-    SELECT $1::bigint, view_id, seq, received_at FROM fresh WHERE $25::int >= 2 ORDER BY view_id, seq
+    SELECT $1::bigint, view_id, seq, received_at FROM fresh WHERE {DEDUP_MODE} >= 2 ORDER BY view_id, seq
     ON CONFLICT (project_id, view_id, seq) DO NOTHING
     RETURNING view_id, seq
 ), receipt AS (
     INSERT INTO ingest_tracereceipt (
-        project_id, view_id, seq, group_id, received_at, view_started_at, device_class, browser, navigation, end_reason,
-        isolated, sample_rate, requested_interval_us, interval_us, snippet_us, body_bytes, state, attempts, crashes)
-    SELECT $1::bigint, view_id, seq, group_id, received_at, view_started_at, device_class, browser, navigation,
-           end_reason, isolated, nullif(sample_rate, 1), requested_interval_us, interval_us, snippet_us, body_bytes,
-           $3::smallint, 0, 0
+        project_id, view_id, seq, group_id, received_at, view_started_at, {DIMENSION_LIST}, end_reason, isolated,
+        sample_rate, requested_interval_us, interval_us, snippet_us, body_bytes, state, attempts, crashes)
+    SELECT $1::bigint, view_id, seq, group_id, received_at, view_started_at, {DIMENSION_LIST}, end_reason, isolated,
+           nullif(sample_rate, 1), requested_interval_us, interval_us, snippet_us, body_bytes, $3::smallint, 0, 0
     FROM fresh LEFT JOIN taken USING (view_id, seq)
-    WHERE $25::int < 2 OR taken.view_id IS NOT NULL
+    WHERE {DEDUP_MODE} < 2 OR taken.view_id IS NOT NULL
     ORDER BY view_id, seq
     ON CONFLICT DO NOTHING
     RETURNING view_id, seq
@@ -184,7 +171,12 @@ FROM once JOIN receipt USING (view_id, seq)
 
 
 def store_arrivals(
-    *, key: KeyFacts, arrivals: Sequence[Arrival], header_agent: str, received_at: datetime, shard: int | None = None
+    *,
+    key: KeyFacts,
+    arrivals: Sequence[Arrival],
+    received_at: datetime,
+    headers: SenderHeaders = NO_HEADERS,
+    shard: int | None = None,
 ) -> None:
     """Stores envelopes with their receipts in one statement, and counts their bytes in a row of the day.
 
@@ -203,7 +195,7 @@ def store_arrivals(
         project_id=key.project_id,
         received_at=received_at,
         rows=[
-            _make_row(arrival, groups[pair], header_agent, received_at)
+            _make_row(arrival, groups[pair], headers, received_at)
             for arrival, pair in zip(arrivals, pairs, strict=True)
         ],
         dedup_mode=dedup_mode,
@@ -215,7 +207,7 @@ def store_arrivals(
     GROUP_COMMIT.write(write)
 
 
-def _make_row(arrival: Arrival, group_id: int, header_agent: str, received_at: datetime) -> tuple[Any, ...]:
+def _make_row(arrival: Arrival, group_id: int, headers: SenderHeaders, received_at: datetime) -> tuple[Any, ...]:
     """Returns the values of `COLUMNS`: texts, and the body (hence `Any`).
 
     A body that came plain and long is packed: the fastest level takes 0.2 ms for a median trace of 16 kB, and saves
@@ -231,9 +223,7 @@ def _make_row(arrival: Arrival, group_id: int, header_agent: str, received_at: d
         str(e.seq),
         str(group_id),
         max(oldest, min(started_at, received_at)).isoformat(),
-        str(_device_of(e, header_agent)),
-        str(browser_of(e.userAgent or header_agent)),
-        str(classify_navigation(e.navigation)),
+        *map(str, read_codes(e, headers)),
         str(classify_end_reason(e.reason)),
         "NULL" if e.isolated is None else str(e.isolated),
         "NULL" if e.sampleRate is None else repr(e.sampleRate),
@@ -245,16 +235,6 @@ def _make_row(arrival: Arrival, group_id: int, header_agent: str, received_at: d
         str(arrival.is_gzip or is_packed_here),
         gzip.compress(arrival.body, compresslevel=1, mtime=0) if is_packed_here else arrival.body,
     )
-
-
-def _device_of(envelope: Envelope, header_agent: str) -> int:
-    device = envelope.device
-    agent = envelope.userAgent or header_agent
-    is_mobile = device.mobile if device is not None else None
-    if is_mobile is None and agent:
-        is_mobile = "Mobi" in agent  # browsers put it there for exactly this purpose
-    cores = None if device is None or device.cores is None else int(device.cores)
-    return classify_device(device.memory if device is not None else None, cores, is_mobile)
 
 
 def _store(writes: Sequence[PendingWrite], shard: int | None = None) -> None:

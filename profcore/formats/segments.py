@@ -40,9 +40,7 @@ def sum_exports(exports: Sequence[SliceExport], *, query: str) -> SliceExport:
         ended_at_ms=max(export.ended_at_ms for export in exports),
         releases=_union(export.releases for export in exports),
         pages=_union(export.pages for export in exports),
-        browsers=_union(export.browsers for export in exports),
-        devices=_union(export.devices for export in exports),
-        navigations=_union(export.navigations for export in exports),
+        dimensions={name: _union(export.dimensions[name] for export in exports) for name in exports[0].dimensions},
         contents={source: text for export in exports for source, text in export.contents.items()},
     )
 

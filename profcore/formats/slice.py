@@ -9,6 +9,7 @@ from typing import Final
 
 from profcore.formats.timeline import ViewTimeline
 from profcore.sums.calltree import CallTree
+from profcore.trace.dimensions import DIMENSIONS
 from profcore.trace.weights import TimeParts
 
 
@@ -67,13 +68,12 @@ class SliceExport:
     `query` is the slice as requested, in the read API's words (`release=1.1.0&page=/force`), `""` for everything.
     `tree.func` indexes `funcs`, which may be in any order and may have unused entries. The sum of the tree's self µs is
     `time.js_us`. `views`, `traces` and `samples` are counts of the slice. `interval_ms` is the effective sampling
-    interval (the most common one if traces differ; > 0). `releases`, `pages`, `browsers`, `devices` and
-    `navigations` are those found
-    in the slice, in the order to show. `started_at_ms` and `ended_at_ms` are the slice's bounds after rounding to
-    buckets, epoch milliseconds. `link` leads back to the slice's page; it goes into the file, so it carries no token.
-    `contents` are texts of original sources, by `ExportOriginal.source`, if they are stored and wanted. `pruned` tells
-    what the size guard removed from `tree` (profcore/formats/pruning.py). `display_rules` is the number of rules for
-    how its functions are shown.
+    interval (the most common one if traces differ; > 0). `releases`, `pages` and the values of `dimensions` (by the
+    plural of each) are those found in the slice, in the order to show. `started_at_ms` and `ended_at_ms` are the
+    slice's bounds after rounding to buckets, epoch milliseconds. `link` leads back to the slice's page; it goes into
+    the file, so it carries no token. `contents` are texts of original sources, by `ExportOriginal.source`, if they are
+    stored and wanted. `pruned` tells what the size guard removed from `tree` (profcore/formats/pruning.py).
+    `display_rules` is the number of rules for how its functions are shown.
     """
 
     project: str
@@ -89,9 +89,7 @@ class SliceExport:
     ended_at_ms: int
     releases: Sequence[str] = ()
     pages: Sequence[str] = ()
-    browsers: Sequence[str] = ()
-    devices: Sequence[str] = ()
-    navigations: Sequence[str] = ()
+    dimensions: Mapping[str, Sequence[str]] = field(default_factory=dict)
     link: str | None = None
     contents: Mapping[str, str] = field(default_factory=dict)
     pruned: Pruned | None = None
@@ -111,7 +109,7 @@ class SegmentedExport:
     segments: Sequence[tuple[str, SliceExport]]
 
 
-SEGMENTS: Final = ("release", "page", "device", "browser", "navigation", "category")
+SEGMENTS: Final = ("release", "page", *(dimension.name for dimension in DIMENSIONS), "category")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

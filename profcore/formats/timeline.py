@@ -6,7 +6,7 @@ the sum of the weights of each kind equals the sum in the fold.
 """
 
 from array import array
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple
 
@@ -14,7 +14,7 @@ import msgspec
 
 from profcore.formats.observed import NO_MARKER, Observed, observe
 from profcore.sums.calltree import mark_paths
-from profcore.trace.dimensions import END_REASONS, classify_end_reason
+from profcore.trace.dimensions import DIMENSIONS, END_REASONS, classify_end_reason, name_codes
 from profcore.trace.funcs import FuncTable
 from profcore.trace.mark_types import LONG_TASK
 from profcore.trace.marks import TimelineMark, plain_mark
@@ -24,6 +24,7 @@ from profcore.trace.wire import Envelope, Mark, Trace
 __all__ = ["NO_MARKER", "NO_STACK", "Gap", "TimelineSamples", "TimelineTrace", "ViewTimeline", "ViewTrace"]
 
 NO_STACK: Final = -1
+UNKNOWN_DIMENSIONS: Final = name_codes([0] * len(DIMENSIONS))
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,9 +99,7 @@ class ViewTimeline:
     view_id: str
     release: str
     page: str
-    browser: str
-    device: str
-    navigation: str
+    dimensions: Mapping[str, str]
     started_at_ms: float
     prefix: Sequence[int]
     func: Sequence[int]
@@ -131,13 +130,11 @@ def build_timeline(
     *,
     page: str,
     funcs: FuncTable,
-    browser: str = "unknown",
-    device: str = "unknown",
-    navigation: str = "unknown",
+    dimensions: Mapping[str, str] = UNKNOWN_DIMENSIONS,
 ) -> ViewTimeline:
     """Returns the joined traces of one view, given in any order, on the clock of its start.
 
-    `page` is the stored route, `browser`, `device` and `navigation` are words of profcore.trace.dimensions. New funcs
+    `page` is the stored route, `dimensions` are values of profcore.trace.dimensions by name. New funcs
     are interned into `funcs`, which the stacks index. If traces disagree on the view's start (they should not), the
     earliest counts. A mark in several traces is there once. Each trace is taken when the one before is in columns, so
     that `traces` may decode one at a time. Raises `ValueError` without traces.
@@ -163,9 +160,7 @@ def build_timeline(
         view_id=str(first.viewId),
         release=first.release,
         page=page,
-        browser=browser,
-        device=device,
-        navigation=navigation,
+        dimensions=dimensions,
         started_at_ms=started_at_ms,
         prefix=stacks.prefix,
         func=stacks.func,

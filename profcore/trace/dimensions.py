@@ -1,8 +1,10 @@
-"""The dimensions of a view that are closed sets: device class, browser family, navigation, why the trace ended.
+"""The dimensions of page views, which are closed sets, and why a trace ended.
 
 A code is an index into its tuple and is stored: append, never reorder.
 """
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Final
 
 DEVICE_CLASSES: Final = ("unknown", "desktop", "desktop-low", "desktop-high", "mobile", "mobile-low", "mobile-high")
@@ -23,6 +25,64 @@ END_REASONS: Final = (
     "route",
     "prerender",
 )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Dimension:
+    """One dimension of page views.
+
+    `name` is its parameter and its field in answers, `plural` its field in exports. `column` is that of its code in
+    receipts, cells and history; `values` are what the codes stand for. `title` and `titles` head what pages show by it,
+    and `hint` explains a title. The change between two releases is also shown by it, except without `splits_change`.
+    `history_schema` is the version of the history's files since which they have it.
+    """
+
+    name: str
+    plural: str
+    column: str
+    title: str
+    titles: str
+    description: str
+    values: tuple[str, ...]
+    hint: str = ""
+    splits_change: bool = True
+    history_schema: int = 1
+
+
+DEVICE: Final = Dimension(
+    name="device",
+    plural="devices",
+    column="device_class",
+    title="Device class",
+    titles="Device classes",
+    description="a device class",
+    values=DEVICE_CLASSES,
+)
+BROWSER: Final = Dimension(
+    name="browser",
+    plural="browsers",
+    column="browser",
+    title="Browser",
+    titles="Browsers",
+    description="a browser family",
+    values=BROWSERS,
+)
+NAVIGATION: Final = Dimension(
+    name="navigation",
+    plural="navigations",
+    column="navigation",
+    title="Navigation",
+    titles="Navigations",
+    description="how the view began",
+    values=NAVIGATIONS,
+    hint="How the view began",
+    splits_change=False,
+)
+# Everything that knows the dimensions of a view derives from this. A row's codes are in this order.
+DIMENSIONS: Final = (DEVICE, BROWSER, NAVIGATION)
+EXPORTED_DIMENSIONS: Final = tuple(sorted(DIMENSIONS, key=lambda dimension: dimension.plural))  # as files list them
+DIMENSION_COLUMNS: Final = tuple(dimension.column for dimension in DIMENSIONS)
+
 TRUNCATING_REASONS: Final = frozenset({"samplebufferfull", "pagehide"})
 
 # navigator.deviceMemory is rounded and capped by the browser (0.25 … 8 GiB; Chrome 147 added 16 and 32).
@@ -49,6 +109,11 @@ FAMILY_OF_BROWSER: Final = {
     "electron": "electron",
 }
 REASON_ALIASES: Final = {"buffer-full": "samplebufferfull", "bufferfull": "samplebufferfull"}
+
+
+def name_codes(codes: Sequence[int]) -> dict[str, str]:
+    """Returns the value of each dimension by its name, given a row's codes in the order of `DIMENSIONS`."""
+    return {dimension.name: dimension.values[code] for dimension, code in zip(DIMENSIONS, codes, strict=True)}
 
 
 def classify_device(memory_gib: float | None, cores: int | None, is_mobile: bool | None) -> int:

@@ -21,20 +21,28 @@ from aggregate.selectors.exports.requests import (
 from aggregate.selectors.page_views.fine_sums import count_read_traces
 from aggregate.selectors.page_views.traces import select_raw_body
 from aggregate.selectors.slice.reading import Reading
-from aggregate.selectors.slice.sides import SIDE_FIELDS
-from aggregate.selectors.slice.slices import SLICE_FIELDS, SliceError, SliceQuery, resolve_slice
+from aggregate.selectors.slice.sides import BASE, HEAD, SIDE_FIELDS
+from aggregate.selectors.slice.slices import (
+    DISPLAY,
+    FINE_FIELDS,
+    SLICE_FIELDS,
+    SliceError,
+    SliceQuery,
+    resolve_slice,
+)
 from profcore.formats.registry import EXPORTERS, FORMATS, RAW
 from profcore.formats.slice import SEGMENTS, Export
 from profcore.formats.streaming import gzip_stream
+from profcore.trace.dimensions import DIMENSIONS
 from projects.models import Project
 
 
 class Command(BaseCommand):
     help = (
-        "Write a slice of a project as a profile. Each of --release, --page, --from, --to, --device, --browser, "
-        "--navigation, --view, --trace, --tag and --func-over may be given several times; without an option, all are "
-        "included. The last four are answered from raw traces, any number of them, batch by batch. With --format raw: "
-        "one trace as it came."
+        "Write a slice of a project as a profile. Each of "
+        f"{', '.join(f'--{field}' for field in SLICE_FIELDS)}, --view, --trace, --tag and --func-over may be given "
+        "several times; without an option, all are included. The last four are answered from raw traces, any number of "
+        "them, batch by batch. With --format raw: one trace as it came."
     )
     requires_system_checks = []  # they import every page: a second
 
@@ -49,9 +57,7 @@ class Command(BaseCommand):
             ("page", "a page (its route)"),
             ("from", "ISO 8601 or epoch milliseconds; rounded down to a bucket"),
             ("to", "ISO 8601 or epoch milliseconds; rounded up to a bucket"),
-            ("device", "a device class"),
-            ("browser", "a browser family"),
-            ("navigation", "how the view began"),
+            *((dimension.name, dimension.description) for dimension in DIMENSIONS),
             ("view", "a page view's id"),
             ("trace", "a trace's id; for --format raw, VIEW.SEQ too"),
             ("tag", "key:value; a trace must have all that are given"),
@@ -69,26 +75,12 @@ class Command(BaseCommand):
         project = Project.objects.filter(slug=options["project"]).first()
         if project is None:
             raise CommandError(f"There is no project {options['project']!r}.")
-        query = SliceQuery(
-            release=options["slice_release"],
-            page=options["slice_page"],
-            from_=options["slice_from"],
-            to=options["slice_to"],
-            device=options["slice_device"],
-            browser=options["slice_browser"],
-            navigation=options["slice_navigation"],
-            view=options["slice_view"],
-            trace=options["slice_trace"],
-            tag=options["slice_tag"],
-            func_over=options["slice_func_over"],
-            display=options["slice_display"],
-        )
+        query: SliceQuery = {field: options[f"slice_{field}"] for field in (*SLICE_FIELDS, *FINE_FIELDS, DISPLAY)}
         if options["format"] == RAW:
             write_pieces([_read_raw(project, query)], options["output"])
             return
         exporter = EXPORTERS[options["format"]]
-        base = SliceQuery.of(SLICE_FIELDS, lambda field: options[f"export_base_{field}"])
-        head = SliceQuery.of(SLICE_FIELDS, lambda field: options[f"export_head_{field}"])
+        base, head = ({field: options[f"export_{side}_{field}"] for field in SLICE_FIELDS} for side in (BASE, HEAD))
         words = {field: options[f"export_{field}"] for field in EXPORT_FIELDS if field not in SIDE_FIELDS}
         how = ExportQuery(**words, base=base, head=head)
         try:
@@ -101,10 +93,9 @@ class Command(BaseCommand):
 
 def _read_raw(project: Project, query: SliceQuery) -> bytes:
     """Returns one trace's envelope as it came, expanded."""
-    others = [name for name in SliceQuery.__slots__ if name != "trace" and getattr(query, name)]
-    if others or len(query.trace) != 1:
+    if any(query[field] for field in query if field != "trace") or len(query["trace"]) != 1:
         raise CommandError("--format raw takes one --trace, and no other field of a slice.")
-    found = select_raw_body(project.pk, query.trace[0])
+    found = select_raw_body(project.pk, query["trace"][0])
     if found is None:
         raise CommandError("--trace: there is no such trace, or its raw body has expired.")
     return found.expand()

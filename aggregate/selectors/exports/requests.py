@@ -1,5 +1,6 @@
 """Requests for exports, checked once: a slice's sums, its segments, its views on their clocks, or a difference."""
 
+import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Literal, assert_never
@@ -10,7 +11,7 @@ from aggregate.selectors.exports.slice_export import fingerprint_slice, select_s
 from aggregate.selectors.exports.source_texts import add_texts
 from aggregate.selectors.exports.timelines import fingerprint_timeline, select_timeline_export
 from aggregate.selectors.slice.reading import Reading
-from aggregate.selectors.slice.sides import NOTHING_OWN, SIDE_FIELDS, has_sides, query_of_sides, resolve_sides, unite
+from aggregate.selectors.slice.sides import SIDE_FIELDS, has_sides, query_of_sides, resolve_sides, unite
 from aggregate.selectors.slice.slices import Slice, SliceError, SliceQuery
 from profcore.formats.registry import Exporter, Kind, names_that_write
 from profcore.formats.slice import SEGMENTS, Export
@@ -31,8 +32,8 @@ class ExportQuery:
     axis: str = ""
     engine: str = ""
     sources: str = ""
-    base: SliceQuery = NOTHING_OWN
-    head: SliceQuery = NOTHING_OWN
+    base: SliceQuery = dataclasses.field(default_factory=dict)
+    head: SliceQuery = dataclasses.field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

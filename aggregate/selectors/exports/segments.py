@@ -1,6 +1,5 @@
 """A slice with its segments, and the difference of two slices, for exporters."""
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -21,16 +20,8 @@ from profcore.formats.matching import align_funcs, share_funcs
 from profcore.formats.pruning import prune_both, prune_export
 from profcore.formats.segments import split_by_category, sum_exports
 from profcore.formats.slice import DifferenceExport, ExportFunc, SegmentedExport, SliceExport
-from profcore.trace.dimensions import BROWSERS, DEVICE_CLASSES, NAVIGATIONS
+from profcore.trace.dimensions import DIMENSIONS
 
-# by → the field of a slice, its column, and the words that the column's numbers stand for
-DIMENSIONS: Final[dict[str, tuple[str, str, Sequence[str]]]] = {
-    "release": ("releases", "g.release", ()),
-    "page": ("pages", "g.page", ()),
-    "device": ("devices", "c.device_class", DEVICE_CLASSES),
-    "browser": ("browsers", "c.browser", BROWSERS),
-    "navigation": ("navigations", "c.navigation", NAVIGATIONS),
-}
 MIN_SEGMENT_NODES: Final = 1_000
 
 
@@ -52,14 +43,14 @@ def select_segmented_export(
         whole = select_slice_export(slice_, project=project, link=link, reading=reading, is_pruned=False)
         by_category = split_by_category(whole)
         return _prune(by_category) if is_pruned else by_category
-    field, _, _ = DIMENSIONS[by]
-    words = _select_words(slice_, by)
-    own, rest = words[: settings.EXPORT_MAX_SEGMENTS], words[settings.EXPORT_MAX_SEGMENTS :]
-    groups = [(word, (word,)) for word in own] + ([(f"{len(rest)} others", tuple(rest))] if rest else [])
+    values = _select_values(slice_, by)
+    shown, rest = values[: settings.EXPORT_MAX_SEGMENTS], values[settings.EXPORT_MAX_SEGMENTS :]
+    groups = [(value, [value]) for value in shown] + ([(f"{len(rest)} others", rest)] if rest else [])
     segments: list[tuple[str, SliceExport]] = []
-    for label, values in groups:
-        own_slice = replace(slice_, **{field: values})  # type: ignore[arg-type]  # each of these fields holds texts
-        part = select_slice_export(own_slice, project=project, link=link, reading=reading, is_pruned=False)
+    for label, group in groups:
+        part = select_slice_export(
+            slice_.with_values(by, *group), project=project, link=link, reading=reading, is_pruned=False
+        )
         if part.views:  # a fine slice may have none in some of its cells
             segments.append((label, part))
     if not segments:
@@ -77,9 +68,10 @@ def _prune(export: SegmentedExport) -> SegmentedExport:
     return SegmentedExport(export.by, prune_export(export.whole, most), segments)
 
 
-def _select_words(slice_: Slice, by: str) -> list[str]:
+def _select_values(slice_: Slice, by: str) -> list[str]:
     """Returns the values of a dimension in a slice's cells, those with the most JS time first."""
-    _, column, words = DIMENSIONS[by]
+    dimension = next((dimension for dimension in DIMENSIONS if dimension.name == by), None)
+    column = f"c.{dimension.column}" if dimension else f"g.{by}"
     where, params = where_slice(slice_)
     with connection.cursor() as cursor:
         cursor.execute(
@@ -87,7 +79,7 @@ def _select_words(slice_: Slice, by: str) -> list[str]:
                 GROUP BY {column} ORDER BY sum(c.js_us) DESC, {column}""",
             params,
         )
-        return [words[value] if words else value for (value,) in cursor]
+        return [dimension.values[value] if dimension else value for (value,) in cursor]
 
 
 def select_difference_export(

@@ -17,7 +17,7 @@ from aggregate.selectors.slice.reading import Reading
 from aggregate.selectors.slice.slices import FROM_CELLS, Slice, where_slice
 from profcore.formats.pruning import prune_export
 from profcore.formats.slice import ExportFunc, ExportOriginal, SliceExport
-from profcore.trace.dimensions import BROWSERS, DEVICE_CLASSES, NAVIGATIONS
+from profcore.trace.dimensions import EXPORTED_DIMENSIONS
 from profcore.trace.funcs import FuncKey, func_digest
 
 EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
@@ -78,9 +78,10 @@ def select_slice_export(
         ended_at_ms=_epoch_ms(ends),
         releases=sorted(whole.releases),
         pages=sorted(whole.pages),
-        browsers=[BROWSERS[code] for code in sorted(whole.browsers)],
-        devices=[DEVICE_CLASSES[code] for code in sorted(whole.devices)],
-        navigations=[NAVIGATIONS[code] for code in sorted(whole.navigations)],
+        dimensions={
+            dimension.plural: [dimension.values[code] for code in sorted(whole.codes[dimension.name])]
+            for dimension in EXPORTED_DIMENSIONS
+        },
         link=link,
         display_rules=len(code.display),
     )

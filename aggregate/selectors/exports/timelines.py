@@ -13,13 +13,13 @@ from aggregate.raw_bodies import AMONG_TRACES, StoredBody, load_raw_bodies
 from aggregate.selectors.exports.slice_export import NamedFuncs, make_export_funcs
 from aggregate.selectors.slice.reading import Reading
 from aggregate.selectors.slice.slices import Slice, SliceError, where_receipts
-from aggregate.sql import select_records
+from aggregate.sql import dimension_columns, select_records
 from ingest.endpoint.limits import envelope_limits
 from ingest.models import FOLDED
 from profcore.code.display_rules import show_stacks
 from profcore.formats.slice import ExportFunc, TimelineExport
 from profcore.formats.timeline import NO_STACK, ViewTimeline, ViewTrace, build_timeline
-from profcore.trace.dimensions import BROWSERS, DEVICE_CLASSES, NAVIGATIONS
+from profcore.trace.dimensions import name_codes
 from profcore.trace.funcs import FuncTable, clean_url
 from profcore.trace.marks import read_marks
 from profcore.trace.wire import decode_envelope
@@ -34,9 +34,7 @@ class _FoldedTrace:
     seq: int
     received_at: datetime
     page: str
-    browser: int
-    device: int
-    navigation: int
+    codes: Sequence[int]
     body_bytes: int
 
 
@@ -128,9 +126,7 @@ class _Clock:
             (self._decode(trace, bodies[trace.view_id, trace.seq]) for trace in traces),
             page=first.page,
             funcs=self.funcs,
-            browser=BROWSERS[first.browser],
-            device=DEVICE_CLASSES[first.device],
-            navigation=NAVIGATIONS[first.navigation],
+            dimensions=name_codes(first.codes),
         )
         self._nodes += len(view.func)
         self._check()
@@ -173,8 +169,8 @@ def _select_stored(slice_: Slice) -> Sequence[_FoldedTrace]:
     }
     return select_records(
         _FoldedTrace,
-        f"""SELECT r.view_id, r.group_id, r.seq, r.received_at, g.page, r.browser, r.device_class AS device,
-                   r.navigation, r.body_bytes
+        f"""SELECT r.view_id, r.group_id, r.seq, r.received_at, g.page,
+                   ARRAY[{dimension_columns("r")}] AS codes, r.body_bytes
             FROM ingest_tracereceipt r JOIN ingest_group g ON g.project_id = r.project_id AND g.id = r.group_id
             WHERE {where} AND r.state = %(folded)s ORDER BY r.view_id, r.group_id, r.seq LIMIT %(limit)s""",
         params | known,

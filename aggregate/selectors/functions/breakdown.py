@@ -16,26 +16,21 @@ from aggregate.selectors.functions.grouped_rows import find_grouped_row
 from aggregate.selectors.page_views.contributions import SliceView
 from aggregate.selectors.page_views.fine_sums import select_seen_views
 from aggregate.selectors.slice.slices import DAY_OF_CELL, FROM_CELLS, Slice, where_rolled, where_slice
-from profcore.trace.dimensions import BROWSERS, DEVICE_CLASSES, NAVIGATIONS
+from profcore.trace.dimensions import DIMENSIONS
 
-# The expression for a cell's value of each dimension, as text or code.
-DIMENSIONS: Final = {
+# What a breakdown may be by, and the expression for a cell's value, as text or code.
+EXPRESSIONS: Final = {
     "release": "g.release",
     "page": "g.page",
-    "device": "c.device_class",
-    "browser": "c.browser",
-    "navigation": "c.navigation",
+    **{dimension.name: f"c.{dimension.column}" for dimension in DIMENSIONS},
     "day": "to_char(c.starts_at AT TIME ZONE 'UTC', 'YYYY-MM-DD')",
 }
 VALUES: Final[Mapping[str, Callable[[SliceView], str]]] = {
     "release": lambda view: view.release,
     "page": lambda view: view.page,
-    "device": lambda view: DEVICE_CLASSES[view.device],
-    "browser": lambda view: BROWSERS[view.browser],
-    "navigation": lambda view: NAVIGATIONS[view.navigation],
     "day": lambda view: view.starts_at.astimezone(UTC).strftime("%Y-%m-%d"),
 }
-WORDS: Final = {"device": DEVICE_CLASSES, "browser": BROWSERS, "navigation": NAVIGATIONS}
+VALUES_OF_CODES: Final = {dimension.name: dimension.values for dimension in DIMENSIONS}
 MAX_ROWS: Final = 10_000
 WHOLE: Final = ""  # the value of the one row that is not by any dimension
 FUNC_SUMS: Final = ("views", "self_us", "total_us", "hidden_us", "uncertain_us", "self_samples", "total_samples")
@@ -74,7 +69,7 @@ class FunctionBreakdown:
 
 
 def select_function_breakdown(slice_: Slice, func_id: RowId, by: str) -> FunctionBreakdown:
-    """Returns a function's sums by a dimension, also for values where it took no time. `by` is a key of `DIMENSIONS`.
+    """Returns a function's sums by a dimension, also for values where it took no time. `by` is a key of `EXPRESSIONS`.
 
     If a release has copies of the function, as in two bundles, a sample counts in the total of each copy on its stack,
     and a view counts for each copy that it ran.
@@ -98,7 +93,9 @@ def count_breakdown(slice_: Slice, ref: FuncRef, by: str | None) -> FunctionBrea
 
 def value_of(view: SliceView, by: str | None) -> str:
     """Returns the value of the breakdown row that a view is in."""
-    return VALUES[by](view) if by is not None else WHOLE
+    if by is None:
+        return WHOLE
+    return VALUES[by](view) if by in VALUES else view.dimensions[by]
 
 
 def sum_views(views: Sequence[SliceView], ref: FuncRef, by: str | None) -> Sequence[FunctionBreakdownRow]:
@@ -125,7 +122,7 @@ def sum_views(views: Sequence[SliceView], ref: FuncRef, by: str | None) -> Seque
 
 def _from_cells(slice_: Slice, ref: FuncRef, by: str | None) -> Sequence[FunctionBreakdownRow]:
     where, params = where_slice(slice_)
-    value = DIMENSIONS[by] if by is not None else f"'{WHOLE}'"
+    value = EXPRESSIONS[by] if by is not None else f"'{WHOLE}'"
     order = "1" if by == "day" else "4 DESC, 1"
     sums = ", ".join(f"sum(h.{name})::bigint AS {name}" for name in FUNC_SUMS)
     with connection.cursor() as cursor:
@@ -141,10 +138,10 @@ def _from_cells(slice_: Slice, ref: FuncRef, by: str | None) -> Sequence[Functio
             {**params, "funcs": list(ref.funcs)},
         )
         rows = cursor.fetchall()
-    words = WORDS.get(by or "")
+    values = VALUES_OF_CODES.get(by or "")
     return [
         FunctionBreakdownRow(
-            value=words[value] if words else value,
+            value=values[value] if values else value,
             views=views,
             func_views=func_views,
             self_us=self_us,
@@ -190,7 +187,7 @@ def _select_spots(
     spots = spots_of_funcs(funcs, project="%(project_id)s", cell="p.id", names=FUNC_SUMS)
     sums = ", ".join(f"h.{name}" for name in FUNC_SUMS)
     of_cells = f"SELECT p.value, {sums} FROM picked p CROSS JOIN LATERAL ({spots} OFFSET 0) AS h WHERE true{is_it}"
-    rolled = None if by in WORDS else where_rolled(slice_)  # the roll-up knows none of them
+    rolled = None if by in VALUES_OF_CODES else where_rolled(slice_)  # the roll-up knows none of them
     if rolled is None:
         return of_cells
     return f"""SELECT p.value, {sums}

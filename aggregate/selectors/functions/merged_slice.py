@@ -21,23 +21,27 @@ from aggregate.selectors.slice.slices import DAY_OF_CELL, FROM_CELLS, Slice, whe
 from profcore.sums.calltree import CallTree
 from profcore.sums.fold import map_tree
 from profcore.times import DAY, HOUR
+from profcore.trace.dimensions import DIMENSION_COLUMNS, DIMENSIONS
 from profcore.trace.weights import TIME_PART_NAMES, TimeParts
 
 BUCKETS: Final = {Cell.Grain.HOUR: HOUR, Cell.Grain.DAY: DAY}
 END_OF_CELL: Final = f"c.starts_at + CASE c.grain WHEN {int(Cell.Grain.DAY)} THEN interval '24 hours' ELSE '1 hour' END"
 ROWS_AT_ONCE: Final = 1_024  # fetched by a reading in pages
-# What is summed up of the cells of each group. Codes of dimensions become bits: there are ten browsers, fewer others.
+# What is summed up of the cells of each group. The codes of a dimension become bits, of which code 0 is the first.
+BITS: Final = ", ".join(
+    f"bit_or(B'1'::bit({len(dimension.values)}) >> p.{dimension.column})::text AS {dimension.column}"
+    for dimension in DIMENSIONS
+)
 GROUP_SUMS: Final = f"""sum(p.traces)::bigint AS traces, array_agg(p.id) AS ids, p.release, p.page,
-    bit_or(1::bigint << p.browser) AS browsers, bit_or(1::bigint << p.device_class) AS devices,
-    bit_or(1::bigint << p.navigation) AS navigations, min(p.starts_at) AS starts, max(p.ends) AS ends,
-    sum(p.views)::bigint AS views, {", ".join(f"sum(p.{name})::bigint AS {name}" for name in TIME_PART_NAMES)}"""
+    min(p.starts_at) AS starts, max(p.ends) AS ends, sum(p.views)::bigint AS views,
+    {BITS}, {", ".join(f"sum(p.{name})::bigint AS {name}" for name in TIME_PART_NAMES)}"""
 
 
 @dataclass(slots=True, kw_only=True)
 class MergedSlice:
     """The sums of the cells or raw traces of a slice. `interval_us` is known only from raw traces.
 
-    `tree` is the merged call tree, over stored func ids.
+    `tree` is the merged call tree, over stored func ids. `codes` are those of each dimension's values, by its name.
     """
 
     tree: CallTree = field(default_factory=CallTree)
@@ -47,9 +51,7 @@ class MergedSlice:
     cell_ids: list[int] = field(default_factory=list)
     releases: set[str] = field(default_factory=set)
     pages: set[str] = field(default_factory=set)
-    browsers: set[int] = field(default_factory=set)
-    devices: set[int] = field(default_factory=set)
-    navigations: set[int] = field(default_factory=set)
+    codes: dict[str, set[int]] = field(default_factory=lambda: {dimension.name: set() for dimension in DIMENSIONS})
     starts: list[datetime] = field(default_factory=list)
     ends: list[datetime] = field(default_factory=list)
     interval_us: int | None = None
@@ -88,9 +90,8 @@ def _add_place(whole: MergedSlice, view: SliceView) -> None:
     whole.cell_ids.append(view.cell_id)
     whole.releases.add(view.release)
     whole.pages.add(view.page)
-    whole.browsers.add(view.browser)
-    whole.devices.add(view.device)
-    whole.navigations.add(view.navigation)
+    for codes, code in zip(whole.codes.values(), view.codes, strict=True):
+        codes.add(code)
     whole.starts.append(view.starts_at)
     whole.ends.append(view.starts_at + BUCKETS[Cell.Grain(view.grain)])
 
@@ -127,9 +128,8 @@ def _select_cells_and_trees(slice_: Slice, where: str) -> str:
     rolled = where_rolled(slice_)
     # The first piece of a tree has the tree's number of traces, the others have 0.
     first = "CASE WHEN lag(t.id) OVER (PARTITION BY {key} ORDER BY t.id) IS NULL THEN {traces} ELSE 0 END"
-    nothing = "NULL::int[], NULL, NULL, " + ", ".join(
-        f"NULL::{kind}" for kind in ("bigint", "bigint", "bigint", "timestamptz", "timestamptz", "bigint")
-    )
+    kinds = ["timestamptz", "timestamptz", "bigint", *["text"] * len(DIMENSIONS)]
+    nothing = "NULL::int[], NULL, NULL, " + ", ".join(f"NULL::{kind}" for kind in kinds)
     parts = ", ".join(["NULL::bigint"] * len(TIME_PART_NAMES))
     trees = f"""
         SELECT t.blob, t.node_count, {first.format(key="t.cell_id", traces="p.traces")}, {nothing}, {parts},
@@ -144,7 +144,7 @@ def _select_cells_and_trees(slice_: Slice, where: str) -> str:
               FROM picked p WHERE {rolled[1]} GROUP BY 1, 2) AS d
         JOIN aggregate_daytreepiece t ON t.project_id = %(project_id)s AND t.group_id = d.group_id
              AND t.day_at = d.day_at"""
-    columns = "blob, node_count, traces, ids, release, page, browsers, devices, navigations, starts, ends, views"
+    columns = ", ".join(("blob, node_count, traces, ids, release, page, starts, ends, views", *DIMENSION_COLUMNS))
     return f"""WITH picked AS MATERIALIZED (
             SELECT c.*, g.release, g.page, {END_OF_CELL} AS ends {FROM_CELLS} WHERE {where} AND c.traces > 0),
         found AS (
@@ -190,19 +190,14 @@ def _own_transaction() -> Iterator[BaseDatabaseWrapper]:
 
 def _add_group(whole: MergedSlice, traces: int, *group: Any) -> None:  # Any: a row as the driver types it
     """Adds the cells of a group, except for their trees."""
-    ids, release, page, browsers, devices, navigations, starts, ends, views, *parts = group
+    ids, release, page, starts, ends, views, *numbers = group
     whole.cell_ids += ids
     whole.releases.add(release)
     whole.pages.add(page)
-    whole.browsers.update(_list_bits(browsers))
-    whole.devices.update(_list_bits(devices))
-    whole.navigations.update(_list_bits(navigations))
+    for codes, bits in zip(whole.codes.values(), numbers, strict=False):  # parts of time come after them
+        codes.update(code for code, bit in enumerate(bits) if bit == "1")
     whole.starts.append(starts)
     whole.ends.append(ends)
     whole.views += views
     whole.traces += traces
-    whole.time.add(TimeParts(*parts))
-
-
-def _list_bits(bits: int) -> list[int]:
-    return [number for number in range(bits.bit_length()) if bits >> number & 1]
+    whole.time.add(TimeParts(*numbers[len(DIMENSIONS) :]))

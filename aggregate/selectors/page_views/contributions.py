@@ -24,6 +24,7 @@ from aggregate.selectors.slice.reading import NARROW, Reading, SliceTooLarge
 from aggregate.selectors.slice.slices import FROM_CELLS, Slice, where_slice
 from profcore.stats.sampling import bound_of_sample
 from profcore.sums.blobs import Contribution, decode_contribution_list
+from profcore.trace.dimensions import DIMENSIONS, name_codes
 from profcore.trace.weights import TimeParts
 
 # The columns of a contribution that `SliceFuncSums` has.
@@ -76,16 +77,14 @@ class SliceFuncSums:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SliceView:
-    """One view of a slice: its group and cell, the parts of its time, its contribution."""
+    """One view of a slice: its group and cell, the codes of its dimensions, the parts of its time, its contribution."""
 
     view_id: UUID
     group_id: int
     cell_id: int
     release: str
     page: str
-    browser: int
-    navigation: int
-    device: int
+    codes: tuple[int, ...]
     starts_at: datetime
     grain: int
     traces: int
@@ -93,6 +92,11 @@ class SliceView:
     sample_rate: float
     time: TimeParts
     contribution: Contribution
+
+    @property
+    def dimensions(self) -> dict[str, str]:
+        """The values of its dimensions, by name."""
+        return name_codes(self.codes)
 
     def positions_of(self, ref: FuncRef) -> list[int]:
         """Returns the positions of a function's funcs in the contribution, none if the view did not run it.
@@ -274,15 +278,12 @@ def _read_view(row: tuple[Any, ...], contribution: Contribution) -> SliceView:  
         cell_id,
         release,
         page,
-        browser,
-        navigation,
-        device,
         starts_at,
         grain,
         traces,
         is_truncated,
         sample_rate,
-        *parts,
+        *numbers,
     ) = row
     return SliceView(
         view_id=view_id,
@@ -290,15 +291,13 @@ def _read_view(row: tuple[Any, ...], contribution: Contribution) -> SliceView:  
         cell_id=cell_id,
         release=release,
         page=page,
-        browser=browser,
-        navigation=navigation,
-        device=device,
+        codes=tuple(numbers[: len(DIMENSIONS)]),
         starts_at=starts_at,
         grain=grain,
         traces=traces,
         is_truncated=is_truncated,
         sample_rate=sample_rate,
-        time=TimeParts(*parts),
+        time=TimeParts(*numbers[len(DIMENSIONS) :]),
         contribution=contribution,
     )
 

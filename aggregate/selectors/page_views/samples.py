@@ -27,8 +27,10 @@ from profcore.stats.views import (
     split_funcs,
 )
 from profcore.sums.blobs import Contribution, decode_contributions
+from profcore.trace.dimensions import DEVICE, DIMENSIONS, NAVIGATION
 from profcore.trace.weights import TimeParts
 
+DEVICE_AT, NAVIGATION_AT = DIMENSIONS.index(DEVICE), DIMENSIONS.index(NAVIGATION)
 FACTS: Final = "v.js_us, v.hidden_us, c.device_class, coalesce(v.sample_rate, 1.0), c.release, c.navigation, c.page"
 # Every view of the slice with a key below the bound, in the uniform order. Views expire by the start of their cell: if
 # the oldest cell has views left, all cells have theirs.
@@ -236,10 +238,10 @@ class ViewSampler:
         facts = ViewFacts.of(
             [time.js_us for _, _, _, time, _ in rows],
             [time.hidden_us for _, _, _, time, _ in rows],
-            [view.device for _, _, view, _, _ in rows],
+            [view.codes[DEVICE_AT] for _, _, view, _, _ in rows],
             [view.sample_rate for _, _, view, _, _ in rows],
             [view.release for _, _, view, _, _ in rows],
-            navigation=[view.navigation for _, _, view, _, _ in rows],
+            navigation=[view.codes[NAVIGATION_AT] for _, _, view, _, _ in rows],
             page=[text_code(view.page) for _, _, view, _, _ in rows],
             page_names=name_pages(view.page for _, _, view, _, _ in rows),
         )

@@ -14,14 +14,15 @@ from aggregate.selectors.page_views.contributions import select_slice_views
 from aggregate.selectors.page_views.raw_traces import split_traces
 from aggregate.selectors.slice.reading import Reading
 from aggregate.selectors.slice.slices import Slice, where_receipts
-from aggregate.sql import select_records
+from aggregate.sql import dimension_columns, select_records
+from profcore.trace.dimensions import name_codes
 from profcore.trace.tags import has_tags
 
 # A trace is named by its own id, or by view and number, which are kept longer than its raw body.
 TRACE_REF: Final = re.compile(r"([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})(?:\.([0-9]{1,9}))?", re.IGNORECASE)
 # The fields of a `TraceRow`.
-COLUMNS: Final = """t.trace_id, r.view_id, r.seq, g.release, g.page, r.received_at, r.view_started_at,
-r.device_class AS device, r.browser, r.navigation, r.requested_interval_us, r.interval_us, r.measured_interval_us,
+COLUMNS: Final = f"""t.trace_id, r.view_id, r.seq, g.release, g.page, r.received_at, r.view_started_at,
+ARRAY[{dimension_columns("r")}] AS codes, r.requested_interval_us, r.interval_us, r.measured_interval_us,
 r.used_interval_us, coalesce(r.sample_rate, 1) AS sample_rate, r.isolated, r.end_reason, r.body_bytes, r.state,
 r.reason, r.path, r.detail, r.fold_version"""
 FROM_RECEIPTS: Final = f"""FROM ingest_tracereceipt r
@@ -43,9 +44,7 @@ class TraceRow:
     page: str
     received_at: datetime
     view_started_at: datetime
-    device: int
-    browser: int
-    navigation: int
+    codes: Sequence[int]
     requested_interval_us: int | None
     interval_us: int
     measured_interval_us: int | None
@@ -59,6 +58,11 @@ class TraceRow:
     path: str | None
     detail: str | None
     fold_version: int | None
+
+    @property
+    def dimensions(self) -> dict[str, str]:
+        """The values of its dimensions, by name."""
+        return name_codes(self.codes)
 
     @property
     def ref(self) -> str:

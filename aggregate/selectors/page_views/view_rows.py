@@ -10,15 +10,18 @@ from aggregate.selectors.code.refs import FuncRef, find_ref
 from aggregate.selectors.code.symbols import load_symbols
 from aggregate.selectors.slice.reading import NARROW, SliceTooLarge
 from aggregate.selectors.slice.slices import FROM_CELLS, Slice, where_slice
+from aggregate.sql import dimension_columns
 from profcore.sums.blobs import count_funcs
+from profcore.trace.dimensions import DIMENSIONS
 from profcore.trace.weights import TIME_PART_NAMES
 
 PART_COLUMNS: Final = ", ".join(f"v.{name}" for name in TIME_PART_NAMES)
 FROM_VIEWS: Final = f"{FROM_CELLS} JOIN aggregate_pageview v ON v.project_id = c.project_id AND v.cell_id = c.id"
 # What a view is read from, behind a contribution.
-VIEW_COLUMNS: Final = f"""v.view_id, v.group_id, v.cell_id, g.release, g.page, c.browser, c.navigation, c.device_class,
-c.starts_at, c.grain, v.traces, v.is_truncated, coalesce(v.sample_rate, 1.0), {PART_COLUMNS}"""
-NAMED: Final = [f"c{number}" for number in range(14 + len(TIME_PART_NAMES))]  # a contribution and `VIEW_COLUMNS`
+VIEW_COLUMNS: Final = f"""v.view_id, v.group_id, v.cell_id, g.release, g.page, c.starts_at, c.grain, v.traces,
+v.is_truncated, coalesce(v.sample_rate, 1.0), {dimension_columns("c")}, {PART_COLUMNS}"""
+# The columns of a contribution and `VIEW_COLUMNS`.
+NAMED: Final = [f"c{number}" for number in range(11 + len(DIMENSIONS) + len(TIME_PART_NAMES))]
 # Views whose contributions are decoded at a time: 27 MB of recorded views, where 20,000 at once took 540 MB.
 DECODED_AT_ONCE: Final = 1_000
 # Their functions, 250 bytes each. A thousand recorded views have 25,000; one may have 50,000.

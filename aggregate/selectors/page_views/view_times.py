@@ -12,15 +12,16 @@ from aggregate.selectors.slice.slices import FROM_CELLS, Slice, where_slice
 from profcore.stats.sampling import LAST_KEY
 from profcore.stats.strata import text_code
 from profcore.stats.views import FloatColumn, IntColumn, ViewFacts
+from profcore.trace.dimensions import Dimension
 
 # Each cell is read by the index of its views. Without this, the planner reads and hashes every view of a project of
 # 100,000 (0.12 s), of which a tenth is needed (0.02 s; 2026-11-21). Of cells that would have less than one view in the
 # sample, only some are read, chosen by a hash of their id: one and a half times as many as views are wanted.
 ASKED_CELLS: Final = 1.5
 SAMPLED: Final = f"""
-WITH s (number, release, page, at, device, browser, share) AS (
+WITH s (number, release, page, at, code, share) AS (
     SELECT * FROM unnest(%(numbers)s::int[], %(of_release)s::text[], %(of_page)s::text[], %(of_at)s::timestamptz[],
-                         %(of_device)s::int[], %(of_browser)s::int[], %(shares)s::float8[])),
+                         %(of_code)s::int[], %(shares)s::float8[])),
 c AS MATERIALIZED (
     SELECT c.id, c.device_class, c.navigation, g.page, s.number, s.share,
            least(1.0, {ASKED_CELLS} * c.views * s.share) AS chance
@@ -39,16 +40,16 @@ FROM asked c CROSS JOIN LATERAL (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stratum:
-    """A part of a slice by release, page, bucket of time of its views' starts, device class or browser (by their
-    codes), or a combination; None means all.
+    """A part of a slice by release, page, bucket of time of its views' starts, a dimension's code, or a combination.
+
+    None means all.
     """
 
     views: int
     release: str | None = None
     page: str | None = None
     at: datetime | None = None
-    device: int | None = None
-    browser: int | None = None
+    code: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,12 +78,19 @@ class ViewTimes:
         )
 
 
-def select_view_times(slice_: Slice, strata: Sequence[Stratum], *, most: int, bucket: str | None = None) -> ViewTimes:
+def select_view_times(
+    slice_: Slice,
+    strata: Sequence[Stratum],
+    *,
+    most: int,
+    bucket: str | None = None,
+    dimension: Dimension | None = None,
+) -> ViewTimes:
     """Returns a uniform sample of about `most` views of each stratum. One statement.
 
-    Either all strata name a release, or none does. The same holds for pages, device classes and browsers, and for
-    times, which are starts of a `bucket` (hour, day or week of UTC). Each view of a stratum has the same chance to be
-    in its sample, so the size varies. A stratum of at most `most` views is complete.
+    Either all strata name a release, or none does. The same holds for pages, for codes, which are of a `dimension`, and
+    for times, which are starts of a `bucket` (hour, day or week of UTC). Each view of a stratum has the same chance to
+    be in its sample, so the size varies. A stratum of at most `most` views is complete.
     """
     where, params = where_slice(slice_)
     starts = "date_trunc(%(bucket)s, c.starts_at, 'UTC')"
@@ -90,8 +98,7 @@ def select_view_times(slice_: Slice, strata: Sequence[Stratum], *, most: int, bu
         "release": "g.release",
         "page": "g.page",
         "at": starts,
-        "device": "c.device_class",
-        "browser": "c.browser",
+        "code": f"c.{dimension.column}" if dimension else "",
     }
     of = [f"s.{name} = {key}" for name, key in keys.items() if any(getattr(each, name) is not None for each in strata)]
     params |= {
@@ -100,8 +107,7 @@ def select_view_times(slice_: Slice, strata: Sequence[Stratum], *, most: int, bu
         "of_release": [each.release for each in strata],
         "of_page": [each.page for each in strata],
         "of_at": [each.at for each in strata],
-        "of_device": [each.device for each in strata],
-        "of_browser": [each.browser for each in strata],
+        "of_code": [each.code for each in strata],
         "shares": [1.0 if each.views <= most else most / each.views for each in strata],
     }
     with open_binary() as cursor:

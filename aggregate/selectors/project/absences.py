@@ -70,7 +70,7 @@ class Absences:
 
 def select_absences(slice_: Slice) -> Absences:
     """Returns the views of a slice that recorded nothing. One statement; a few more if there are any."""
-    days = replace(slice_, releases=(), devices=(), ranges=_widen(slice_.ranges))
+    days = replace(slice_.with_values("device"), releases=(), ranges=_widen(slice_.ranges))
     where, params = _conditions(days)
     with connection.cursor() as cursor:
         cursor.execute(
@@ -147,9 +147,9 @@ def _conditions(days: Slice) -> tuple[str, dict[str, Any]]:  # Any: parameters o
     if days.pages:
         conditions.append("a.page = ANY(%(pages)s::text[])")
         params["pages"] = list(days.pages)
-    if days.browsers:
+    if browsers := days.values("browser"):
         conditions.append("a.browser = ANY(%(browsers)s::smallint[])")
-        params["browsers"] = [BROWSERS.index(word) for word in days.browsers]
+        params["browsers"] = [BROWSERS.index(word) for word in browsers]
     if days.ranges:
         conditions.append(
             "EXISTS (SELECT FROM unnest(%(starts)s::date[], %(ends)s::date[]) AS b (f, t)"

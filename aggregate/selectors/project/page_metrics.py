@@ -14,7 +14,7 @@ from django.conf import settings
 
 from aggregate.selectors.page_views.samples import select_sampled
 from aggregate.selectors.project.overview import OverviewRow, select_overview
-from aggregate.selectors.slice.slices import Slice, SliceQuery, format_instant, resolve_slice
+from aggregate.selectors.slice.slices import Slice, format_instant, resolve_slice
 from ingest.storage.groups import OTHER
 from profcore.alerts.usage import LEAST_SHARE
 from profcore.times import HOUR, start_of_hour
@@ -85,9 +85,7 @@ def last_hours(project_id: int, hours: int, now: datetime) -> Slice:
     One statement.
     """
     to_at = start_of_hour(now) + HOUR
-    return resolve_slice(
-        project_id, SliceQuery(from_=[format_instant(to_at - hours * HOUR)], to=[format_instant(to_at)])
-    )
+    return resolve_slice(project_id, {"from": [format_instant(to_at - hours * HOUR)], "to": [format_instant(to_at)]})
 
 
 def select_page_metrics(slice_: Slice) -> PageMetrics:

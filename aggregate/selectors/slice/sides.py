@@ -5,9 +5,8 @@ from dataclasses import replace
 from typing import Any, Final
 from urllib.parse import urlencode
 
-from aggregate.selectors.slice.slices import SLICE_FIELDS, Slice, SliceError, SliceQuery, resolve_slice
+from aggregate.selectors.slice.slices import SLICE_FIELDS, VALUE_FIELDS, Slice, SliceError, SliceQuery, resolve_slice
 
-NOTHING_OWN: Final = SliceQuery()
 BASE: Final = "base"
 HEAD: Final = "head"
 # A side's own fields, in the words of the read API: base_release, base_page and so on.
@@ -16,7 +15,7 @@ SIDE_FIELDS: Final = tuple(f"{side}_{field}" for side in (BASE, HEAD) for field 
 
 def has_sides(base: SliceQuery, head: SliceQuery) -> bool:
     """Tells whether a side has any field of its own."""
-    return any(side.values(field) for side in (base, head) for field in SLICE_FIELDS)
+    return any(side.get(field) for side in (base, head) for field in SLICE_FIELDS)
 
 
 def resolve_sides(common: Slice, base: SliceQuery, head: SliceQuery) -> tuple[Slice, Slice]:
@@ -28,7 +27,7 @@ def resolve_sides(common: Slice, base: SliceQuery, head: SliceQuery) -> tuple[Sl
         raise SliceError("base_release", "base_release must name a release, or base_page a page, and so on.")
     shared = dict(common.params())
     for field in SLICE_FIELDS:
-        given = {side: query.values(field) for side, query in ((BASE, base), (HEAD, head))}
+        given = {side: query.get(field, ()) for side, query in ((BASE, base), (HEAD, head))}
         if not any(given.values()):
             continue
         for side, other in ((BASE, HEAD), (HEAD, BASE)):
@@ -84,15 +83,10 @@ def unite(base: Slice, head: Slice) -> Slice:
     def both(first: tuple[Any, ...], second: tuple[Any, ...]) -> tuple[Any, ...]:  # Any: values of one field
         return tuple(dict.fromkeys((*first, *second))) if first and second else ()
 
-    return replace(
-        base,
-        releases=both(base.releases, head.releases),
-        pages=both(base.pages, head.pages),
-        ranges=both(base.ranges, head.ranges),
-        devices=both(base.devices, head.devices),
-        browsers=both(base.browsers, head.browsers),
-        navigations=both(base.navigations, head.navigations),
-    )
+    whole = replace(base, ranges=both(base.ranges, head.ranges))
+    for field in VALUE_FIELDS:
+        whole = whole.with_values(field, *both(base.values(field), head.values(field)))
+    return whole
 
 
 def _resolve(common: Slice, side: str, query: SliceQuery) -> Slice:
@@ -100,12 +94,7 @@ def _resolve(common: Slice, side: str, query: SliceQuery) -> Slice:
         own = resolve_slice(common.project_id, query)
     except SliceError as error:
         raise SliceError(f"{side}_{error.field}", f"{side}_{error.detail}") from error
-    return replace(
-        common,
-        releases=own.releases or common.releases,
-        pages=own.pages or common.pages,
-        ranges=own.ranges or common.ranges,
-        devices=own.devices or common.devices,
-        browsers=own.browsers or common.browsers,
-        navigations=own.navigations or common.navigations,
-    )
+    settled = replace(common, ranges=own.ranges or common.ranges)
+    for field in VALUE_FIELDS:
+        settled = settled.with_values(field, *(own.values(field) or common.values(field)))
+    return settled

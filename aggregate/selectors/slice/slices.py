@@ -1,7 +1,7 @@
 """Slices: what a person asks about, checked once, and its conditions on cells."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, Final
@@ -14,7 +14,7 @@ from aggregate.models import DAY_GRAIN
 from profcore.code.display_rules import SHOWN_ID
 from profcore.code.identity import MAPPED_ID
 from profcore.times import DAY, HOUR, start_of_day, start_of_hour
-from profcore.trace.dimensions import BROWSERS, DEVICE_CLASSES, NAVIGATIONS
+from profcore.trace.dimensions import DIMENSIONS
 
 MAX_VALUES: Final = 100  # of one field; a URL with that many releases is near the limit of proxies
 MAX_EPOCH_MS: Final = 253_402_300_799_999  # the end of the year 9999
@@ -39,39 +39,14 @@ class SliceError(ValueError):
         self.detail = detail
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SliceQuery:
-    """A slice that is not checked yet, in the words of the read API. A field may have many values; none means all."""
+# A slice that is not checked yet: the values of each field, in the words of the read API. None means all.
+SliceQuery = dict[str, Sequence[str]]
 
-    release: Sequence[str] = ()
-    page: Sequence[str] = ()
-    from_: Sequence[str] = ()
-    to: Sequence[str] = ()
-    device: Sequence[str] = ()
-    browser: Sequence[str] = ()
-    navigation: Sequence[str] = ()
-    view: Sequence[str] = ()
-    trace: Sequence[str] = ()
-    tag: Sequence[str] = ()
-    func_over: Sequence[str] = ()
-    display: Sequence[str] = ()
-
-    @classmethod
-    def of(cls, fields: Sequence[str], values_of: Callable[[str], Sequence[str]]) -> "SliceQuery":
-        """Returns the query with the values that a function gives for each of some fields."""
-        return cls(**{_attribute_of(field): values_of(field) for field in fields})
-
-    def values(self, field: str) -> Sequence[str]:
-        """Returns the values of a field, by its name in the read API."""
-        values: Sequence[str] = getattr(self, _attribute_of(field))
-        return values
-
-
-def _attribute_of(field: str) -> str:
-    return "from_" if field == "from" else field  # `from` is a keyword of Python
-
-
-SLICE_FIELDS: Final = ("release", "page", "from", "to", "device", "browser", "navigation")
+DIMENSION_FIELDS: Final = tuple(dimension.name for dimension in DIMENSIONS)
+SLICE_FIELDS: Final = ("release", "page", "from", "to", *DIMENSION_FIELDS)
+# The fields with values that cells have, and where `Slice` keeps those that are no dimension.
+VALUE_FIELDS: Final = ("release", "page", *DIMENSION_FIELDS)
+PLACE_ATTRIBUTES: Final[Mapping[str, str]] = {"release": "releases", "page": "pages"}
 # Fields that are finer than a cell: answered from views' contributions or raw traces.
 FINE_FIELDS: Final = ("view", "trace", "tag", "func_over")
 # How functions are shown: no filter, but links keep it with the slice. `none` means without the display rules.
@@ -84,7 +59,7 @@ class Slice:
     """A checked slice of one project. Empty means all.
 
     `ranges` are half-open `[from, to)`, aware, rounded outwards to whole buckets; None is an open end. A cell is in
-    the slice if it is in any of them. `devices`, `browsers` and `navigations` are words of profcore.trace.dimensions.
+    the slice if it is in any of them. `dimensions` are (name, value), in the order of `DIMENSIONS`.
 
     The other fields are finer than cells. A view or trace must be one of `views` or `traces`. A trace must have all
     `tags` (key, value). In a view, each function of `func_over` (id, µs) must have a greater total.
@@ -97,9 +72,7 @@ class Slice:
     releases: tuple[str, ...] = ()
     pages: tuple[str, ...] = ()
     ranges: tuple[TimeRange, ...] = ()
-    devices: tuple[str, ...] = ()
-    browsers: tuple[str, ...] = ()
-    navigations: tuple[str, ...] = ()
+    dimensions: tuple[tuple[str, str], ...] = ()
     views: tuple[UUID, ...] = ()
     traces: tuple[UUID, ...] = ()
     tags: tuple[tuple[str, str], ...] = ()
@@ -114,7 +87,21 @@ class Slice:
     @property
     def has_dimensions(self) -> bool:
         """Tells whether it names a dimension that cells have and their roll-up has not."""
-        return bool(self.devices or self.browsers or self.navigations)
+        return bool(self.dimensions)
+
+    def values(self, field: str) -> tuple[str, ...]:
+        """Returns the values of one of `VALUE_FIELDS`."""
+        if field not in PLACE_ATTRIBUTES:
+            return tuple(value for name, value in self.dimensions if name == field)
+        values: tuple[str, ...] = getattr(self, PLACE_ATTRIBUTES[field])
+        return values
+
+    def with_values(self, field: str, *values: str) -> "Slice":
+        """Returns the slice with other values of one of `VALUE_FIELDS`."""
+        if field in PLACE_ATTRIBUTES:
+            return replace(self, **{PLACE_ATTRIBUTES[field]: values})  # type: ignore[arg-type]  # both hold texts
+        pairs = [pair for pair in self.dimensions if pair[0] != field] + [(field, value) for value in values]
+        return replace(self, dimensions=tuple(sorted(pairs, key=lambda pair: DIMENSION_FIELDS.index(pair[0]))))
 
     @property
     def tree_source(self) -> str:
@@ -139,9 +126,7 @@ class Slice:
         for start, end in self.ranges:
             pairs += [("from", format_instant(start))] if start else []
             pairs += [("to", format_instant(end))] if end else []
-        pairs += [("device", device) for device in self.devices]
-        pairs += [("browser", browser) for browser in self.browsers]
-        pairs += [("navigation", navigation) for navigation in self.navigations]
+        pairs += self.dimensions
         pairs += [("view", str(view)) for view in self.views] + [("trace", str(trace)) for trace in self.traces]
         pairs += [("tag", f"{key}:{value}") for key, value in self.tags]
         pairs += [("func_over", f"{func}:{us / 1000:.15g}") for func, us in self.func_over]
@@ -164,17 +149,19 @@ def resolve_slice(project_id: int, query: SliceQuery) -> Slice:
     """
     return Slice(
         project_id=project_id,
-        releases=_read_texts("release", query.release),
-        pages=_read_texts("page", query.page),
-        ranges=_read_ranges(project_id, query),
-        devices=_read_words("device", query.device, DEVICE_CLASSES),
-        browsers=_read_words("browser", query.browser, BROWSERS),
-        navigations=_read_words("navigation", query.navigation, NAVIGATIONS),
-        views=_read_uuids("view", query.view),
-        traces=_read_uuids("trace", query.trace),
-        tags=_read_tags(query.tag),
-        func_over=_read_func_over(query.func_over),
-        as_stored=bool(_read_words(DISPLAY, query.display, (AS_STORED,))),
+        releases=_read_texts("release", query.get("release", ())),
+        pages=_read_texts("page", query.get("page", ())),
+        ranges=_read_ranges(project_id, query.get("from", ()), query.get("to", ())),
+        dimensions=tuple(
+            (dimension.name, value)
+            for dimension in DIMENSIONS
+            for value in _read_words(dimension.name, query.get(dimension.name, ()), dimension.values)
+        ),
+        views=_read_uuids("view", query.get("view", ())),
+        traces=_read_uuids("trace", query.get("trace", ())),
+        tags=_read_tags(query.get("tag", ())),
+        func_over=_read_func_over(query.get("func_over", ())),
+        as_stored=bool(_read_words(DISPLAY, query.get(DISPLAY, ()), (AS_STORED,))),
     )
 
 
@@ -225,9 +212,9 @@ def _read_words(field: str, values: Sequence[str], words: Sequence[str]) -> tupl
     return _read_texts(field, values)
 
 
-def _read_ranges(project_id: int, query: SliceQuery) -> tuple[TimeRange, ...]:
-    starts: list[datetime | None] = [_read_instant("from", text) for text in _read_texts_in_order("from", query.from_)]
-    ends: list[datetime | None] = [_read_instant("to", text) for text in _read_texts_in_order("to", query.to)]
+def _read_ranges(project_id: int, from_: Sequence[str], to: Sequence[str]) -> tuple[TimeRange, ...]:
+    starts: list[datetime | None] = [_read_instant("from", text) for text in _read_texts_in_order("from", from_)]
+    ends: list[datetime | None] = [_read_instant("to", text) for text in _read_texts_in_order("to", to)]
     if not starts and not ends:
         return ()
     if max(len(starts), len(ends)) > 1 and len(starts) != len(ends):
@@ -297,7 +284,7 @@ def where_slice(slice_: Slice) -> tuple[str, dict[str, Any]]:  # Any: parameters
 def where_days(slice_: Slice) -> tuple[str, dict[str, Any]] | None:  # Any: as above
     """Returns the same condition on the roll-up's days `c` joined with groups `g`; None if cells must be read.
 
-    The roll-up knows whole UTC days, and neither device class, browser nor navigation.
+    The roll-up knows whole UTC days, and no dimension.
     """
     bounds = [at for pair in slice_.ranges for at in pair if at is not None]
     if slice_.has_dimensions or any(at != start_of_day(at) for at in bounds):
@@ -349,15 +336,10 @@ def _conditions(slice_: Slice, table: str, start: str) -> tuple[str, dict[str, A
     if slice_.pages:
         conditions.append("g.page = ANY(%(pages)s::text[])")
         params["pages"] = list(slice_.pages)
-    if slice_.devices:
-        conditions.append(f"{table}.device_class = ANY(%(devices)s::smallint[])")
-        params["devices"] = [DEVICE_CLASSES.index(word) for word in slice_.devices]
-    if slice_.browsers:
-        conditions.append(f"{table}.browser = ANY(%(browsers)s::smallint[])")
-        params["browsers"] = [BROWSERS.index(word) for word in slice_.browsers]
-    if slice_.navigations:
-        conditions.append(f"{table}.navigation = ANY(%(navigations)s::smallint[])")
-        params["navigations"] = [NAVIGATIONS.index(word) for word in slice_.navigations]
+    for dimension in DIMENSIONS:
+        if values := slice_.values(dimension.name):
+            conditions.append(f"{table}.{dimension.column} = ANY(%({dimension.plural})s::smallint[])")
+            params[dimension.plural] = [dimension.values.index(value) for value in values]
     if slice_.ranges:
         conditions.append(
             "EXISTS (SELECT FROM unnest(%(starts)s::timestamptz[], %(ends)s::timestamptz[]) AS b (f, t)"

@@ -11,9 +11,9 @@ from django.conf import settings
 
 from aggregate.selectors.code.refs import FuncRef
 from aggregate.selectors.functions.breakdown import (
-    DIMENSIONS,
+    EXPRESSIONS,
+    VALUES_OF_CODES,
     WHOLE,
-    WORDS,
     FunctionBreakdownRow,
     count_breakdown,
     sum_views,
@@ -101,7 +101,7 @@ def select_costs(
     values: Sequence[str] | None = None,
     limit: int | None = None,
 ) -> FuncCosts:
-    """Returns a function's costs by a key of `DIMENSIONS`, or in one row over the whole slice.
+    """Returns a function's costs by a key of `EXPRESSIONS`, or in one row over the whole slice.
 
     `values` chooses rows, in its order. Without it, rows come as in a breakdown: the first `limit`, or the last ones if
     they are days. Two statements; a fine slice takes those of its views, which are read at once. Raises `SliceError`.
@@ -132,10 +132,10 @@ def _select_samples(slice_: Slice, by: str | None, rows: Sequence[FunctionBreakd
     if by is None:
         most = settings.TABLE_STATISTICS_MAX_VIEWS
         return {WHOLE: select_view_sample(slice_, most=most, population=rows[0].views)}
-    words = WORDS.get(by)
-    key_of = {row.value: str(words.index(row.value)) if words else row.value for row in rows}
+    values = VALUES_OF_CODES.get(by)
+    key_of = {row.value: str(values.index(row.value)) if values else row.value for row in rows}
     populations = {key_of[row.value]: row.views for row in rows}
-    samples = select_samples_by(slice_, DIMENSIONS[by], populations, most=PART_VIEWS)
+    samples = select_samples_by(slice_, EXPRESSIONS[by], populations, most=PART_VIEWS)
     return {value: samples[key] for value, key in key_of.items()}
 
 

@@ -1,8 +1,8 @@
-"""Two sides compared by device class and by browser: whether a change is everywhere, or only on weak phones."""
+"""Two sides compared by each dimension that splits a change: whether a change is everywhere, or only on weak phones."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Final, Literal
+from typing import Final
 
 from django.conf import settings
 from django.db import connection
@@ -10,25 +10,25 @@ from django.db import connection
 from aggregate.selectors.page_views.view_times import Stratum, select_view_times
 from aggregate.selectors.slice.slices import FROM_CELLS, Slice, where_slice
 from aggregate.selectors.verdict.page_changes import MEASURE
+from aggregate.sql import dimension_columns
 from profcore.stats.comparison import Comparison, compare
 from profcore.stats.standardised import ClassSums
 from profcore.stats.strata import KnownKinds, PageKind, text_code
 from profcore.stats.verdict import Change, judge_parts
 from profcore.stats.views import ViewSample, sample_of_times
-from profcore.trace.dimensions import BROWSERS, DEVICE_CLASSES
+from profcore.trace.dimensions import DEVICE, DIMENSIONS, NAVIGATION, Dimension
 
-Dimension = Literal["device", "browser"]
-WORDS: Final[Mapping[Dimension, Sequence[str]]] = {"device": DEVICE_CLASSES, "browser": BROWSERS}
+SPLITTING: Final = tuple(dimension for dimension in DIMENSIONS if dimension.splits_change)
 # So many parts at most of each, those with the most views: more are a handful of views each.
 MAX_PARTS: Final = 8
 
 NO_VIEWS: Final = ClassSums(0, 0)
-Sums = Mapping[int, Mapping[PageKind, ClassSums]]  # of a side, by the code of a device class or browser
+Sums = Mapping[int, Mapping[PageKind, ClassSums]]  # of a side, by the code of a dimension
 
 
 @dataclass(frozen=True, slots=True)
 class PartChange:
-    """The change of one device class or browser."""
+    """The change of one value of a dimension."""
 
     value: str
     change: Change
@@ -36,38 +36,37 @@ class PartChange:
 
 @dataclass(frozen=True, slots=True)
 class Breakdown:
-    """The changes by device class and by browser, slower ones first. A dimension with a single value has none.
+    """The changes by the name of each dimension, slower ones first. A dimension with a single value has none.
 
-    The q of both dimensions together are one family.
+    The q of all dimensions together are one family.
     """
 
-    devices: Sequence[PartChange]
-    browsers: Sequence[PartChange]
+    parts: Mapping[str, Sequence[PartChange]]
 
 
 def select_breakdown(base: Slice, head: Slice, *, bound: float) -> Breakdown:
-    """Returns two sides of one project by device class and browser. Up to six statements.
+    """Returns two sides of one project by dimension. Two statements, and up to two more for each dimension.
 
-    `bound` is the q below which a change is clear: that of the verdict on both sides. Within a device class or browser
-    pages and navigations are strata as in the verdict, and devices within a browser.
+    `bound` is the q below which a change is clear: that of the verdict on both sides. Within a value, pages, device
+    classes and navigations are strata as in the verdict.
     """
     sums = [_sum_side(side) for side in (base, head)]
-    found: dict[tuple[Dimension, str], Comparison] = {}
-    for dimension in WORDS:
-        sides = [each[dimension] for each in sums]
+    comparisons: dict[tuple[str, str], Comparison] = {}
+    for dimension in SPLITTING:
+        sides = [side[dimension.name] for side in sums]
         parts = _pick_parts(sides)
         if len(parts) < 2:
             continue
         samples = [_read(side, dimension, parts, own) for side, own in zip((base, head), sides, strict=True)]
         for number, code in enumerate(parts):
             known: tuple[KnownKinds, KnownKinds] = (sides[0].get(code, {}), sides[1].get(code, {}))
-            found[dimension, WORDS[dimension][code]] = _compare(samples[0][number], samples[1][number], known)
-    changes = judge_parts(found, bound=bound)
-    devices, browsers = (
-        [PartChange(value, change) for (dimension, value), change in changes if dimension == wanted]
-        for wanted in ("device", "browser")
-    )
-    return Breakdown(devices, browsers)
+            comparisons[dimension.name, dimension.values[code]] = _compare(
+                samples[0][number], samples[1][number], known
+            )
+    parts_of: dict[str, list[PartChange]] = {dimension.name: [] for dimension in SPLITTING}
+    for (name, value), change in judge_parts(comparisons, bound=bound):
+        parts_of[name].append(PartChange(value, change))
+    return Breakdown(parts_of)
 
 
 def _pick_parts(sides: Sequence[Sums]) -> list[int]:
@@ -83,11 +82,8 @@ def _read(slice_: Slice, dimension: Dimension, parts: Sequence[int], sums: Sums)
     """Returns a uniform sample of the views of each part, complete up to `CHANGE_MAX_VIEWS`. One statement."""
     most = settings.CHANGE_MAX_VIEWS
     counts = [sum(own.views for own in sums.get(code, {}).values()) for code in parts]
-    strata = [
-        Stratum(views=count, device=code) if dimension == "device" else Stratum(views=count, browser=code)
-        for count, code in zip(counts, parts, strict=True)
-    ]
-    times = select_view_times(slice_, strata, most=most)
+    strata = [Stratum(views=count, code=code) for count, code in zip(counts, parts, strict=True)]
+    times = select_view_times(slice_, strata, most=most, dimension=dimension)
     samples = []
     for number, count in enumerate(counts):
         facts = times.facts(number)
@@ -102,21 +98,22 @@ def _compare(base: ViewSample, head: ViewSample, known: tuple[KnownKinds, KnownK
     return compare(base, head, measure=MEASURE, known=known if is_whole else None, by_page=True)
 
 
-def _sum_side(slice_: Slice) -> dict[Dimension, dict[int, dict[PageKind, ClassSums]]]:
-    """Returns the exact sums of a side by device class and by browser. One statement."""
+def _sum_side(slice_: Slice) -> dict[str, dict[int, dict[PageKind, ClassSums]]]:
+    """Returns the exact sums of a side by dimension and code. One statement."""
     where, params = where_slice(slice_)
-    devices: dict[int, dict[PageKind, ClassSums]] = {}
-    browsers: dict[int, dict[PageKind, ClassSums]] = {}
+    sums: dict[str, dict[int, dict[PageKind, ClassSums]]] = {dimension.name: {} for dimension in SPLITTING}
+    columns = dimension_columns("c")
     with connection.cursor() as cursor:
         cursor.execute(
-            f"""SELECT g.page, c.device_class, c.navigation, c.browser, sum(c.views)::bigint,
-                       sum(c.js_us + c.hidden_us)::bigint
-                {FROM_CELLS} WHERE {where} AND c.views > 0 GROUP BY 1, 2, 3, 4""",
+            f"""SELECT g.page, sum(c.views)::bigint, sum(c.js_us + c.hidden_us)::bigint, {columns}
+                {FROM_CELLS} WHERE {where} AND c.views > 0 GROUP BY g.page, {columns}""",
             params,
         )
-        for page, device, navigation, browser, views, us in cursor:
-            kind = (text_code(page), device, navigation)
-            for part in (devices.setdefault(device, {}), browsers.setdefault(browser, {})):
+        for page, views, us, *row in cursor:
+            codes = dict(zip(DIMENSIONS, row, strict=True))
+            kind = (text_code(page), codes[DEVICE], codes[NAVIGATION])
+            for dimension in SPLITTING:
+                part = sums[dimension.name].setdefault(codes[dimension], {})
                 before = part.get(kind, NO_VIEWS)
                 part[kind] = ClassSums(views + before.views, us + before.us)
-    return {"device": devices, "browser": browsers}
+    return sums

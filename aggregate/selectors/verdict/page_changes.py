@@ -90,8 +90,8 @@ class PageComparer:
     """
 
     def __init__(self, base: Slice, head: Slice, sums: PageSums) -> None:
-        self._by_device = may_share(base.devices, head.devices)
-        self._by_navigation = may_share(base.navigations, head.navigations)
+        self._by_device = may_share(base.values("device"), head.values("device"))
+        self._by_navigation = may_share(base.values("navigation"), head.values("navigation"))
         self._numbers = {page: number for number, page in enumerate(sums.shared)}
         self._sides = (_Side(base, sums.sides[0], sums.shared), _Side(head, sums.sides[1], sums.shared))
 

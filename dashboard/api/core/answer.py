@@ -6,11 +6,11 @@ from datetime import datetime
 from functools import cache
 from typing import Annotated, Any, Final, Generic, Self, TypeVar
 
-from msgspec import Meta, Struct
+from msgspec import Meta, Struct, defstruct
 
 from dashboard.api.core.parameters import Parameter
 from profcore.code.display_rules import COLOURS
-from profcore.trace.dimensions import BROWSERS, DEVICE_CLASSES, END_REASONS, NAVIGATIONS
+from profcore.trace.dimensions import DEVICE_CLASSES, DIMENSIONS, END_REASONS, NAVIGATIONS
 
 
 class Answer(Struct):
@@ -95,13 +95,18 @@ def choices(values: Collection[str]) -> Meta:
     return Meta(extra_json_schema={"enum": list(values)})
 
 
+def with_dimensions(first: type[Answer], kind: Any = None) -> Any:  # Any: types, and a base that mypy cannot follow
+    """Returns the base of an answer: the fields of `first`, then one for each dimension of views, or of this kind."""
+    fields = [(dimension.name, kind or Annotated[str, choices(dimension.values)]) for dimension in DIMENSIONS]
+    return defstruct(first.__name__, fields, bases=(first,))
+
+
 Instant = Annotated[datetime, Meta(tz=True)]
 InstantText = Annotated[str, Meta(extra_json_schema={"format": "date-time"})]
 Pair = Meta(min_length=2, max_length=2)
 Interval = Annotated[Sequence[float], Pair] | None  # a 95 % interval; null if there is too little data
 ViewsOfSides = Annotated[Sequence[int], Pair]
 Device = Annotated[str, choices(DEVICE_CLASSES)]
-Browser = Annotated[str, choices(BROWSERS)]
 Navigation = Annotated[str, choices(NAVIGATIONS)]
 EndReason = Annotated[str, choices(END_REASONS)]
 Colour = Annotated[Annotated[str, choices(COLOURS)] | None, doc("By a display rule.")]

@@ -12,7 +12,7 @@ from aggregate.selectors.slice.slices import AS_STORED, DISPLAY
 from dashboard.web.params import ParamError, read_choice, read_count, read_one, read_share
 from profcore.code.categories import FUNC_CATEGORIES
 from profcore.formats.slice import SEGMENTS
-from profcore.trace.dimensions import BROWSERS, DEVICE_CLASSES, NAVIGATIONS
+from profcore.trace.dimensions import DIMENSIONS
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,9 +103,7 @@ FILTER_PARAMS: Final = (
     many("page", "A page, by its route."),
     many("from", "ISO 8601 or epoch ms; rounded down to a bucket."),
     many("to", "ISO 8601 or epoch ms; rounded up to a bucket. The n-th `from` and `to` are a pair."),
-    many("device", "A device class.", DEVICE_CLASSES),
-    many("browser", "A browser family.", BROWSERS),
-    many("navigation", "How the view began.", NAVIGATIONS),
+    *(many(dimension.name, f"{dimension.description.capitalize()}.", dimension.values) for dimension in DIMENSIONS),
 )
 DISPLAY_PARAM: Final = Text(DISPLAY, "Functions as they are stored, without display rules.", choices=[AS_STORED])
 SLICE_PARAMS: Final = (*FILTER_PARAMS, DISPLAY_PARAM)

@@ -9,10 +9,11 @@ from msgspec import field as wire
 
 from aggregate.selectors.functions.table import FunctionRow
 from aggregate.selectors.slice.slices import Slice, format_instant
-from dashboard.api.core.answer import Answer, Colour, InstantText, Interval, choices, doc
+from dashboard.api.core.answer import Answer, Colour, InstantText, Interval, choices, doc, with_dimensions
 from dashboard.web.params import MEASURES
 from profcore.stats.comparison import Difference
 from profcore.stats.summaries import FuncSummary
+from profcore.trace.dimensions import DIMENSIONS
 
 Measure = Annotated[str, choices(MEASURES)]
 SumsSource = Annotated[str, doc("Where the sums come from: cells, contributions or raw.")]
@@ -41,17 +42,17 @@ class RangeAnswer(Answer):
     to: InstantText | None
 
 
-class SliceAnswer(Answer):
-    """The slice as it was read. Empty lists and nulls mean all. Times are rounded outwards to buckets."""
-
+class SliceStart(Answer):
     release: Sequence[str]
     page: Sequence[str]
     from_: Annotated[InstantText | None, doc("The earliest start.")] = wire(name="from")
     to: Annotated[InstantText | None, doc("The latest end, exclusive.")]
     ranges: Annotated[list[RangeAnswer], doc("Each pair of from and to.")]
-    device: Sequence[str]
-    browser: Sequence[str]
-    navigation: Sequence[str]
+
+
+class SliceAnswer(with_dimensions(SliceStart, Sequence[str])):  # type: ignore[misc]  # a base made by a function
+    """The slice as it was read. Empty lists and nulls mean all. Times are rounded outwards to buckets."""
+
     view: list[str]
     trace: list[str]
     tag: Annotated[list[str], doc("key:value")]
@@ -66,9 +67,7 @@ class SliceAnswer(Answer):
             from_=write_instant(slice_.from_at),
             to=write_instant(slice_.to_at),
             ranges=[RangeAnswer(write_instant(start), write_instant(end)) for start, end in slice_.ranges],
-            device=slice_.devices,
-            browser=slice_.browsers,
-            navigation=slice_.navigations,
+            **{dimension.name: slice_.values(dimension.name) for dimension in DIMENSIONS},
             view=[str(view) for view in slice_.views],
             trace=[str(trace) for trace in slice_.traces],
             tag=[f"{key}:{value}" for key, value in slice_.tags],

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Final, Literal, Self, TypeVar
 from django.http import Http404
 from rest_framework.request import Request
 
-from aggregate.selectors.functions.breakdown import DIMENSIONS, select_function_breakdown
+from aggregate.selectors.functions.breakdown import EXPRESSIONS, select_function_breakdown
 from aggregate.selectors.functions.calls import CallRow, select_calls, select_func
 from aggregate.selectors.functions.table import FunctionRow
 from aggregate.selectors.slice.slices import read_func_id
@@ -16,7 +16,7 @@ from dashboard.api.core.parts import DisplayAnswer, FuncAnswer, SliceAnswer, Sum
 from dashboard.api.core.views import ProjectView
 from dashboard.web.project_pages import PageTraits
 
-BY: Final = Text("by", choices=list(DIMENSIONS), default="page")
+BY: Final = Text("by", choices=list(EXPRESSIONS), default="page")
 
 
 class FuncView(ProjectView):

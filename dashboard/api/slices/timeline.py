@@ -13,11 +13,12 @@ from aggregate.selectors.exports.view_timelines import NamedTimeline, select_nam
 from aggregate.selectors.page_views.traces import select_traces_of
 from aggregate.selectors.page_views.view_facts import choose_group, order_groups
 from aggregate.selectors.slice.slices import AS_STORED, Slice
-from dashboard.api.core.answer import Answer, Browser, Conditional, Device, EndReason, Navigation, doc
+from dashboard.api.core.answer import Answer, Conditional, EndReason, doc, with_dimensions
 from dashboard.api.core.parameters import DISPLAY_PARAM, Text
 from dashboard.api.core.parts import TimeAnswer, UsedInterval
 from dashboard.api.core.views import ProjectView
 from dashboard.api.slices.flamegraph import FuncColumnsAnswer, write_func_columns
+from dashboard.api.slices.traces import ViewStart
 from dashboard.web.project_pages import PageTraits
 from profcore.code.packages import package_of
 from profcore.formats.timeline import TimelineSamples, TimelineTrace
@@ -103,15 +104,9 @@ class TimelineMarkAnswer(Answer):
     scripts: Annotated[Sequence[dict[str, Any]], doc("Those of a long animation frame.")]  # Any: JSON
 
 
-class TimelineAnswer(Answer):
+class TimelineAnswer(with_dimensions(ViewStart)):  # type: ignore[misc]  # a base made by a function
     """One page view over time, in ms since its start."""
 
-    view: str
-    release: str
-    page: str
-    device: Device
-    browser: Browser
-    navigation: Navigation
     started_at_ms: Annotated[float, doc("Epoch ms: 0 of the clock.")]
     interval_ms: Annotated[float, doc("That of most samples.")]
     time_ms: TimeAnswer
@@ -133,6 +128,7 @@ class TimelineAnswer(Answer):
         return super().of(
             view,
             view=view.view_id,
+            **view.dimensions,
             time_ms=TimeAnswer.of(view.time),
             kinds=KINDS,
             markers=MARKERS,

@@ -8,21 +8,18 @@ from django.http import Http404, HttpResponseBase
 from rest_framework.request import Request
 
 from aggregate.selectors.functions.display_rows import is_made_id
-from aggregate.selectors.page_views.contributions import SliceView
 from aggregate.selectors.page_views.picked_views import VIEW_ORDERS, ViewRow, select_views
 from aggregate.selectors.page_views.traces import TraceRow, select_trace, select_trace_page
 from aggregate.selectors.slice.slices import read_func_id
 from dashboard.api.core.answer import (
     OBJECT,
     Answer,
-    Browser,
-    Device,
     EndReason,
     Instant,
-    Navigation,
     choices,
     doc,
     operation,
+    with_dimensions,
 )
 from dashboard.api.core.parameters import FINE_PARAMS, SLICE_PARAMS, Text, limit_of
 from dashboard.api.core.parts import SliceAnswer, UsedInterval
@@ -31,7 +28,7 @@ from dashboard.web.params import ParamError
 from dashboard.web.project_pages import PageTraits
 from dashboard.web.raw_bodies import answer_raw
 from ingest.models import Receipt
-from profcore.trace.dimensions import BROWSERS, DEVICE_CLASSES, END_REASONS, NAVIGATIONS
+from profcore.trace.dimensions import END_REASONS
 
 CURSOR_VALUE: Final = re.compile(r"([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\.([0-9]{1,9})")
 LIMIT: Final = limit_of(1_000, 100)
@@ -40,7 +37,7 @@ ORDER: Final = Text("order", choices=VIEW_ORDERS, default="typical")
 CURSOR: Final = Text("cursor", "As the page before gave it.")
 
 
-class TraceAnswer(Answer):
+class TraceStart(Answer):
     id: Annotated[str, doc("The trace's own id, or view.seq if its raw body has expired.")]
     view: str
     seq: int
@@ -48,9 +45,9 @@ class TraceAnswer(Answer):
     page: str
     received_at: Instant
     view_started_at: Instant
-    device: Device
-    browser: Browser
-    navigation: Navigation
+
+
+class TraceAnswer(with_dimensions(TraceStart)):  # type: ignore[misc]  # a base made by a function
     requested_interval_ms: float | None
     interval_ms: Annotated[float, doc("As the profiler reported it.")]
     measured_interval_ms: Annotated[float | None, doc("The median gap; null until folded.")]
@@ -73,7 +70,7 @@ class TraceAnswer(Answer):
             row,
             id=row.ref,
             view=str(row.view_id),
-            **name_dimensions(row),
+            **row.dimensions,
             used_interval_ms=used_us / 1000,
             end_reason=END_REASONS[row.end_reason],
             has_raw=row.trace_id is not None,
@@ -88,15 +85,15 @@ class TracesAnswer(Answer):
     cursor: Annotated[str | None, doc("The start of the next page; null on the last one.")]
 
 
-class ViewAnswer(Answer):
-    """One page view with its traces, and the time of the function in it (without a function, all JS time)."""
-
+class ViewStart(Answer):
     view: str
     release: str
     page: str
-    device: Device
-    browser: Browser
-    navigation: Navigation
+
+
+class ViewAnswer(with_dimensions(ViewStart)):  # type: ignore[misc]  # a base made by a function
+    """One page view with its traces, and the time of the function in it (without a function, all JS time)."""
+
     is_truncated: Annotated[bool, doc("The recording ended before the view.")]
     js_ms: float
     self_ms: float
@@ -112,7 +109,7 @@ class ViewAnswer(Answer):
             row,
             view=str(view.view_id),
             **{name: getattr(view, name) for name in ("release", "page", "is_truncated")},
-            **name_dimensions(view),
+            **view.dimensions,
             js_ms=view.time.js_us / 1000,
             traces=[TraceAnswer.of(trace) for trace in row.traces],
             **values,
@@ -128,15 +125,6 @@ class ViewsAnswer(Answer):
     truncated_view_count: Annotated[int, doc("The truncated ones among them.")]
     median_self_ms: float | None
     views: list[ViewAnswer]
-
-
-def name_dimensions(row: TraceRow | SliceView) -> dict[str, str]:
-    """Returns the names of a row's device class, browser and navigation."""
-    return {
-        "device": DEVICE_CLASSES[row.device],
-        "browser": BROWSERS[row.browser],
-        "navigation": NAVIGATIONS[row.navigation],
-    }
 
 
 class ViewsView(ProjectView):

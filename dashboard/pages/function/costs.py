@@ -1,4 +1,4 @@
-"""What a function costs, as its page shows it: in the slice, and by page, device class, browser, navigation and day."""
+"""What a function costs, as its page shows it: in the slice, and by page, dimension and day."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -17,6 +17,7 @@ from dashboard.pages.function.query import FunctionQuery
 from dashboard.templatetags.figures import count, interval_as_time, ms_as_time, visible
 from profcore.stats.summaries import MIN_VIEWS, FuncSummary
 from profcore.stats.views import Measure
+from profcore.trace.dimensions import Dimension
 
 Context = Mapping[str, object]
 MOST_PAGES: Final = 15  # with intervals: 400 views are read for each
@@ -86,25 +87,12 @@ def build_pages(question: FunctionQuery, _params: QueryDict) -> Context:
     return {"rows": rows, "row_count": costs.row_count, "is_cut": len(rows) == MOST_PAGES < costs.row_count}
 
 
-def build_devices(question: FunctionQuery, _params: QueryDict) -> Context:
-    """Returns the cost by device class."""
-    costs = select_costs(question.slice_, question.ref, "device", measures=(question.measure,))
-    rows = [make_row(question, cost, replace(question.slice_, devices=(cost.sums.value,))) for cost in costs.rows]
-    return {"rows": rows, "what": "Device class"}
-
-
-def build_browsers(question: FunctionQuery, _params: QueryDict) -> Context:
-    """Returns the cost by browser."""
-    costs = select_costs(question.slice_, question.ref, "browser", measures=(question.measure,))
-    rows = [make_row(question, cost, replace(question.slice_, browsers=(cost.sums.value,))) for cost in costs.rows]
-    return {"rows": rows, "what": "Browser"}
-
-
-def build_navigations(question: FunctionQuery, _params: QueryDict) -> Context:
-    """Returns the cost by navigation."""
-    costs = select_costs(question.slice_, question.ref, "navigation", measures=(question.measure,))
-    rows = [make_row(question, cost, replace(question.slice_, navigations=(cost.sums.value,))) for cost in costs.rows]
-    return {"rows": rows, "what": "Navigation"}
+def build_dimension(dimension: Dimension, question: FunctionQuery, _params: QueryDict) -> Context:
+    """Returns the cost by a dimension."""
+    name = dimension.name
+    costs = select_costs(question.slice_, question.ref, name, measures=(question.measure,))
+    rows = [make_row(question, cost, question.slice_.with_values(name, cost.sums.value)) for cost in costs.rows]
+    return {"rows": rows, "what": dimension.title}
 
 
 def build_days(question: FunctionQuery, _params: QueryDict) -> Context:

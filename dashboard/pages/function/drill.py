@@ -18,7 +18,6 @@ from dashboard.layout.export_menu import make_profile_url, name_view
 from dashboard.pages.function.costs import Context
 from dashboard.pages.function.query import FunctionQuery
 from dashboard.web.queries import write_query
-from profcore.trace.dimensions import BROWSERS, DEVICE_CLASSES, NAVIGATIONS
 from projects.models import Project
 
 MOST_CALLS: Final = 12  # callers, or callees: the sandwich has all
@@ -102,9 +101,7 @@ def _view_rows(question: FunctionQuery, rows: Sequence[ViewRow]) -> list[Context
             "row": row,
             "view": row.view,
             "at": _start_of(row),
-            "device": DEVICE_CLASSES[row.view.device],
-            "browser": BROWSERS[row.view.browser],
-            "navigation": NAVIGATIONS[row.view.navigation],
+            "dimensions": row.view.dimensions,
             "link": _link_to_view(question, row),
             "profile_name": _name_profile(project, row),
             "profile_url": make_profile_url(project, _slice_of(row, project))

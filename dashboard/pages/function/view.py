@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Final, cast
 
 from django.http import Http404, HttpRequest, HttpResponse, QueryDict
@@ -16,15 +17,7 @@ from aggregate.selectors.project.arrivals import select_arrivals
 from aggregate.selectors.project.pages import select_releases
 from aggregate.selectors.slice.slices import SliceError, read_func_id
 from dashboard.layout.shell import Shell, build_shell, build_tabs
-from dashboard.pages.function.costs import (
-    Context,
-    build_browsers,
-    build_cost,
-    build_days,
-    build_devices,
-    build_navigations,
-    build_pages,
-)
+from dashboard.pages.function.costs import Context, build_cost, build_days, build_dimension, build_pages
 from dashboard.pages.function.drill import build_calls, build_views
 from dashboard.pages.function.grouped import show_grouped_row
 from dashboard.pages.function.query import MEASURES, FunctionQuery, read_function_query
@@ -37,6 +30,7 @@ from dashboard.web.etags import answer_unchanged
 from dashboard.web.params import read_choice
 from dashboard.web.queries import read_page_narrowing
 from profcore.stats.summaries import MIN_RAN, MIN_VIEWS
+from profcore.trace.dimensions import DIMENSIONS
 
 Build = Callable[[FunctionQuery, QueryDict], Context]
 # name in the address → builder of its context, and its template
@@ -48,13 +42,12 @@ PARTS: Final[Mapping[str, tuple[Build, str]]] = {
     "relatives": (build_relatives, "relatives"),
     "pages": (build_pages, "pages"),
     "calls": (build_calls, "calls"),
-    "devices": (build_devices, "breakdown"),
-    "browsers": (build_browsers, "breakdown"),
-    "navigations": (build_navigations, "breakdown"),
+    **{dimension.plural: (partial(build_dimension, dimension), "breakdown") for dimension in DIMENSIONS},
     "days": (build_days, "days"),
     "views": (build_views, "views"),
 }
-ON_PAGE: Final = ("cost", "calls", "trend", "savings", "pages", "devices", "browsers", "navigations", "days", "views")
+DIMENSION_PARTS: Final = tuple(dimension.plural for dimension in DIMENSIONS)
+ON_PAGE: Final = ("cost", "calls", "trend", "savings", "pages", *DIMENSION_PARTS, "days", "views")
 
 MEMBERS_ONLY: Final = frozenset({"views", "savings"})
 NESTED: Final = (("step", "step_links"), ("relatives", "relative_links"))  # parts of the trend
@@ -77,14 +70,17 @@ def show_function(request: HttpRequest, slug: str, func_id: str) -> HttpResponse
     is_plain = read_choice(request.GET, "plain", ("", "1"), "") == "1"
     # Guests see no single page views, nothing that is read from raw traces, and no text of a source.
     shown = [part for part in ON_PAGE if part not in MEMBERS_ONLY] if isinstance(request.user, Guest) else ON_PAGE
+    links = {part: question.part_link(part) for part in shown}
+    parts = {part: _render(part, question, QueryDict(), request) for part in shown} if is_plain else {}
     context = {
         **_common(question),
         **({} if isinstance(request.user, Guest) else describe_source(question, request.GET)),
         **_describe_code(question),
         "arrivals": select_arrivals(question.slice_),
         "measures": [(name, word, meaning, _measure_link(question, name)) for name, word, meaning in MEASURES],
-        "links": {part: question.part_link(part) for part in shown},
-        "parts": {part: _render(part, question, QueryDict(), request) for part in shown} if is_plain else {},
+        "links": links,
+        "parts": parts,
+        "by_dimension": [(dimension, parts.get(dimension.plural), links[dimension.plural]) for dimension in DIMENSIONS],
         "plain_link": question.link(plain="1"),
         "shell": _build_shell(request, question, is_plain=is_plain),
     }

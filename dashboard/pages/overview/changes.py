@@ -66,15 +66,14 @@ def show_changes(request: HttpRequest, slug: str) -> HttpResponse:
 )
 @answer_unchanged
 def show_change_parts(request: HttpRequest, slug: str) -> HttpResponse:
-    """Shows the change by device class and browser: a part of the overview."""
+    """Shows the change by dimension: a part of the overview."""
     project = get_visible_project(request.user, slug)
     slice_, (base, head) = _read_releases(request, project)
-    found = answer_breakdown(base, head)
     names = [" ".join(side.releases) for side in (base, head)]
     address = reverse("overview", args=[project.slug])
     groups = [
-        (word, [(part, f"{address}?{_link_part(slice_, field, part.value)}") for part in parts])
-        for field, word, parts in (("device", "Device", found.devices), ("browser", "Browser", found.browsers))
+        (name.capitalize(), [(part, f"{address}?{_link_part(slice_, name, part.value)}") for part in parts])
+        for name, parts in answer_breakdown(base, head).parts.items()
     ]
     context = {
         "groups": [group for group in groups if group[1]],
@@ -86,7 +85,7 @@ def show_change_parts(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 def _link_part(slice_: Slice, field: str, value: str) -> str:
-    """Returns the query string of the slice with only one device class or browser."""
+    """Returns the query string of the slice with only one value of a dimension."""
     return write_query([*(pair for pair in slice_.params() if pair[0] != field), (field, value)])
 
 

@@ -40,7 +40,6 @@ from dashboard.web.params import ParamError, read_choice, read_count, read_one
 from dashboard.web.project_pages import Tab
 from dashboard.web.queries import read_page_slice, write_query
 from profcore.stats.summaries import MIN_VIEWS
-from profcore.trace.dimensions import BROWSERS, DEVICE_CLASSES, NAVIGATIONS
 from projects.limits import limit_of
 from projects.models import Project
 
@@ -89,9 +88,6 @@ class ListedRow:
     listed: ListedView
     at: int
     beside_us: int  # the second time column: hidden time next to script time, else script time
-    device: str
-    browser: str
-    navigation: str
     link: str
     profile_url: str
     profile_name: str
@@ -281,9 +277,6 @@ def _rows(project: Project, slice_: Slice, listing: Listing, page: ViewPage) -> 
             listed=listed,
             at=at,
             beside_us=view.time.hidden_us if listing.query.by == "js" else view.time.js_us,
-            device=DEVICE_CLASSES[view.device],
-            browser=BROWSERS[view.browser],
-            navigation=NAVIGATIONS[view.navigation],
             link=_link_to_view(project, slice_, listing, listed, at),
             profile_url=make_profile_url(project, one_view(project, view.view_id, view.release, view.page)),
             profile_name=f"{project.slug} {view.release} {view.page} {name_view(listed.started_at, view.view_id)}",

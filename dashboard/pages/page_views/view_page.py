@@ -33,7 +33,7 @@ from dashboard.web.queries import read_page_slice, write_query
 from ingest.models import Receipt
 from profcore.code.categories import FUNC_CATEGORIES
 from profcore.stats.summaries import MIN_VIEWS, FuncSummary
-from profcore.trace.dimensions import BROWSERS, DEVICE_CLASSES, END_REASONS, NAVIGATIONS
+from profcore.trace.dimensions import END_REASONS, EXPORTED_DIMENSIONS
 from projects.limits import ProjectLimit, limit_of
 from projects.models import Project
 
@@ -128,11 +128,11 @@ def show_view(request: HttpRequest, slug: str, view_id: str) -> HttpResponse:
 
 
 def _describe_view(known: ViewDetails) -> dict[str, object]:
-    """Returns the facts about the view: its device, its browser, its envelopes and tags."""
+    """Returns the facts about the view: its dimensions, its envelopes and tags."""
+    values = known.traces[0].dimensions
     return {
-        "device": DEVICE_CLASSES[known.traces[0].device],
-        "browser": BROWSERS[known.traces[0].browser],
-        "navigation": NAVIGATIONS[known.traces[0].navigation],
+        "values": values,
+        "dimensions": [(dimension, values[dimension.name]) for dimension in EXPORTED_DIMENSIONS],
         "facts": [known.facts[seq] for seq in sorted(known.facts)],
         "tags": sorted({tag for facts in known.facts.values() for tag in facts.tags}),
     }
@@ -156,7 +156,7 @@ def _link_view(request: HttpRequest, project: Project, known: ViewDetails, slice
     on_it = {"release": known.release, "page": known.page} | ({DISPLAY: AS_STORED} if slice_.as_stored else {})
     address = reverse("view", args=[slug, known.view_id])
     functions_address = reverse("view-functions", args=[slug, known.view_id])
-    same = replace(usual, ranges=(), devices=(), browsers=(), navigations=())
+    same = replace(usual, ranges=(), dimensions=())
     return {
         "timeline_url": f"{reverse('api-timeline', args=[slug, known.view_id])}?{write_query(on_it)}",
         "function_url": f"{reverse('function', args=[slug, 'ID'])}?{usual.query()}",
@@ -241,9 +241,7 @@ def _usual_slice(slice_: Slice, known: ViewDetails) -> Slice:
         releases=(known.release,),
         pages=(known.page,),
         ranges=slice_.ranges,
-        devices=slice_.devices,
-        browsers=slice_.browsers,
-        navigations=slice_.navigations,
+        dimensions=slice_.dimensions,
         as_stored=slice_.as_stored,
     )
 

@@ -11,10 +11,11 @@ from django.http import QueryDict
 from django.urls import Resolver404, ResolverMatch, resolve, reverse
 
 from dashboard.web.project_pages import find_traits
+from profcore.trace.dimensions import DIMENSIONS
 
 # Parts of a function's page. Not "views", which lists single page views.
 FUNCTION_PARTS: Final = frozenset(
-    {"cost", "trend", "step", "relatives", "pages", "calls", "devices", "browsers", "navigations", "days"}
+    {"cost", "trend", "step", "relatives", "pages", "calls", *(dimension.plural for dimension in DIMENSIONS), "days"}
 )
 # Filters for single page views. A tag is the sender's own word, and could be guessed value by value.
 NEVER: Final = ("view", "trace", "stratify", "sources")

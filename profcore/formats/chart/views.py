@@ -12,6 +12,7 @@ from profcore.formats.firefox.tables import safe_text
 from profcore.formats.slice import TimelineExport
 from profcore.formats.timeline import ViewTimeline
 from profcore.sums.calltree import CallTreeBuilder
+from profcore.trace.dimensions import EXPORTED_DIMENSIONS
 from profcore.trace.marks import TimelineMark, describe_script
 from profcore.trace.weights import KIND_ENGINE, KIND_HIDDEN, KIND_IDLE, KIND_JS, MARKERS, TimeParts
 
@@ -117,9 +118,10 @@ def _facts(export: TimelineExport, time: TimeParts) -> Mapping[str, Fact]:
         "releases": _distinct(view.release for view in views),
         "pages": _distinct(view.page for view in views),
         "from": [iso(view.started_at_ms) for view in views],
-        "browsers": _distinct(view.browser for view in views),
-        "devices": _distinct(view.device for view in views),
-        "navigations": _distinct(view.navigation for view in views),
+        **{
+            dimension.plural: _distinct(view.dimensions[dimension.name] for view in views)
+            for dimension in EXPORTED_DIMENSIONS
+        },
         "views": len(views),
         "traces": sum(len(view.traces) for view in views),
         "samples": time.samples,

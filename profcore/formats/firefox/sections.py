@@ -7,6 +7,7 @@ from typing import Final
 from profcore.formats.firefox.shapes import ExtraEntry, ExtraSection
 from profcore.formats.firefox.tables import safe_text
 from profcore.formats.slice import DifferenceExport, Pruned, SliceExport, TimelineExport
+from profcore.trace.dimensions import EXPORTED_DIMENSIONS
 from profcore.trace.weights import TimeParts
 
 EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
@@ -153,9 +154,7 @@ def timeline_sections(export: TimelineExport) -> list[ExtraSection]:
             ("Release", view.release),
             ("Page", view.page),
             ("Started", _iso(int(view.started_at_ms), "milliseconds")),
-            ("Browser", view.browser),
-            ("Device", view.device),
-            ("Navigation", view.navigation),
+            *((dimension.name.capitalize(), view.dimensions[dimension.name]) for dimension in EXPORTED_DIMENSIONS),
             ("Traces", str(len(view.traces))),
         ]
         if view.overlap_us:
@@ -196,9 +195,7 @@ def _slice_texts(export: SliceExport) -> list[tuple[str, str]]:
         ("Pages", ", ".join(export.pages)),
         ("From", _iso(export.started_at_ms, "minutes")),
         ("To", _iso(export.ended_at_ms, "minutes")),
-        ("Browsers", ", ".join(export.browsers)),
-        ("Devices", ", ".join(export.devices)),
-        ("Navigations", ", ".join(export.navigations)),
+        *((name.capitalize(), ", ".join(values)) for name, values in export.dimensions.items()),
         ("Interval", f"{export.interval_ms:g} ms (of most traces)"),
         _rules_text(export.display_rules),
     ]

@@ -19,7 +19,7 @@ from aggregate.selectors.project.overview import Overview, select_overview
 from aggregate.selectors.slice.slices import Slice
 from ingest.models import Group
 from profcore.times import start_of_day, start_of_hour
-from profcore.trace.dimensions import BROWSERS, DEVICE_CLASSES, NAVIGATIONS
+from profcore.trace.dimensions import DEVICE_CLASSES, DIMENSIONS, NAVIGATION
 from profcore.trace.weights import TIME_PART_NAMES
 from projects.creation import create_project
 from projects.models import Project
@@ -36,7 +36,7 @@ CELL_COLUMN = {
     "day": "(date_trunc('day', c.starts_at, 'UTC') AT TIME ZONE 'UTC')::date",
 }
 COMBINATIONS = [("release",), ("page",), ("day",), ("day", "release"), ("page", "day"), ("release", "page", "day")]
-EVERY_DEVICE = tuple(DEVICE_CLASSES)
+EVERY_DEVICE = tuple(("device", value) for value in DEVICE_CLASSES)
 
 
 @pytest.fixture
@@ -69,7 +69,7 @@ def assert_equal_to_cells(project_id: int) -> None:
         )
         whole = rows(f"SELECT {sums} {tables} WHERE c.project_id = %s", project_id)
         rolled = select_overview(Slice(project_id=project_id), by, limit=100)
-        from_cells = select_overview(Slice(project_id=project_id, devices=EVERY_DEVICE), by, limit=100)
+        from_cells = select_overview(Slice(project_id=project_id, dimensions=EVERY_DEVICE), by, limit=100)
         assert (rolled.source, from_cells.source) == ("rollup", "cells")
         assert told(rolled, by) == told(from_cells, by) == whole + expected
         assert rolled.row_count == len(rolled.rows) > 1
@@ -106,18 +106,12 @@ def test_an_hour_a_device_a_browser_and_a_navigation_are_told_by_cells(project_i
         Slice(project_id=project_id, ranges=((hour, hour + timedelta(hours=1)),)), ["page"], limit=100
     )
     assert (found.source, found.whole.views) == ("cells", 3)  # v0, v5 and v10 of twelve
-    by_device = [
-        select_overview(Slice(project_id=project_id, devices=(word,)), ["page"], limit=9) for word in DEVICE_CLASSES
-    ]
-    by_browser = [
-        select_overview(Slice(project_id=project_id, browsers=(word,)), ["page"], limit=9) for word in BROWSERS
-    ]
-    by_navigation = [
-        select_overview(Slice(project_id=project_id, navigations=(word,)), ["page"], limit=9) for word in NAVIGATIONS
-    ]
-    assert sum(part.whole.views > 0 for part in by_navigation) == 2
-    whole = select_overview(Slice(project_id=project_id), ["page"], limit=9).whole
-    for parts in (by_device, by_browser, by_navigation):
+    everything = Slice(project_id=project_id)
+    whole = select_overview(everything, ["page"], limit=9).whole
+    for dimension in DIMENSIONS:
+        slices = [everything.with_values(dimension.name, value) for value in dimension.values]
+        parts = [select_overview(slice_, ["page"], limit=9) for slice_ in slices]
+        assert dimension is not NAVIGATION or sum(part.whole.views > 0 for part in parts) == 2
         assert {part.source for part in parts} == {"cells"}
         assert sum(part.whole.views for part in parts) == whole.views
         assert sum(part.whole.time.js_us for part in parts) == whole.time.js_us
@@ -163,7 +157,7 @@ def test_truncated_views_are_counted_once_each(project_id: int) -> None:
 def assert_functions_are_the_same(project_id: int, **fields: Any) -> None:
     """Naming every device reads cell by cell; with none, what is rolled is read from the roll-up."""
     rolled = select_functions(Slice(project_id=project_id, **fields), limit=100)
-    assert rolled == select_functions(Slice(project_id=project_id, devices=EVERY_DEVICE, **fields), limit=100)
+    assert rolled == select_functions(Slice(project_id=project_id, dimensions=EVERY_DEVICE, **fields), limit=100)
     assert rolled.functions
 
 

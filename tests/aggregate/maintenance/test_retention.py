@@ -122,7 +122,7 @@ def test_a_cell_that_expired_between_interning_and_the_fold_is_made_again(key: s
     from aggregate.fold.interning import CellKey, intern_cells, settle_cells
 
     project_id = Project.objects.get().pk
-    wanted = CellKey(group_id=1, starts_at=start_of_hour(NOW), device_class=0, browser=0, navigation=0)
+    wanted = CellKey(group_id=1, starts_at=start_of_hour(NOW), codes=(0, 0, 0))
     known = intern_cells(project_id, [wanted])
     with connection.cursor() as cursor:
         cursor.execute("DELETE FROM aggregate_cell")

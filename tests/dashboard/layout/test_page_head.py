@@ -9,6 +9,7 @@ from django.test import Client
 from playwright.sync_api import Browser, Page, expect
 from pytest_django.live_server_helper import LiveServer
 
+from profcore.trace.dimensions import DIMENSIONS
 from tests.builders import make_call_tree, make_cell, make_func, make_hotspot, make_project, make_receipt
 from tests.e2e.axe import find_violations
 from tests.e2e.browser import lend_chromium, open_page
@@ -76,7 +77,7 @@ def test_the_filters_take_one_row(live_server: LiveServer, session: str) -> None
     with lend_chromium() as browser, visit(browser, live_server, session, viewport=DESKTOP) as page:
         page.goto(f"{live_server.url}/projects/shop/functions/")
         facets = page.locator(".facet")
-        expect(facets).to_have_count(9)
+        expect(facets).to_have_count(6 + len(DIMENSIONS))
         assert len({round(facet.bounding_box()["y"]) for facet in facets.all()}) == 1  # type: ignore[index]
 
 

@@ -48,7 +48,7 @@ def test_a_fold_a_rule_another_slice_and_another_question_make_another_table(pro
     slice_ = Slice(project_id=project.pk)
     first = answer_table(slice_, ASKED)
     assert answer_table(slice_, replace(ASKED, sort="views")) is not first
-    assert answer_table(replace(slice_, devices=("unknown",)), ASKED) is not first
+    assert answer_table(slice_.with_values("device", "unknown"), ASKED) is not first
     assert answer_table(slice_, ASKED) is first
 
     post("KEY-shop", make_envelope("one more", "A"))

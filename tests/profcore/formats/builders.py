@@ -7,7 +7,7 @@ from typing import Any
 
 from profcore.formats.segments import sum_exports
 from profcore.formats.slice import DifferenceExport, ExportFunc, SegmentedExport, SliceExport, TimelineExport
-from profcore.formats.timeline import ViewTrace, build_timeline
+from profcore.formats.timeline import UNKNOWN_DIMENSIONS, ViewTrace, build_timeline
 from profcore.sums.calltree import CallTree, CallTreeBuilder
 from profcore.trace.funcs import FuncTable
 from profcore.trace.marks import read_marks
@@ -69,8 +69,7 @@ def export_of(
         ended_at_ms=1_795_003_600_000,
         releases=releases,
         pages=pages,
-        browsers=("chrome",),
-        devices=("desktop-high",),
+        dimensions={"browsers": ("chrome",), "devices": ("desktop-high",), "navigations": ()},
         link="https://flame.example/projects/shop/?page=/checkout",
     )
 
@@ -97,10 +96,8 @@ def timeline(*envelopes: dict[str, Any]) -> TimelineExport:  # envelopes as JSON
         body = json.dumps(envelope).encode()
         trace = ViewTrace(decode_envelope(body, Limits()), read_marks(body, page_url=None, page="/cart"))
         by_view.setdefault(envelope["viewId"], []).append(trace)
-    views = [
-        build_timeline(traces, page="/cart", funcs=funcs, browser="chrome", device="desktop")
-        for traces in by_view.values()
-    ]
+    dimensions = UNKNOWN_DIMENSIONS | {"browser": "chrome", "device": "desktop"}
+    views = [build_timeline(traces, page="/cart", funcs=funcs, dimensions=dimensions) for traces in by_view.values()]
     export_funcs = [
         ExportFunc(label=key.name, name=key.name, uri=key.uri, line=key.line, column=key.column) for key in funcs.keys
     ]

@@ -6,7 +6,7 @@ import pytest
 from pytest_django import DjangoAssertNumQueries, Settings
 
 from aggregate.selectors.exports.slice_export import select_slice_export
-from aggregate.selectors.functions.breakdown import DIMENSIONS, select_function_breakdown
+from aggregate.selectors.functions.breakdown import EXPRESSIONS, select_function_breakdown
 from aggregate.selectors.functions.calls import select_call_tree, select_calls, select_neighbours
 from aggregate.selectors.functions.groups import select_group_table
 from aggregate.selectors.functions.table import FunctionTable, select_functions
@@ -196,7 +196,7 @@ def test_statements_do_not_grow_with_the_slice(
 
 def test_a_breakdown_of_a_fine_slice_says_its_source_and_tells_the_same_as_the_cells(shop: Project) -> None:
     views = tuple(UUID(view_id_of(word)) for word in "abc")
-    for by in DIMENSIONS:
+    for by in EXPRESSIONS:
         for name in "ABC":
             cells = select_function_breakdown(Slice(project_id=shop.pk), func_id(name), by)
             seen = select_function_breakdown(Slice(project_id=shop.pk, views=views), func_id(name), by)

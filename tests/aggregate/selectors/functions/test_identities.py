@@ -11,7 +11,7 @@ from pytest_django import DjangoAssertNumQueries, Settings
 from aggregate.label_models import Label, ReleaseScript
 from aggregate.models import CallTreePiece, PageView
 from aggregate.selectors.exports.slice_export import select_slice_export
-from aggregate.selectors.functions.breakdown import DIMENSIONS, select_function_breakdown
+from aggregate.selectors.functions.breakdown import EXPRESSIONS, select_function_breakdown
 from aggregate.selectors.functions.calls import select_call_tree, select_calls, select_func
 from aggregate.selectors.functions.groups import select_function_table, select_group_table
 from aggregate.selectors.functions.table import FunctionRow, FunctionTable
@@ -109,7 +109,7 @@ def test_drill_down_by_its_id_tells_the_same_as_the_table(shop: str, request: py
     table = select_function_table(slice_)
     for name in ("render", "total"):
         row = row_named(table, name)
-        for by in DIMENSIONS:
+        for by in EXPRESSIONS:
             breakdown = select_function_breakdown(slice_, row.id, by).rows
             assert sum(each.self_us for each in breakdown) == row.self_us
             assert sum(each.total_us or 0 for each in breakdown) == row.total_us

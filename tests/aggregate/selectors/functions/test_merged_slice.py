@@ -31,9 +31,9 @@ def test_the_sums_of_cells_have_every_place_and_time_of_them(django_assert_num_q
     assert whole.cell_ids == [cell.id for cell in cells]
     assert (whole.views, whole.traces, whole.time.js_us, whole.time.hidden_us) == (7, 9, 15, 1)
     assert (whole.releases, whole.pages) == ({"1", "2"}, {"/a", "/b"})
-    assert {BROWSERS[code] for code in whole.browsers} == {"chrome", "other"}
-    assert {DEVICE_CLASSES[code] for code in whole.devices} == {"desktop", "mobile-low"}
-    assert {NAVIGATIONS[code] for code in whole.navigations} == {"unknown", "prerender"}
+    assert {BROWSERS[code] for code in whole.codes["browser"]} == {"chrome", "other"}
+    assert {DEVICE_CLASSES[code] for code in whole.codes["device"]} == {"desktop", "mobile-low"}
+    assert {NAVIGATIONS[code] for code in whole.codes["navigation"]} == {"unknown", "prerender"}
     assert (min(whole.starts), max(whole.ends)) == (MONDAY, later + timedelta(hours=1))
     first = merge_slice(Slice(project_id=project.pk, releases=("1",)))
     assert (min(first.starts), max(first.ends)) == (MONDAY, MONDAY + timedelta(days=1))

@@ -17,16 +17,14 @@ def test_each_side_has_its_own_fields_and_shares_the_rest() -> None:
     base, head = resolve_sides(
         COMMON, SliceQuery(release=["1"], device=["mobile"]), SliceQuery(release=["2"], device=["desktop"])
     )
-    assert base == Slice(project_id=1, releases=("1",), pages=("/cart",), devices=("mobile",), tags=(("k", "v"),))
-    assert head == Slice(project_id=1, releases=("2",), pages=("/cart",), devices=("desktop",), tags=(("k", "v"),))
+    assert base == COMMON.with_values("release", "1").with_values("device", "mobile")
+    assert head == COMMON.with_values("release", "2").with_values("device", "desktop")
 
 
 @pytest.mark.django_db
 def test_sides_may_be_spans_of_time_open_at_an_end() -> None:
     noon = datetime(2026, 11, 20, 12, tzinfo=UTC)
-    base, head = resolve_sides(
-        Slice(project_id=1), SliceQuery(to=["2026-11-20T12:00Z"]), SliceQuery(from_=["2026-11-20T12:00Z"])
-    )
+    base, head = resolve_sides(Slice(project_id=1), {"to": ["2026-11-20T12:00Z"]}, {"from": ["2026-11-20T12:00Z"]})
     assert (base.ranges, head.ranges) == (((None, noon),), ((noon, None),))
     assert unite(base, head).ranges == ((None, noon), (noon, None))
 
@@ -54,8 +52,9 @@ def test_what_contradicts_itself_is_refused_by_its_field(
 def test_a_differences_query_leads_to_the_same_sides_and_its_page_to_both() -> None:
     base, head = SliceQuery(page=["/a"], release=["1"]), SliceQuery(page=["/b", "/c"], release=["2"])
     request = resolve_export(
-        Slice(project_id=1, browsers=("edge",)), EXPORTERS["firefox"], ExportQuery(base=base, head=head)
+        Slice(project_id=1).with_values("browser", "edge"), EXPORTERS["firefox"], ExportQuery(base=base, head=head)
     )
     assert request.query == "base_release=1&base_page=/a&head_release=2&head_page=/b&head_page=/c&browser=edge"
-    assert request.shown_slice == Slice(project_id=1, releases=("1", "2"), pages=("/a", "/b", "/c"), browsers=("edge",))
+    both = Slice(project_id=1, releases=("1", "2"), pages=("/a", "/b", "/c"), dimensions=(("browser", "edge"),))
+    assert request.shown_slice == both
     assert resolve_slice(1, SliceQuery()) == unite(Slice(project_id=1, pages=("/a",)), Slice(project_id=1))

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from aggregate.fold.rollups import roll_up_hours
 from aggregate.maintenance.merging import merge_old_hours
-from aggregate.selectors.functions.breakdown import DIMENSIONS, select_function_breakdown
+from aggregate.selectors.functions.breakdown import EXPRESSIONS, select_function_breakdown
 from aggregate.selectors.functions.groups import select_group_table
 from aggregate.selectors.functions.merged_slice import merge_slice
 from aggregate.selectors.functions.table import select_functions
@@ -18,7 +18,7 @@ from aggregate.selectors.project.pages import select_pages
 from aggregate.selectors.slice.slices import Slice, SliceQuery, resolve_slice
 from aggregate.selectors.statistics.comparisons import select_summary
 from profcore.times import midnight_hours_before, start_of_day
-from profcore.trace.dimensions import BROWSERS, DEVICE_CLASSES, NAVIGATIONS
+from profcore.trace.dimensions import DIMENSIONS
 from tests.aggregate.fresh_projects import fresh_project
 from tests.aggregate.generated_traffic import NOW, Json, traffic
 from tests.aggregate.posting import fold_all, post, rows
@@ -32,19 +32,18 @@ days = st.integers(-7, 1).map(lambda n: (MIDNIGHT + timedelta(days=n)).isoformat
 some_days = st.lists(days, max_size=1)
 
 
-def ends_after_it_begins(query: SliceQuery) -> bool:
-    return not (query.from_ and query.to) or query.from_[0] < query.to[0]
+def ends_after_it_begins(query: dict[str, list[str]]) -> bool:
+    return not (query["from"] and query["to"]) or query["from"][0] < query["to"][0]
 
 
-queries: st.SearchStrategy[SliceQuery] = st.builds(
-    SliceQuery,
-    release=st.lists(st.sampled_from(("1.0.0", "2.0.0")), max_size=1),
-    page=st.lists(st.sampled_from(("/p0", "/p1")), max_size=1),
-    from_=some_days,
-    to=some_days,
-    device=st.lists(st.sampled_from(DEVICE_CLASSES), max_size=2),
-    browser=st.lists(st.sampled_from(BROWSERS), max_size=2),
-    navigation=st.lists(st.sampled_from(NAVIGATIONS), max_size=2),
+queries = st.fixed_dictionaries(
+    {
+        "release": st.lists(st.sampled_from(("1.0.0", "2.0.0")), max_size=1),
+        "page": st.lists(st.sampled_from(("/p0", "/p1")), max_size=1),
+        "from": some_days,
+        "to": some_days,
+        **{dimension.name: st.lists(st.sampled_from(dimension.values), max_size=2) for dimension in DIMENSIONS},
+    }
 ).filter(ends_after_it_begins)
 
 
@@ -64,12 +63,12 @@ def answers(project_id: int, query: SliceQuery) -> dict[str, Any]:
         "functions": functions,
         "pages": select_pages(slice_),
         "tree": sorted(tree),
-        "sums": (whole.views, whole.traces, whole.time, whole.releases, whole.pages, whole.browsers, whole.devices),
+        "sums": (whole.views, whole.traces, whole.time, whole.releases, whole.pages, whole.codes),
         "statistics": repr(select_summary(slice_)),
     }
     found |= {by: select_group_table(slice_, by, limit=ALL) for by in ("file", "category")}
     for row in functions.functions[:2]:
-        found |= {f"{by} of {row.id}": select_function_breakdown(slice_, int(row.id), by) for by in DIMENSIONS}
+        found |= {f"{by} of {row.id}": select_function_breakdown(slice_, int(row.id), by) for by in EXPRESSIONS}
     return found
 
 

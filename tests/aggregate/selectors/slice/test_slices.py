@@ -23,12 +23,12 @@ def instants(query: SliceQuery, project_id: int = 1) -> list[tuple[str | None, s
 
 
 def test_times_are_rounded_outwards_to_hours() -> None:
-    query = SliceQuery(from_=["2026-11-16T09:41:12Z"], to=["2026-11-16T11:00:01Z"])
+    query: SliceQuery = {"from": ["2026-11-16T09:41:12Z"], "to": ["2026-11-16T11:00:01Z"]}
     assert instants(query) == [("11-16T09:00", "11-16T12:00")]
 
 
 def test_times_on_the_hour_stay() -> None:
-    query = SliceQuery(from_=["2026-11-16T09:00:00Z"], to=["2026-11-16T11:00:00Z"])
+    query: SliceQuery = {"from": ["2026-11-16T09:00:00Z"], "to": ["2026-11-16T11:00:00Z"]}
     assert instants(query) == [("11-16T09:00", "11-16T11:00")]
 
 
@@ -36,13 +36,13 @@ def test_times_on_the_hour_stay() -> None:
     "text", ["1794821400000", "2026-11-16T11:30:00+02:00", "2026-11-16T11:30:00 02:00", "2026-11-16T09:30:00"]
 )
 def test_a_time_is_epoch_milliseconds_or_iso_with_a_zone_or_utc(text: str) -> None:
-    assert instants(SliceQuery(from_=[text])) == [("11-16T09:00", None)]
+    assert instants({"from": [text]}) == [("11-16T09:00", None)]
 
 
 def test_times_in_a_day_whose_hours_were_merged_are_rounded_to_that_day() -> None:
     project = make_project()
     make_cell(project, starts_at=MONDAY.replace(hour=0), grain=Cell.Grain.DAY)
-    query = SliceQuery(from_=["2026-11-16T09:41:12Z"], to=["2026-11-16T11:00:01Z"])
+    query: SliceQuery = {"from": ["2026-11-16T09:41:12Z"], "to": ["2026-11-16T11:00:01Z"]}
     assert instants(query, project.pk) == [("11-16T00:00", "11-17T00:00")]
 
 
@@ -50,7 +50,10 @@ def test_several_froms_and_tos_are_pairs_and_their_union_is_picked() -> None:
     project = make_project()
     for hour in range(4):
         make_cell(project, starts_at=MONDAY + timedelta(hours=hour), views=10**hour)
-    query = SliceQuery(from_=["2026-11-16T09:00Z", "2026-11-16T11:00Z"], to=["2026-11-16T10:00Z", "2026-11-16T12:00Z"])
+    query: SliceQuery = {
+        "from": ["2026-11-16T09:00Z", "2026-11-16T11:00Z"],
+        "to": ["2026-11-16T10:00Z", "2026-11-16T12:00Z"],
+    }
     slice_ = resolve_slice(project.pk, query)
     assert select_functions(slice_, limit=1).views == 101
     assert (slice_.from_at, slice_.to_at) == (MONDAY, MONDAY + timedelta(hours=3))
@@ -59,13 +62,13 @@ def test_several_froms_and_tos_are_pairs_and_their_union_is_picked() -> None:
 @pytest.mark.parametrize(
     ("query", "field"),
     [
-        (SliceQuery(from_=["yesterday"]), "from"),
-        (SliceQuery(from_=["-5"]), "from"),
+        ({"from": ["yesterday"]}, "from"),
+        ({"from": ["-5"]}, "from"),
         (SliceQuery(to=["999999999999999999999999"]), "to"),
         (SliceQuery(to=[""]), "to"),
         (SliceQuery(to=["0001-01-01T00:00:00+14:00"]), "to"),
-        (SliceQuery(from_=["2026-11-16T09:00Z"], to=["2026-11-16T09:00Z"]), "to"),
-        (SliceQuery(from_=["1", "2"], to=["3"]), "from"),
+        ({"from": ["2026-11-16T09:00Z"], "to": ["2026-11-16T09:00Z"]}, "to"),
+        ({"from": ["1", "2"], "to": ["3"]}, "from"),
         (SliceQuery(device=["toaster"]), "device"),
         (SliceQuery(browser=["chrome", "netscape"]), "browser"),
         (SliceQuery(navigation=["load", "soft"]), "navigation"),
@@ -106,7 +109,7 @@ def test_each_field_narrows_and_its_values_widen(django_assert_num_queries: Djan
     with django_assert_num_queries(0):
         resolve_slice(project.pk, SliceQuery(release=["2"], device=["mobile"]))
     with django_assert_num_queries(1):
-        resolve_slice(project.pk, SliceQuery(from_=["2026-11-16"], to=["2026-11-17"]))
+        resolve_slice(project.pk, {"from": ["2026-11-16"], "to": ["2026-11-17"]})
 
 
 def test_a_slice_written_as_a_query_reads_back_as_itself() -> None:
@@ -114,14 +117,14 @@ def test_a_slice_written_as_a_query_reads_back_as_itself() -> None:
 
     from dashboard.web.params import read_slice_query
 
-    query = SliceQuery(
-        release=["1.0 & more", "ü"],
-        page=["/product/:id"],
-        from_=["2026-11-16T09:10Z", "2026-11-18"],
-        to=["2026-11-16T12:00Z", "2026-11-19"],
-        device=["mobile"],
-        browser=["edge"],
-        navigation=["route", "bfcache"],
-    )
+    query: SliceQuery = {
+        "release": ["1.0 & more", "ü"],
+        "page": ["/product/:id"],
+        "from": ["2026-11-16T09:10Z", "2026-11-18"],
+        "to": ["2026-11-16T12:00Z", "2026-11-19"],
+        "device": ["mobile"],
+        "browser": ["edge"],
+        "navigation": ["route", "bfcache"],
+    }
     slice_ = resolve_slice(1, query)
     assert resolve_slice(1, read_slice_query(QueryDict(slice_.query()))) == slice_

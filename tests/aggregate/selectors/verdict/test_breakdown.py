@@ -28,13 +28,15 @@ def shop() -> Project:
     return shop
 
 
-def ask(project: Project, bound: float = 0.05, **fields: tuple[str, ...]) -> Breakdown:
-    base, head = (Slice(project_id=project.pk, releases=(release,), **fields) for release in ("1.0.0", "2.0.0"))  # type: ignore[arg-type]  # fields of a slice
+def ask(project: Project, *dimensions: tuple[str, str], bound: float = 0.05) -> Breakdown:
+    base, head = (
+        Slice(project_id=project.pk, releases=(release,), dimensions=dimensions) for release in ("1.0.0", "2.0.0")
+    )
     return select_breakdown(base, head, bound=bound)
 
 
 def test_a_change_of_weak_phones_is_found_there_and_nowhere_else(shop: Project) -> None:
-    found = {part.value: part.change for part in ask(shop).devices}
+    found = {part.value: part.change for part in ask(shop).parts["device"]}
     assert list(found) == ["mobile-low", "desktop-high", "mobile-high"]
     assert {value: change.state for value, change in found.items()} == {
         "mobile-low": "slower",
@@ -50,7 +52,7 @@ def test_a_change_of_weak_phones_is_found_there_and_nowhere_else(shop: Project) 
 
 
 def test_browsers_are_compared_with_devices_and_pages_as_strata(shop: Project) -> None:
-    found = {part.value: part.change for part in ask(shop).browsers}
+    found = {part.value: part.change for part in ask(shop).parts["browser"]}
     assert set(found) == {"chrome", "edge"}
     for change in found.values():
         assert change.difference is not None
@@ -61,23 +63,22 @@ def test_a_part_with_too_few_views_says_so_and_has_no_number(shop: Project) -> N
     for release in ("1.0.0", "2.0.0"):
         make_timed_views(shop, TIMES[:9], release=release, page="/cart", device="mobile", browser="chrome")
     make_timed_views(shop, TIMES, release="2.0.0", page="/cart", device="desktop-low", browser="chrome")
-    found = {part.value: part.change for part in ask(shop).devices}
+    found = {part.value: part.change for part in ask(shop).parts["device"]}
     for value, views in (("mobile", (9, 9)), ("desktop-low", (0, 60))):
         assert (found[value].state, found[value].difference, found[value].views) == ("too_few", None, views)
 
 
 def test_a_dimension_of_one_value_says_nothing_new(shop: Project) -> None:
-    found = ask(shop, devices=("mobile-low",))
-    assert found.devices == []
-    assert [part.change.state for part in found.browsers] == ["slower", "slower"]
+    found = ask(shop, ("device", "mobile-low")).parts
+    assert found["device"] == []
+    assert [part.change.state for part in found["browser"]] == ["slower", "slower"]
 
 
 def test_all_parts_are_one_family_and_keep_to_the_verdicts_bound(shop: Project) -> None:
-    found = ask(shop)
-    parts = [part.change.difference for part in (*found.devices, *found.browsers)]
+    parts = [part.change.difference for changes in ask(shop).parts.values() for part in changes]
     smallest = min(each.p for each in parts if each)
     assert min(each.q for each in parts if each) > 2 * smallest  # of five questions
-    assert {part.change.state for part in ask(shop, bound=1e-300).devices} == {"no_clear_change"}
+    assert {part.change.state for part in ask(shop, bound=1e-300).parts["device"]} == {"no_clear_change"}
 
 
 def test_it_takes_six_statements(shop: Project, django_assert_num_queries: DjangoAssertNumQueries) -> None:

@@ -82,7 +82,7 @@ def test_each_question_has_its_own_looks(project: Project) -> None:
     look_again(project, 400)
     base, head = sides(project)
     phones = select_verdict(
-        replace(base, devices=("desktop",)), replace(head, devices=("desktop",)), now=timezone.now()
+        base.with_values("device", "desktop"), head.with_values("device", "desktop"), now=timezone.now()
     ).look
     assert phones is not None
     assert phones.number == 1
@@ -118,7 +118,7 @@ def test_old_looks_are_deleted_and_so_are_too_many(project: Project) -> None:
     look_again(project, 60)
     now = timezone.now()
     base, head = sides(project)
-    desktops = replace(base, devices=("desktop",)), replace(head, devices=("desktop",))
+    desktops = base.with_values("device", "desktop"), head.with_values("device", "desktop")
     keep_look(select_verdict(*desktops, now=now), now)
     assert VerdictLook.objects.count() == 3
     assert delete_old_looks(project.pk, now - timedelta(days=1), most=10) == 0

@@ -160,7 +160,7 @@ def test_one_device_is_compared_with_another(project: Project) -> None:
     make_timed_views(project, [50_000] * 80, release="old", device="mobile-low")
     whole = Slice(project_id=project.pk, releases=("old",))
     found = select_verdict(
-        replace(whole, devices=("desktop",)), replace(whole, devices=("mobile-low",)), now=timezone.now()
+        whole.with_values("device", "desktop"), whole.with_values("device", "mobile-low"), now=timezone.now()
     )
     assert (found.leading.state, found.look) == ("slower", None)
 
@@ -247,7 +247,7 @@ def test_an_early_change_that_one_look_would_show_is_called_too_early(project: P
 def test_sides_are_named_by_what_differs(project: Project) -> None:
     one = Slice(project_id=project.pk, releases=("old",), pages=("/cart",))
     assert name_sides(one, replace(one, releases=("new",))) == ("old", "new")
-    desktop, phone = replace(one, devices=("desktop",)), replace(one, devices=("mobile-low",))
+    desktop, phone = one.with_values("device", "desktop"), one.with_values("device", "mobile-low")
     assert name_sides(desktop, phone) == ("desktop", "mobile-low")
     assert name_sides(desktop, replace(phone, releases=("new",))) == ("old, desktop", "new, mobile-low")
     assert name_sides(one, one) == ("all", "all")

@@ -6,6 +6,7 @@ import pytest
 from django.test import Client
 from pytest_django import DjangoAssertNumQueries
 
+from profcore.trace.dimensions import DIMENSIONS
 from projects.models import Project
 from tests.builders import MONDAY, make_cell, make_func, make_hotspot
 
@@ -29,9 +30,7 @@ def test_an_answer_has_every_field_of_the_contract(member: Client) -> None:
             "from": None,
             "to": None,
             "ranges": [],
-            "device": [],
-            "browser": [],
-            "navigation": [],
+            **{dimension.name: [] for dimension in DIMENSIONS},
             "view": [],
             "trace": [],
             "tag": [],
@@ -168,9 +167,7 @@ def test_the_slice_says_to_what_times_were_rounded(member: Client) -> None:
         "from": "2026-11-16T09:00:00Z",
         "to": "2026-11-16T10:00:00Z",
         "ranges": [{"from": "2026-11-16T09:00:00Z", "to": "2026-11-16T10:00:00Z"}],
-        "device": [],
-        "browser": [],
-        "navigation": [],
+        **{dimension.name: [] for dimension in DIMENSIONS},
         "view": [],
         "trace": [],
         "tag": [],

@@ -10,6 +10,7 @@ from pytest_django import DjangoAssertNumQueries, Settings
 from dashboard.pages.function.view import PARTS
 from profcore.caching import clear_caches
 from profcore.code.display_rules import shown_id
+from profcore.trace.dimensions import DIMENSIONS
 from projects.models import Project
 from tests.builders import make_cell, make_func, make_hotspot
 from tests.dashboard.conftest import People
@@ -29,10 +30,8 @@ STATEMENTS = {
     "relatives": 1,  # code
     "pages": 2,
     "calls": 3,  # code, tree, funcs
-    "devices": 2,
-    "browsers": 2,
+    **{dimension.plural: 2 for dimension in DIMENSIONS},
     "days": 2,
-    "navigations": 2,
     "views": 3,  # how many there are, those looked at, their traces
 }
 
@@ -52,16 +51,14 @@ def test_the_page_says_what_the_function_is_and_names_its_parts(client: Client, 
             "trend",
             "savings",
             "pages",
-            "devices",
-            "browsers",
-            "navigations",
+            *(dimension.plural for dimension in DIMENSIONS),
             "days",
             "views",
         )
     ]
     assert {client.get(link).status_code for link in fetched} == {200}
     assert 'name="measure" value="total"' in page  # the slice bar keeps it
-    assert 'type="search"' not in page  # there is one function alone
+    assert 'name="q"' not in page  # there is only one function
     assert re.search(r'<a href="/projects/busy/functions/\?release=2\.0\.0&page=/cart"[^>]* aria-current="page"', page)
     assert re.search(r'<a href="[^"]*measure=total#trend-title"[^>]*aria-current="true">Total', page)
 
@@ -71,7 +68,7 @@ def test_callers_come_after_the_cost_and_what_loads_has_no_tall_blank(client: Cl
     titles = re.findall(r'<h2 id="([^"]+)"', page)
     assert titles[:4] == ["cost-title", "calls-title", "trend-title", "source"]
     assert "…</p>" not in page
-    assert page.count('class="skeleton"') == 10
+    assert page.count('class="skeleton"') == 7 + len(DIMENSIONS)
     cost = part_text(client, busy, "cost")
     words = (
         "Self + hidden per view",

@@ -28,8 +28,7 @@ def export_name(label: str, uri: str = "https://shop.example/a.js") -> SliceExpo
         ended_at_ms=0,
         releases=[label],
         pages=[label],
-        browsers=[label],
-        devices=[label],
+        dimensions={"browsers": [label], "devices": [label]},
         link="https://flame.example/" + label,
     )
 

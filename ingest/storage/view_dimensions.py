@@ -1,0 +1,67 @@
+"""The dimensions of a view, derived from its envelope and the headers of the request."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+import ua_parser
+
+from profcore.caching import cached
+from profcore.trace.dimensions import (
+    BROWSER,
+    DEVICE,
+    DIMENSIONS,
+    NAVIGATION,
+    Dimension,
+    classify_browser,
+    classify_device,
+    classify_navigation,
+)
+from profcore.trace.wire import Envelope
+
+MAX_HEADER_CHARS: Final = 2_000
+MAX_USER_AGENT_CHARS: Final = 1_000  # browsers send up to 300; text after that identifies no browser
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SenderHeaders:
+    """The headers of a request from which dimensions are derived. An import has none."""
+
+    user_agent: str = ""
+
+
+NO_HEADERS: Final = SenderHeaders()
+
+
+def read_sender_headers(environ: Mapping[str, Any]) -> SenderHeaders:  # Any: WSGI's own types
+    """Returns the headers of a WSGI request, bounded."""
+    return SenderHeaders(user_agent=environ.get("HTTP_USER_AGENT", "")[:MAX_HEADER_CHARS])
+
+
+@cached(entries=10_000, chars=MAX_USER_AGENT_CHARS)
+def browser_of(user_agent: str) -> int:
+    """Returns the browser code of a user agent. Results are cached, because field traffic repeats itself."""
+    parsed = ua_parser.parse_user_agent(user_agent[:MAX_USER_AGENT_CHARS])
+    return classify_browser(parsed.family if parsed else None)
+
+
+def _device_of(envelope: Envelope, headers: SenderHeaders) -> int:
+    device = envelope.device
+    agent = envelope.userAgent or headers.user_agent
+    is_mobile = device.mobile if device is not None else None
+    if is_mobile is None and agent:
+        is_mobile = "Mobi" in agent  # browsers put it there for exactly this purpose
+    cores = None if device is None or device.cores is None else int(device.cores)
+    return classify_device(device.memory if device is not None else None, cores, is_mobile)
+
+
+CODE_OF: Final[Mapping[Dimension, Callable[[Envelope, SenderHeaders], int]]] = {
+    DEVICE: _device_of,
+    BROWSER: lambda envelope, headers: browser_of(envelope.userAgent or headers.user_agent),
+    NAVIGATION: lambda envelope, _: classify_navigation(envelope.navigation),
+}
+
+
+def read_codes(envelope: Envelope, headers: SenderHeaders) -> list[int]:
+    """Returns the code of each dimension, in the order of `DIMENSIONS`."""
+    return [CODE_OF[dimension](envelope, headers) for dimension in DIMENSIONS]
