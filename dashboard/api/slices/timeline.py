@@ -125,7 +125,7 @@ class TimelineAnswer(with_dimensions(ViewStart)):  # type: ignore[misc]  # a bas
     def of(cls, named: NamedTimeline, /, **values: Any) -> Self:
         """Returns the timeline of a view."""
         view, funcs = named.view, named.funcs
-        return super().of(
+        answer: Self = super().of(
             view,
             view=view.view_id,
             **view.dimensions,
@@ -146,6 +146,7 @@ class TimelineAnswer(with_dimensions(ViewStart)):  # type: ignore[misc]  # a bas
             marks=[TimelineMarkAnswer.of(mark) for mark in view.marks],
             **values,
         )
+        return answer
 
 
 class TimelineView(ProjectView):

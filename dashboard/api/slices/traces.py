@@ -66,7 +66,7 @@ class TraceAnswer(with_dimensions(TraceStart)):  # type: ignore[misc]  # a base 
     def of(cls, row: TraceRow, /, **values: Any) -> Self:
         """Returns the facts of a trace."""
         used_us = row.interval_us if row.used_interval_us is None else row.used_interval_us
-        return super().of(
+        answer: Self = super().of(
             row,
             id=row.ref,
             view=str(row.view_id),
@@ -77,6 +77,7 @@ class TraceAnswer(with_dimensions(TraceStart)):  # type: ignore[misc]  # a base 
             state=Receipt.State(row.state).name.lower(),
             **values,
         )
+        return answer
 
 
 class TracesAnswer(Answer):
@@ -105,7 +106,7 @@ class ViewAnswer(with_dimensions(ViewStart)):  # type: ignore[misc]  # a base ma
     def of(cls, row: ViewRow, /, **values: Any) -> Self:
         """Returns a view with its traces."""
         view = row.view
-        return super().of(
+        answer: Self = super().of(
             row,
             view=str(view.view_id),
             **{name: getattr(view, name) for name in ("release", "page", "is_truncated")},
@@ -114,6 +115,7 @@ class ViewAnswer(with_dimensions(ViewStart)):  # type: ignore[misc]  # a base ma
             traces=[TraceAnswer.of(trace) for trace in row.traces],
             **values,
         )
+        return answer
 
 
 class ViewsAnswer(Answer):
