@@ -22,6 +22,7 @@ from aggregate.selectors.verdict.verdict import Verdict, select_verdict
 from alerts.auto_resolve.rollbacks import BaseChoice, Rollback, choose_base, select_rolled_back
 from dashboard.web.cache import facts_of_sides, remember_comparison
 from dashboard.web.params import read_side
+from profcore.caching import keep
 
 # The newest ones, among which the last one that counts and its base are chosen; rows of the overview's table, too.
 MAX_RELEASES: Final = 20
@@ -121,6 +122,7 @@ def answer_verdict(base: Slice, head: Slice, facts: tuple[object, ...] | None = 
     return _cached_verdict(base, head, repr(found[0]), repr(found[1]))
 
 
+@keep
 @lru_cache(maxsize=VERDICTS_KEPT)
 def _cached_verdict(base: Slice, head: Slice, facts: str, _plan: str) -> Verdict:
     def compare(*sides: Slice) -> SliceComparison:
@@ -136,6 +138,7 @@ def answer_breakdown(base: Slice, head: Slice) -> Breakdown:
     return _cached_breakdown(base, head, repr(facts[0]), verdict.judgement.bound)
 
 
+@keep
 @lru_cache(maxsize=VERDICTS_KEPT)
 def _cached_breakdown(base: Slice, head: Slice, _facts: str, bound: float) -> Breakdown:
     return select_breakdown(base, head, bound=bound)

@@ -5,9 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from django.conf import LazySettings
 from django.core.exceptions import ValidationError
-from django.db import connection
 from django.test import Client
-from django.test.utils import CaptureQueriesContext
 
 from dashboard.api.core.auth import find_token
 from projects.models import ApiToken, Project
@@ -68,15 +66,11 @@ def test_a_server_can_bound_the_life_of_new_tokens(project: Project, settings: L
 
 def test_the_last_use_is_written_once_in_some_minutes(project: Project) -> None:
     token, clear = create_token(project=project)
-    with CaptureQueriesContext(connection) as first:
-        assert find_token(clear) == token
-    assert [query["sql"].split()[0] for query in first] == ["SELECT", "UPDATE"]
-    with CaptureQueriesContext(connection) as second:
-        used = find_token(clear)
-    assert [query["sql"].split()[0] for query in second] == ["SELECT"]
-    assert used is not None
-    assert used.last_used_at is not None
-    ApiToken.objects.update(last_used_at=used.last_used_at - NOTE_EVERY)
-    with CaptureQueriesContext(connection) as third:
-        find_token(clear)
-    assert len(third) == 2
+    assert find_token(clear) == token
+    first = ApiToken.objects.get().last_used_at
+    assert first is not None
+    find_token(clear)
+    assert ApiToken.objects.get().last_used_at == first
+    ApiToken.objects.update(last_used_at=first - NOTE_EVERY)
+    find_token(clear)
+    assert ApiToken.objects.get().last_used_at >= first  # type: ignore[operator]  # it is noted

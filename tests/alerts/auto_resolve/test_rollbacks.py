@@ -3,14 +3,11 @@
 from datetime import timedelta
 
 import pytest
-from pytest_django import DjangoAssertNumQueries
 
-from aggregate.selectors.project.pages import select_releases
 from alerts.auto_resolve import usage
-from alerts.auto_resolve.usage import follow_usage
 from alerts.channels import Terms, create_channel
 from alerts.delivery.bodies import encode_change
-from alerts.models import AlertRule, AlertState, Notice, StateChange
+from alerts.models import AlertState, Notice, StateChange
 from alerts.reading import select_history
 from alerts.subjects import Subject
 from ingest.models import Group
@@ -252,11 +249,3 @@ def test_a_made_up_release_does_not_make_another_one_look_gone(project: Project)
         make_group(project, "fake", page, first_seen_at=START + timedelta(days=3))
     receive(project, "fake", range(72, 96), cart=2.0, views=60)
     assert evaluate(project, 96)["/cart"] == "CONFIRMED"
-
-
-def test_without_an_open_state_nothing_is_counted(
-    project: Project, django_assert_max_num_queries: DjangoAssertNumQueries
-) -> None:
-    alert, releases = AlertRule.objects.get(project=project), select_releases(project.pk)
-    with django_assert_max_num_queries(3):
-        assert not follow_usage(alert, releases, (), at(71))

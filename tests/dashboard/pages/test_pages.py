@@ -8,7 +8,6 @@ from datetime import timedelta
 
 import pytest
 from django.test import Client
-from pytest_django import DjangoAssertNumQueries
 
 from ingest.models import Receipt
 from profcore.formats.registry import EXPORTERS
@@ -226,27 +225,6 @@ def test_pages_may_open_windows_and_are_kept_out_of_caches(member: Client) -> No
     response = member.get(PAGE)
     assert response["Cross-Origin-Opener-Policy"] == "same-origin-allow-popups"
     assert response["Cache-Control"] == "private, no-cache"
-
-
-def test_pages_take_a_fixed_number_of_statements(
-    member: Client, shop: Project, django_assert_num_queries: DjangoAssertNumQueries
-) -> None:
-    for number in range(20):
-        cell = make_cell(shop, page=f"/p{number}", release=f"r{number}", js_us=5)
-        make_hotspot(cell, make_func(shop, f"f{number}"), self_us=5, total_us=5)
-    with django_assert_num_queries(5):  # session, user, projects, their summaries and days
-        member.get("/projects/")
-    # session, user, project, status, releases, its people, pages and their samples, arrivals, overviews by page, day
-    # and release; the verdict's facts, sums and samples of both sides, announcements, two of rollbacks; two of alerts;
-    # for its ETag the project, its state, its sites
-    with django_assert_num_queries(30):
-        member.get("/projects/shop/")
-    # session, user, project, code, the slice's fingerprint, functions, sample, releases, overview by page, status,
-    # arrivals; and for its ETag the project and its state, while its sites are remembered
-    with django_assert_num_queries(13):
-        member.get(PAGE)
-    with django_assert_num_queries(11):  # the same table in another tab's page: it is remembered
-        member.get(f"{PAGE}&plain=1")
 
 
 def test_an_unknown_address_is_a_page_too(client: Client, member: Client) -> None:

@@ -8,7 +8,7 @@ from django.contrib.auth.models import User
 from django.db import connection
 from django.test import Client
 from django.utils import timezone
-from pytest_django import DjangoAssertNumQueries, Settings
+from pytest_django import Settings
 
 from aggregate.label_models import ReleaseScript
 from aggregate.models import RefoldRun
@@ -151,11 +151,3 @@ def test_what_a_form_has_done_is_told_once(client: Client, people: People) -> No
     assert (told.status_code, "ETag" in told) == (200, False)
     assert "The rules are saved." in told.content.decode()
     assert ask_again(client, etag) == 304
-
-
-def test_an_unchanged_page_takes_few_statements(
-    member: Client, django_assert_num_queries: DjangoAssertNumQueries
-) -> None:
-    etag = etag_of(member)
-    with django_assert_num_queries(4):  # session, user, project, its state; its sites are remembered
-        ask_again(member, etag)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from django.db import OperationalError, connection
 from django.test import Client
-from pytest_django import DjangoAssertNumQueries, Settings
+from pytest_django import Settings
 
 from aggregate.maintenance.retention import expire_all
 from ingest.count_models import AbsentCount
@@ -231,15 +231,6 @@ def test_all_that_a_stranger_may_vary_makes_a_bounded_number_of_rows(
         for agent in (CHROME, FIREFOX, "nobody"):
             report({"reason": "status", "status": status, "page": f"/{status}-{agent}"[:99]}, user_agent=agent)
     assert AbsentCount.objects.count() <= 2 + 3 * 14  # "(other)": browsers × statuses
-
-
-def test_a_row_that_is_known_takes_one_statement(
-    endpoint: IngestServer, django_assert_num_queries: DjangoAssertNumQueries
-) -> None:
-    report()
-    with django_assert_num_queries(1):
-        report()
-    assert list(counted().values()) == [(2, 200)]
 
 
 def test_posts_at_the_same_time_do_not_wait_for_each_other(

@@ -6,7 +6,6 @@ import pytest
 from django.core.handlers.wsgi import WSGIRequest
 from django.http import HttpRequest
 from django.test import RequestFactory
-from pytest_django import DjangoAssertNumQueries
 
 from config.wsgi import application
 from projects import key_cache as keys
@@ -38,15 +37,6 @@ def test_a_revoked_key_may_be_given_back(endpoint: IngestServer) -> None:
     IngestKey.objects.update(revoked_at=None)
     clear_keys()
     assert endpoint.post(make_envelope()).status == 202
-
-
-def test_keys_are_looked_up_once_in_a_while(
-    endpoint: IngestServer, django_assert_num_queries: DjangoAssertNumQueries
-) -> None:
-    with django_assert_num_queries(3):  # the key, whether its project has traces, the unknown key
-        for _ in range(5):
-            assert find_key(endpoint.key) is not None
-            assert find_key("nobody") is None
 
 
 def test_guessing_keys_fills_no_memory_and_pushes_no_live_key_out(

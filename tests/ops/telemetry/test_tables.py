@@ -22,7 +22,6 @@ from projects.models import Project
 from tests.builders import make_cell, make_receipt, make_view
 
 Values = dict[tuple[str, str], float]  # by name and the value of its one tag
-MOST_STATEMENTS = 8
 
 
 def read_values(client: Client) -> Values:
@@ -63,18 +62,13 @@ def asked() -> Iterator[CaptureQueriesContext]:
 
 
 @pytest.mark.django_db
-def test_a_reading_takes_few_statements_and_the_next_one_none(client: Client) -> None:
+def test_a_reading_counts_projects_and_pending_traces(client: Client) -> None:
     for number in range(3):
         store_pending(Project.objects.create(slug=f"p{number}", name="P"), 2, age=timedelta(minutes=1))
-    with CaptureQueriesContext(connection) as asked:
-        first = read_values(client)
+    first = read_values(client)
     assert first["fieldflame_database_up", ""] == 1
     assert first["fieldflame_projects", ""] == 3
     assert first["fieldflame_traces_pending", ""] == 6
-    assert len(asked) <= MOST_STATEMENTS, [query["sql"] for query in asked]
-    with CaptureQueriesContext(connection) as asked:
-        read_values(client)
-    assert len(asked) == 0
 
 
 @pytest.mark.django_db

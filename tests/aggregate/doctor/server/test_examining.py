@@ -11,7 +11,7 @@ from uuid import uuid4
 
 import pytest
 from django.db import OperationalError, connection
-from pytest_django import DjangoAssertNumQueries, Settings
+from pytest_django import Settings
 
 from aggregate.doctor.findings import Finding, State
 from aggregate.doctor.server import disk_checks, examining, work_checks
@@ -63,23 +63,6 @@ def test_a_store_that_does_not_answer_is_one_problem(settings: Settings, monkeyp
     findings = [one for one in examining.examine_server().findings if one.check in ("postgres", "valkey")]
     assert [one.state for one in findings] == [State.PROBLEM, State.PROBLEM]
     assert findings[0].sentence == "PostgreSQL does not answer: connection refused."
-
-
-@pytest.mark.django_db
-def test_a_look_takes_a_fixed_number_of_statements(
-    settings: Settings,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    django_assert_num_queries: DjangoAssertNumQueries,
-) -> None:
-    settings.DATA_DIR = tmp_path
-    monkeypatch.setattr(work_checks, "WORKER_WAIT_S", 0.1)
-    for number in range(20):
-        make_cell(make_project(f"shop-{number}"))
-    # versions; migrations (2); durability; load; standbys, slots, role, archive; sizes, size, place; partitions (2);
-    # pending; jobs; projects, first cells; projects, bytes by day; packs; clock
-    with django_assert_num_queries(22):
-        examining.examine_server()
 
 
 # --- settings and folders ---

@@ -5,7 +5,7 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-from pytest_django import DjangoAssertNumQueries, Settings
+from pytest_django import Settings
 
 from aggregate.selectors.exports.requests import (
     ExportQuery,
@@ -120,14 +120,6 @@ def test_several_views_are_in_order_of_their_start(shop: Project) -> None:
     views = timeline(view_of(shop, "a", "early", "c")).views
     assert views[0].view_id == view_id_of("early")
     assert len(views) == 3
-
-
-def test_a_clock_takes_three_statements_whatever_the_traces(
-    shop: Project, django_assert_num_queries: DjangoAssertNumQueries
-) -> None:
-    request = resolve(view_of(shop, "a", "b", "c"))
-    with django_assert_num_queries(3):
-        select_export(request, project="Shop")
 
 
 def test_a_view_of_another_project_is_not_found(shop: Project) -> None:

@@ -3,7 +3,7 @@
 from uuid import UUID
 
 import pytest
-from pytest_django import DjangoAssertNumQueries, Settings
+from pytest_django import Settings
 
 from aggregate.selectors.exports.slice_export import select_slice_export
 from aggregate.selectors.functions.breakdown import EXPRESSIONS, select_function_breakdown
@@ -172,26 +172,6 @@ def test_views_are_picked_by_what_the_func_took_with_their_traces(shop: Project)
     assert typical.views[0].self_us == 20_000
     once, again = (select_views(Slice(project_id=shop.pk), func_id=None, order="random", limit=3) for _ in range(2))
     assert once == again
-
-
-def test_statements_do_not_grow_with_the_slice(
-    shop: Project, django_assert_num_queries: DjangoAssertNumQueries
-) -> None:
-    called = func_id("B")
-    with django_assert_num_queries(3):
-        select_functions(Slice(project_id=shop.pk), limit=9)
-    with django_assert_num_queries(3):  # the sites are remembered
-        select_functions(Slice(project_id=shop.pk, views=(UUID(view_id_of("a")),)), limit=9)
-    with django_assert_num_queries(6):
-        select_functions(Slice(project_id=shop.pk, tags=(("cache", "warm"),)), limit=9)
-    with django_assert_num_queries(3):
-        select_calls(Slice(project_id=shop.pk), called, "callers")
-    with django_assert_num_queries(2):
-        select_function_breakdown(Slice(project_id=shop.pk), 1, "page")
-    with django_assert_num_queries(4):
-        select_views(Slice(project_id=shop.pk), func_id=None, order="worst", limit=9)
-    with django_assert_num_queries(1):
-        select_traces(Slice(project_id=shop.pk), limit=9)
 
 
 def test_a_breakdown_of_a_fine_slice_says_its_source_and_tells_the_same_as_the_cells(shop: Project) -> None:

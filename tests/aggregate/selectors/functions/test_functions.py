@@ -1,7 +1,6 @@
 """A slice's functions are exact sums over its cells, in the order asked for."""
 
 import pytest
-from pytest_django import DjangoAssertNumQueries
 
 from aggregate.selectors.code.labels import label_func
 from aggregate.selectors.functions.table import FunctionTable, select_functions
@@ -97,15 +96,6 @@ def test_sums_beyond_32_bits_stay_exact() -> None:
     for release in ("1", "2"):
         make_hotspot(make_cell(project, release=release, js_us=2**61), func, self_us=2**61, total_us=2**61)
     assert select_functions(Slice(project_id=project.pk), limit=1).functions[0].self_us == 2**62
-
-
-def test_three_statements_whatever_the_number_of_functions(django_assert_num_queries: DjangoAssertNumQueries) -> None:
-    project = make_project()
-    cell = make_cell(project, js_us=100)
-    for number in range(20):
-        make_hotspot(cell, make_func(project, f"f{number}"), self_us=1, total_us=1)
-    with django_assert_num_queries(3):
-        assert len(select_functions(Slice(project_id=project.pk), limit=50).functions) == 20
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from uuid import UUID
 
 import pytest
 from django.db.models import F
-from pytest_django import DjangoAssertNumQueries, Settings
+from pytest_django import Settings
 
 from aggregate.label_models import Label, ReleaseScript
 from aggregate.models import CallTreePiece, PageView
@@ -319,14 +319,6 @@ def test_compare_meets_functions_by_their_identity(shop: str, request: pytest.Fi
         group_by="file",
     )
     assert [by_file.funcs[each.func_id].uri for each in by_file.comparison.functions] == ["src/cart.ts"]
-
-
-def test_with_labels_remembered_there_is_one_statement_more(
-    hashed: Project, django_assert_num_queries: DjangoAssertNumQueries
-) -> None:
-    select_function_table(Slice(project_id=hashed.pk))
-    with django_assert_num_queries(2):  # the code with the labels' version, and the functions
-        select_function_table(Slice(project_id=hashed.pk))
 
 
 def test_one_project_never_sees_anothers_labels(hashed: Project) -> None:

@@ -5,7 +5,7 @@ from datetime import timedelta
 from uuid import UUID
 
 import pytest
-from pytest_django import DjangoAssertNumQueries, Settings
+from pytest_django import Settings
 
 from aggregate.models import PageView
 from aggregate.selectors.page_views.view_facts import select_listed, select_view
@@ -170,15 +170,6 @@ def test_views_whose_rows_have_expired_are_not_listed(site: Project) -> None:
 def test_an_empty_slice_has_an_empty_list(site: Project) -> None:
     for order in LIST_ORDERS:
         assert names(site, ListQuery(order=order), page=["/none"]) == []
-
-
-def test_statements_do_not_depend_on_the_number_of_views(
-    site: Project, django_assert_num_queries: DjangoAssertNumQueries
-) -> None:
-    for limit in (1, 8):
-        with django_assert_num_queries(6):
-            page = select_view_page(Slice(project_id=site.pk), ListQuery(order="worst", limit=limit))
-            select_listed(site.pk, page)
 
 
 def test_a_view_of_another_project_is_none(site: Project) -> None:

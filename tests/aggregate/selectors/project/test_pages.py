@@ -3,7 +3,6 @@
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from pytest_django import DjangoAssertNumQueries
 
 from aggregate.selectors.project.pages import select_pages, select_releases
 from aggregate.selectors.project.summaries import select_project_summaries, select_status
@@ -90,19 +89,3 @@ def test_projects_are_summed_up_each_on_its_own() -> None:
     first, second = rows[busy.pk], rows[quiet.pk]
     assert (first.views, first.pages, first.pending, first.last_bucket_at) == (9, 2, 1, MONDAY + timedelta(hours=1))
     assert (second.views, second.pages, second.pending, second.last_bucket_at) == (0, 0, 0, None)
-
-
-def test_each_question_is_one_statement(django_assert_num_queries: DjangoAssertNumQueries) -> None:
-    projects = [make_project(f"p{number}") for number in range(3)]
-    for project in projects:
-        for page in ("/a", "/b", "/c"):
-            make_cell(project, page=page)
-            make_receipt(project, page=page)
-    with django_assert_num_queries(1):
-        assert len(select_pages(Slice(project_id=projects[0].pk))) == 3
-    with django_assert_num_queries(1):
-        select_releases(projects[0].pk)
-    with django_assert_num_queries(1):
-        select_status(projects[0].pk)
-    with django_assert_num_queries(1):
-        assert len(select_project_summaries([project.pk for project in projects])) == 3

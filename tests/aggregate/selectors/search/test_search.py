@@ -1,7 +1,7 @@
 """Functions, pages and releases by a part of their name."""
 
 import pytest
-from pytest_django import DjangoAssertNumQueries, Settings
+from pytest_django import Settings
 
 from aggregate.selectors.search.found_functions import find_functions
 from aggregate.selectors.search.found_places import find_pages, find_releases
@@ -106,11 +106,3 @@ def test_pages_and_releases_with_data_are_found(shop: Project) -> None:
     assert [row.name for row in find_pages([shop.pk], "CART", limit=5)] == ["/cart", "/my-cart", "/cart/:id"]
     assert [row.name for row in find_pages([shop.pk], "/cart", limit=1)] == ["/cart"]
     assert {row.name for row in find_releases([shop.pk], "2026", limit=5)} == {"2026.1", "2026.2"}
-
-
-def test_a_search_takes_few_statements(shop: Project, django_assert_num_queries: DjangoAssertNumQueries) -> None:
-    make_func(shop, "draw")
-    with django_assert_num_queries(4):
-        names(shop, text="draw")
-    with django_assert_num_queries(2):
-        names(shop, text="draw", limit=1)

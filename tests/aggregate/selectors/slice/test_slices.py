@@ -3,7 +3,6 @@
 from datetime import datetime, timedelta
 
 import pytest
-from pytest_django import DjangoAssertNumQueries
 
 from aggregate.models import Cell
 from aggregate.selectors.functions.table import select_functions
@@ -87,7 +86,7 @@ def test_the_last_hour_of_all_time_does_not_overflow() -> None:
     assert resolve_slice(1, SliceQuery(to=["9999-12-31T23:59:59Z"])).to_at is not None
 
 
-def test_each_field_narrows_and_its_values_widen(django_assert_num_queries: DjangoAssertNumQueries) -> None:
+def test_each_field_narrows_and_its_values_widen() -> None:
     project = make_project()
     make_cell(project, release="1", page="/a", device="desktop", browser="chrome", views=1)
     make_cell(project, release="2", page="/a", device="mobile", browser="chrome", views=10)
@@ -106,10 +105,6 @@ def test_each_field_narrows_and_its_values_widen(django_assert_num_queries: Djan
     assert views(SliceQuery(navigation=["unknown"])) == 11
     assert views(SliceQuery(navigation=["unknown", "route"])) == 111
     assert views(SliceQuery(release=["3"])) == 0
-    with django_assert_num_queries(0):
-        resolve_slice(project.pk, SliceQuery(release=["2"], device=["mobile"]))
-    with django_assert_num_queries(1):
-        resolve_slice(project.pk, {"from": ["2026-11-16"], "to": ["2026-11-17"]})
 
 
 def test_a_slice_written_as_a_query_reads_back_as_itself() -> None:

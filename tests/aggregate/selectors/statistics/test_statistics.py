@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 from django.db import connection
-from pytest_django import DjangoAssertNumQueries, Settings
+from pytest_django import Settings
 
 from aggregate.selectors.functions.table import FunctionTable, select_functions
 from aggregate.selectors.page_views.samples import select_marker_sample, select_view_sample
@@ -169,14 +169,6 @@ def test_sample_rates_weigh_views(project: Project) -> None:
     # Twenty views stand for two hundred, forty for forty.
     assert slow.ms_per_view.value == pytest.approx(200 * 90 / 240)
     assert summary.effective_views < 60
-
-
-def test_a_comparison_asks_a_constant_number_of_queries(
-    project: Project, django_assert_num_queries: DjangoAssertNumQueries
-) -> None:
-    fold(*(view(f"v{n}", n % 3, f"1.{n % 2}.0") for n in range(60)))
-    with django_assert_num_queries(6):
-        compare_slices(sliced(project, "1.0.0"), sliced(project, "1.1.0"))
 
 
 def table_of(project: Project, **asked: Any) -> FunctionTable:

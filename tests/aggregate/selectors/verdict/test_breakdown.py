@@ -1,7 +1,6 @@
 """The breakdown of a change: which device classes and browsers it is in, and how certain that is."""
 
 import pytest
-from pytest_django import DjangoAssertNumQueries
 
 from aggregate.selectors.slice.slices import Slice
 from aggregate.selectors.verdict.breakdown import Breakdown, select_breakdown
@@ -79,8 +78,3 @@ def test_all_parts_are_one_family_and_keep_to_the_verdicts_bound(shop: Project) 
     smallest = min(each.p for each in parts if each)
     assert min(each.q for each in parts if each) > 2 * smallest  # of five questions
     assert {part.change.state for part in ask(shop, bound=1e-300).parts["device"]} == {"no_clear_change"}
-
-
-def test_it_takes_six_statements(shop: Project, django_assert_num_queries: DjangoAssertNumQueries) -> None:
-    with django_assert_num_queries(6):
-        ask(shop)

@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 from django.test import Client
-from pytest_django import DjangoAssertNumQueries
 
 from projects.models import Project
 from projects.tokens import create_token
@@ -113,24 +112,6 @@ def test_a_bad_parameter_is_400_and_named(member: Client, address: str, field: s
     response = member.get(API + address)
     assert response.status_code == 400
     assert response.json()["field"] == field
-
-
-def test_answers_take_a_fixed_number_of_statements(
-    client: Client, shop: Project, bearer: dict[str, str], django_assert_num_queries: DjangoAssertNumQueries
-) -> None:
-    client.get(API + "traces", headers=bearer)  # notes that the token was used, once in ten minutes
-    for address, count in [
-        ("functions/2/breakdown", 5),  # token with its project, func, code, sites and breakdown
-        ("functions/2/callers", 6),  # and the tree and the names in it in its place; the sites are remembered
-        ("functions", 6),  # token, code, the slice's fingerprint, functions, their sample, arrivals
-        ("functions", 4),  # the same table again is remembered: without functions and sample
-        ("calltree", 4),
-        ("traces", 2),
-        ("views", 4),
-        (f"traces/{TRACE_ID}", 2),
-    ]:
-        with django_assert_num_queries(count):
-            assert client.get(API + address, headers=bearer).status_code == 200
 
 
 @pytest.mark.django_db

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from django.test import Client
-from pytest_django import DjangoAssertNumQueries, Settings
+from pytest_django import Settings
 
 from ingest.models import RawTrace
 from projects.models import Membership, Project
@@ -155,16 +155,6 @@ def test_without_raw_bodies_it_says_that_they_have_expired(member: Client, view:
 
 def test_unknown_parameters_are_refused(member: Client, view: Project) -> None:
     assert member.get(ADDRESS + "?limit=1").json()["field"] == "limit"
-
-
-def test_statements_do_not_depend_on_the_number_of_samples(
-    member: Client, view: Project, django_assert_max_num_queries: DjangoAssertNumQueries
-) -> None:
-    post("KEY-web", make_envelope("b", "\n".join(f"A F{n}" for n in range(300)), page="/a"))
-    fold_all()
-    for name in ("a", "b"):
-        with django_assert_max_num_queries(14):
-            assert member.get(ADDRESS.replace(view_id_of("a"), view_id_of(name))).status_code == 200
 
 
 def test_functions_are_shown_by_the_display_rules_unless_asked_for_as_stored(member: Client, view: Project) -> None:

@@ -6,9 +6,7 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import User
 from django.test import Client
-from pytest_django import DjangoAssertNumQueries
 
-from projects.limits import change_limits
 from projects.models import Membership, Project, SavedView, SharedLink
 from projects.shared_links import create_shared_link
 from tests.dashboard.conftest import People
@@ -123,18 +121,6 @@ def test_a_user_who_owns_nothing_goes_without_a_successor(root: Client, people: 
     assert delete(root, people.member).status_code == 302
     assert root.get(f"/users/{people.member.pk}/").status_code == 404
     assert delete(root, User.objects.get(username="root")).status_code == 400
-
-
-def test_lists_ask_the_database_as_often_for_many_as_for_few(
-    root: Client, shop: Project, django_assert_num_queries: DjangoAssertNumQueries
-) -> None:
-    User.objects.bulk_create(User(username=f"user {number}") for number in range(50))
-    for number in range(50):
-        change_limits(shop, {"keep_raw_days": number + 1})
-    with django_assert_num_queries(4):  # the session, its user; accounts, their number
-        root.get("/users/")
-    with django_assert_num_queries(3):  # the session, its user; entries
-        root.get("/audit/")
 
 
 def test_an_account_that_the_provider_created_can_be_the_other_admin(

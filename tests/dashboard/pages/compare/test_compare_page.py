@@ -8,7 +8,6 @@ from datetime import date, timedelta
 
 import pytest
 from django.test import Client
-from pytest_django import DjangoAssertNumQueries
 
 from aggregate.models import Func
 from projects.models import Membership, Project
@@ -307,23 +306,6 @@ def test_names_are_text_and_nothing_else(member: Client, shop: Project) -> None:
         assert "<b>1" not in page
         assert "/cart<b>" not in page
         assert re.search(r"<style|\sstyle=|\son[a-z]+=|javascript:|<script(?![^>]*\ssrc=)", page) is None
-
-
-@pytest.mark.usefixtures("lab")
-def test_it_takes_a_fixed_number_of_statements(
-    member: Client, django_assert_num_queries: DjangoAssertNumQueries
-) -> None:
-    member.get(f"/projects/lab/compare/table/?{SIDES}")  # sites of a key that takes any origin are remembered
-    # session, user, project, releases, overview by release and by page, status, arrivals
-    with django_assert_num_queries(8):
-        member.get(PAGE)
-    # session, user, project, role; code and prints of both sides; code, two samples of two, keys; code; the verdict's
-    # sums and samples of both sides; announcements, rollbacks (2)
-    with django_assert_num_queries(18):
-        member.get(f"/projects/lab/compare/table/?{SIDES}&measure=self")
-    # the comparison is remembered: no samples, and what belongs to them
-    with django_assert_num_queries(12):
-        member.get(f"/projects/lab/compare/table/?{SIDES}&measure=self&noise=1&sort=q&find=slow")
 
 
 @pytest.mark.usefixtures("lab")

@@ -5,7 +5,7 @@ import re
 
 import pytest
 from django.test import Client
-from pytest_django import DjangoAssertNumQueries, Settings
+from pytest_django import Settings
 
 from projects.models import Project
 from tests.builders import make_call_tree, make_cell, make_func, make_project
@@ -125,20 +125,6 @@ def test_deep_calls_keep_their_level_and_stop_being_indented(member: Client, sho
     assert "Level 40: " in page
     assert "indent-12" in page
     assert "indent-13" not in page
-
-
-def test_it_takes_a_fixed_number_of_statements(
-    member: Client, shop: Project, django_assert_num_queries: DjangoAssertNumQueries
-) -> None:
-    for number in range(20):
-        cell = make_cell(shop, page=f"/p{number}", release=f"r{number}", js_us=5)
-        make_call_tree(cell, [(-1, make_func(shop, f"f{number}"), 5)])
-    # session, user, project, releases, overview by page, status, arrivals
-    with django_assert_num_queries(7):
-        member.get(TREE + "?show=table")  # its script fetches the rest
-    # and cells with their trees, the funcs, the project's code and its sites; for its ETag the project and its state
-    with django_assert_num_queries(13):
-        member.get(TREE + "?plain=1")
 
 
 def test_without_script_what_is_looked_for_stands_out_and_the_bar_has_the_search(member: Client) -> None:

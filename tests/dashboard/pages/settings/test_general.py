@@ -2,7 +2,6 @@
 
 import pytest
 from django.test import Client
-from pytest_django import DjangoAssertNumQueries
 
 from dashboard.pages.settings.layout import SECTIONS
 from projects.models import Project
@@ -82,24 +81,3 @@ def test_changes_are_told_in_the_log_without_what_was_typed(
         send(owner, "", name="Secret name", source_link_template="")
     assert "project shop: general settings changed: name by user" in caplog.text
     assert "Secret" not in caplog.text
-
-
-# Beside session, user, project and role.
-@pytest.mark.parametrize(
-    ("section", "statements"),
-    [
-        ("", 1),
-        ("keys/", 2),
-        ("routes/", 0),
-        ("code/", 0),
-        ("source-maps/", 1),
-        ("retention/", 8),
-        ("members/", 1),
-        ("tokens/", 1),
-    ],
-)
-def test_each_page_takes_a_fixed_number_of_statements(
-    owner: Client, section: str, statements: int, django_assert_num_queries: DjangoAssertNumQueries
-) -> None:
-    with django_assert_num_queries(4 + statements):
-        assert owner.get(SETTINGS + section).status_code == 200
