@@ -3,11 +3,13 @@
 import http.client
 import json
 import time
+import urllib.request
 from collections.abc import Iterator, Sequence
 from typing import Any, Protocol
 
 import psycopg
 
+from ops.supervisor.running import RunningStack
 from tests.acceptance.corpus.oracle import APPS, compare_corpus, read_envelopes
 
 
@@ -60,3 +62,15 @@ def compare_with_oracle(stack: Stack, apps: Sequence[str] = APPS) -> list[str]:
     """Returns a line for each group of some apps whose funcs or parts of time differ from the oracle's integers."""
     with database(stack) as connection:
         return compare_corpus(connection, apps)
+
+
+def ask(stack: RunningStack, token: str, path: str, body: dict[str, Any] | None = None) -> bytes:
+    """Returns the answer of the read API; with a body, the request is a POST."""
+    request = urllib.request.Request(
+        stack.url + path,
+        data=None if body is None else json.dumps(body).encode(),
+        headers={"Authorization": f"Bearer {token}", "Content-Type": "application/json"},
+    )
+    with urllib.request.urlopen(request, timeout=120) as response:
+        answer: bytes = response.read()
+    return answer

@@ -2,14 +2,12 @@
 
 import json
 import time
-import urllib.request
-from typing import Any
 from urllib.parse import urlencode
 
 import pytest
 
 from ops.supervisor.running import RunningStack
-from tests.acceptance.corpus_stack import database
+from tests.acceptance.corpus_stack import ask, database
 from tests.acceptance.processes import find_processes, kill, parent_of
 
 pytestmark = [pytest.mark.stack, pytest.mark.kills, pytest.mark.slow(50)]
@@ -26,17 +24,6 @@ def site(folded: tuple[RunningStack, dict[str, str]]) -> tuple[RunningStack, str
     """The traces of one app, with a token: as many of a tag as a job needs to be met twice."""
     stack, tokens = folded
     return stack, tokens["crunch"]
-
-
-def ask(stack: RunningStack, token: str, path: str, body: dict[str, Any] | None = None) -> bytes:
-    request = urllib.request.Request(
-        stack.url + path,
-        data=None if body is None else json.dumps(body).encode(),
-        headers={"Authorization": f"Bearer {token}", "Content-Type": "application/json"},
-    )
-    with urllib.request.urlopen(request, timeout=120) as response:
-        answer: bytes = response.read()
-    return answer
 
 
 def kill_in_mid_job(stack: RunningStack, job_id: str, attempt: int) -> tuple[int, int]:

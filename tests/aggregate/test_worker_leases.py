@@ -23,7 +23,6 @@ from aggregate.maintenance.retention import expire_all
 from aggregate.models import WorkerLease
 from aggregate.worker_leases import beating, drop_dead_leases, name_process, own_token, register
 from profcore.times import DAY
-from projects.creation import create_project
 from tests.aggregate.posting import be_killed, everything, fold_all, post, rows
 from tests.envelopes import make_envelope
 
@@ -31,12 +30,6 @@ LIMIT_S = 120.0
 RECEIPTS = "SELECT state, attempts, claim_token FROM ingest_tracereceipt ORDER BY view_id"
 
 pytestmark = pytest.mark.django_db(transaction=True)
-
-
-@pytest.fixture
-def key() -> str:
-    create_project(slug="shop", key="shop-key", origins=["*"])
-    return "shop-key"
 
 
 def be_silent() -> None:

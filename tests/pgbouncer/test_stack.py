@@ -2,9 +2,7 @@
 
 import json
 import time
-import urllib.request
 from collections.abc import Iterator
-from typing import Any
 from urllib.parse import urlencode
 
 import pytest
@@ -12,7 +10,7 @@ import pytest
 from ops.supervisor.running import RunningStack, run_stack
 from tests.acceptance.corpus.oracle import APPS
 from tests.acceptance.corpus.projects import create_projects
-from tests.acceptance.corpus_stack import compare_with_oracle, corpus, database, post_until_accepted
+from tests.acceptance.corpus_stack import ask, compare_with_oracle, corpus, database, post_until_accepted
 from tests.acceptance.killing import LIMIT_S, Sender, kill_workers_in_mid_transaction
 from tests.pgbouncer.bouncer import run_bouncer
 from tests.runner.servers import run_stores
@@ -42,17 +40,6 @@ def site() -> Iterator[tuple[RunningStack, dict[str, str]]]:
         run_stack({**environment, "DATABASE_URL": url}) as stack,
     ):
         yield stack, create_projects(stack, APPS)
-
-
-def ask(stack: RunningStack, token: str, path: str, body: dict[str, Any] | None = None) -> bytes:
-    request = urllib.request.Request(
-        stack.url + path,
-        data=None if body is None else json.dumps(body).encode(),
-        headers={"Authorization": f"Bearer {token}", "Content-Type": "application/json"},
-    )
-    with urllib.request.urlopen(request, timeout=120) as response:
-        answer: bytes = response.read()
-    return answer
 
 
 def test_every_trace_is_folded_at_its_first_attempt(site: tuple[RunningStack, dict[str, str]]) -> None:

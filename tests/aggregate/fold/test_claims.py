@@ -22,12 +22,6 @@ LIMIT_S = 120.0
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
-@pytest.fixture
-def key() -> str:
-    create_project(slug="shop", key="shop-key", origins=["*"])
-    return "shop-key"
-
-
 def test_what_is_claimed_is_not_claimed_again_while_its_claimant_lives(key: str) -> None:
     post(key, make_envelope("a"), make_envelope("b"))
     first = claim_batch()

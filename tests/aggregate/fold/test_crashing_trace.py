@@ -8,13 +8,13 @@ from uuid import UUID
 import pytest
 from django.conf import settings as django_settings
 from django.db import connection
+from pytest_django import Settings
 
 from aggregate.child_process import CrashedAlone
 from aggregate.fold import fold
 from aggregate.fold.batch import FoldedBatch
 from aggregate.fold.claims import Claim, claim_batch
 from aggregate.worker_leases import drop_dead_leases
-from projects.creation import create_project
 from tests.aggregate.posting import be_killed, database_url, fold_all, post, rows
 from tests.envelopes import make_envelope
 
@@ -22,12 +22,6 @@ pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.kills, pytest
 
 
 OTHER = UUID(int=1)
-
-
-@pytest.fixture
-def key() -> str:
-    create_project(slug="shop", key="shop-key", origins=["*"])
-    return "shop-key"
 
 
 def run_worker(**environment: str) -> int:
@@ -85,7 +79,7 @@ def test_a_trace_that_failed_alone_waits_and_lets_others_pass(key: str) -> None:
 
 
 def test_a_crash_of_what_another_worker_took_over_meanwhile_is_not_settled(
-    key: str, monkeypatch: pytest.MonkeyPatch
+    key: str, monkeypatch: pytest.MonkeyPatch, settings: Settings
 ) -> None:
     post(key, make_envelope("bad", "A"))
 
@@ -95,7 +89,7 @@ def test_a_crash_of_what_another_worker_took_over_meanwhile_is_not_settled(
         raise CrashedAlone("exit status -11")
 
     monkeypatch.setattr(fold, "fold_claim", crash_late)
-    monkeypatch.setattr(django_settings, "FOLD_ALONE_CRASHES", 1)
+    settings.FOLD_ALONE_CRASHES = 1
     assert fold.fold_pending_batch() is fold.BatchOutcome.GIVEN_BACK
     assert rows("SELECT state, reason, claim_token FROM ingest_tracereceipt") == [(0, None, OTHER)]
 

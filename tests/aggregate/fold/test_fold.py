@@ -18,12 +18,6 @@ from tests.envelopes import TIME_ORIGIN_MS, make_envelope
 pytestmark = pytest.mark.django_db
 
 
-@pytest.fixture
-def key() -> str:
-    create_project(slug="shop", key="shop-key", origins=["*"])
-    return "shop-key"
-
-
 def clear_folds() -> None:
     """Empties all tables but the project's, so that the same posts can be folded again."""
 

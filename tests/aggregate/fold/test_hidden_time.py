@@ -7,7 +7,6 @@ import pytest
 from aggregate.selectors.functions.table import select_functions
 from aggregate.selectors.slice.slices import Slice
 from profcore.sums.blobs import decode_contribution
-from projects.creation import create_project
 from tests.aggregate.posting import call_trees, fold_all, post, rows
 from tests.envelopes import make_envelope
 
@@ -17,12 +16,6 @@ BY_NAME = """SELECT f.name, sum(h.hidden_us), sum(h.hidden_total_us), sum(h.unce
                     sum(h.total_us), sum(h.views)
              FROM aggregate_hotspot h JOIN aggregate_func f ON f.project_id = h.project_id AND f.id = h.func_id
              GROUP BY f.id, f.name ORDER BY f.name"""
-
-
-@pytest.fixture
-def key() -> str:
-    create_project(slug="shop", key="shop-key", origins=["*"])
-    return "shop-key"
 
 
 def busy(view: str, columns: str, **fields: Any) -> dict[str, Any]:

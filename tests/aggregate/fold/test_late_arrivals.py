@@ -22,12 +22,6 @@ PARTS = [
 ]
 
 
-@pytest.fixture
-def key() -> str:
-    create_project(slug="shop", key="shop-key", origins=["*"])
-    return "shop-key"
-
-
 def drop_views() -> None:
     with connection.cursor() as cursor:
         cursor.execute("DELETE FROM aggregate_pageview")

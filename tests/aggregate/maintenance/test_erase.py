@@ -20,12 +20,6 @@ from tests.envelopes import make_envelope, view_id_of
 pytestmark = pytest.mark.django_db
 
 
-@pytest.fixture
-def key() -> str:
-    create_project(slug="shop", key="shop-key", origins=["*"])
-    return "shop-key"
-
-
 def erase(view: str) -> None:
     call_command("erase_view", "--project", "shop", view_id_of(view))
 

@@ -14,12 +14,6 @@ from tests.envelopes import make_envelope
 pytestmark = pytest.mark.django_db
 
 
-@pytest.fixture
-def key() -> str:
-    create_project(slug="shop", key="shop-key", origins=["*"])
-    return "shop-key"
-
-
 def test_a_merge_changes_no_sum(key: str) -> None:
     marked = make_envelope("marked", "A\n-", viewStart=OLD.timestamp() * 1000, page="/p0")
     marked["trace"]["samples"][0]["marker"] = "script"

@@ -14,7 +14,6 @@ from ingest.endpoint import admission
 from ingest.models import PENDING, Receipt
 from ingest.storage.partitions import create_partitions
 from profcore.sums.fold import FOLD_VERSION
-from projects.creation import create_project
 from projects.models import Project
 from tests.aggregate.old_views import NOW, OLD, old_views
 from tests.aggregate.posting import everything, fold_all, post, rows
@@ -22,12 +21,6 @@ from tests.aggregate.stored_state import assert_rollup_is_exact, by_day
 from tests.envelopes import make_envelope, view_id_of
 
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def key() -> str:
-    create_project(slug="shop", key="shop-key", origins=["*"])
-    return "shop-key"
 
 
 def refold(*options: str) -> None:

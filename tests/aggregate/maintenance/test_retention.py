@@ -19,23 +19,8 @@ from tests.aggregate.posting import everything, fold_all, post, rows
 from tests.aggregate.stored_state import assert_rollup_is_exact
 from tests.envelopes import make_envelope
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("without_old_partitions")]
 NOW = datetime.now(UTC)
-
-
-@pytest.fixture(autouse=True)
-def drop_old_partitions(db: None) -> None:
-    """Drops what other tests of this process have left: those of a whole Fieldflame's demo, of a month."""
-    with connection.cursor() as cursor:
-        for name, day in list_partitions():
-            if day < NOW.date() - timedelta(days=1):
-                cursor.execute(f"DROP TABLE {name}")
-
-
-@pytest.fixture
-def key() -> str:
-    create_project(slug="shop", key="shop-key", origins=["*"])
-    return "shop-key"
 
 
 def age_raw_traces(days: int) -> None:

@@ -12,24 +12,12 @@ from aggregate.maintenance.tag_erasures import run_tag_erasure, start_tag_erasur
 from aggregate.models import Job, PageView
 from aggregate.stopping import Stopping
 from ingest.models import RawTrace, Receipt
-from projects.creation import create_project
-from projects.models import AuditEntry, Project
+from projects.models import AuditEntry
 from tests.aggregate.posting import everything, fold_all, post
 from tests.envelopes import make_envelope
 
 pytestmark = pytest.mark.django_db
 SHAPES: list[Any] = [{"visitor": "a"}, ["visitor:a"], ["dark", "visitor=a"]]
-
-
-@pytest.fixture
-def key() -> str:
-    create_project(slug="shop", key="shop-key", origins=["*"])
-    return "shop-key"
-
-
-@pytest.fixture
-def project_id(key: str) -> int:
-    return Project.objects.get(keys__public_key=key).pk
 
 
 def run_job(project_id: int) -> dict[str, int]:

@@ -20,7 +20,6 @@ from ingest.storage.packs.format import PackedBody
 from ingest.storage.packs.mark import MARK
 from ingest.storage.packs.placing import place_bodies
 from ingest.storage.packs.store import BodiesUnavailable
-from projects.creation import create_project
 from projects.models import Project
 from tests.aggregate.old_views import NOW, old_views
 from tests.aggregate.posting import everything, fold_all, post, rows
@@ -30,17 +29,6 @@ from tests.object_stores import MemoryStore
 pytestmark = pytest.mark.django_db
 
 Traces = list[tuple[UUID, int, datetime]]
-
-
-@pytest.fixture
-def key() -> str:
-    create_project(slug="shop", key="shop-key", origins=["*"])
-    return "shop-key"
-
-
-@pytest.fixture
-def project_id(key: str) -> int:
-    return Project.objects.get(keys__public_key=key).pk
 
 
 def stored() -> Traces:

@@ -15,7 +15,7 @@ from aggregate.maintenance.packs import deleting, tidying
 from aggregate.maintenance.packs.orphans import ORPHAN_AGE, delete_orphans
 from aggregate.maintenance.packs.tidying import tidy_packs
 from aggregate.maintenance.project_deletion import begin_deletion, delete_marked_projects
-from aggregate.maintenance.retention import expire_all, list_partitions
+from aggregate.maintenance.retention import expire_all
 from aggregate.raw_bodies import load_raw_bodies
 from ingest.pack_models import Pack
 from ingest.storage.packs.format import PackedBody
@@ -29,30 +29,15 @@ from tests.aggregate.posting import everything, fold_all, post, rows
 from tests.envelopes import make_envelope, view_id_of
 from tests.object_stores import MemoryStore
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("without_old_partitions")]
 
 NOW = datetime.now(UTC)
 LIMIT_S = 120.0  # the machine may be busy
 
 
-@pytest.fixture(autouse=True)
-def drop_old_partitions(db: None) -> None:
-    """Drops what other tests of this process have left: those of a whole Fieldflame's demo, of a month."""
-    with connection.cursor() as cursor:
-        for name, day in list_partitions():
-            if day < NOW.date() - timedelta(days=1):
-                cursor.execute(f"DROP TABLE {name}")
-
-
 @pytest.fixture
-def key(objects: MemoryStore) -> str:
-    create_project(slug="shop", key="shop-key", origins=["*"])
-    return "shop-key"
-
-
-@pytest.fixture
-def project_id(key: str) -> int:
-    return Project.objects.get(keys__public_key=key).pk
+def key(objects: MemoryStore, key: str) -> str:
+    return key
 
 
 def erase(*views: str) -> None:
@@ -322,9 +307,7 @@ def test_a_deleted_projects_objects_are_deleted(key: str, project_id: int, objec
     post(key, make_envelope("a"))
     post("other-key", make_envelope("others"))
     fold_all()
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("aggregate.maintenance.project_deletion.notify_worker", lambda *_: True)
-        begin_deletion(Project.objects.get(pk=project_id))
+    begin_deletion(Project.objects.get(pk=project_id))
     objects.be_away()
     assert delete_marked_projects(NOW + timedelta(hours=1)) == 0
     objects.be_back()

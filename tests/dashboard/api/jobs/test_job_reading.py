@@ -1,10 +1,8 @@
 """How jobs read: without an answer's bounds, in pages, telling how far they have come; and what ends them."""
 
-from collections.abc import Iterator
-
 import pytest
 from django.test import Client
-from pytest_django import DjangoDbBlocker, Settings
+from pytest_django import Settings
 
 from aggregate.jobs.runs import JobRun
 from aggregate.models import Job
@@ -12,23 +10,7 @@ from projects.models import Project
 from tests.aggregate.jobs.running_jobs import run_jobs
 from tests.aggregate.posting import fold_all, post, rows
 from tests.dashboard.api.starting_jobs import API, JOBS, body_of, start
-from tests.dashboard.conftest import make_site, read_in_pieces
 from tests.envelopes import make_envelope
-from tests.runner.keeping import keep
-
-pytestmark = pytest.mark.usefixtures("no_broker")
-
-
-@pytest.fixture(scope="module")
-def kept_site(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[Project]:
-    yield from keep(django_db_blocker, make_site)
-
-
-@pytest.fixture
-def site(kept_site: Project, db: None, settings: Settings) -> Project:
-    """The site of these tests: nearly all of them only read it, and it takes a third of a second to make."""
-    read_in_pieces(settings)
-    return Project.objects.get(pk=kept_site.pk)
 
 
 def test_what_is_too_large_for_an_answer_says_how_to_get_it_and_a_job_does_it(

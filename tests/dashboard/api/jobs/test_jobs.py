@@ -2,7 +2,6 @@
 
 import gzip
 import json
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import uuid4
@@ -10,7 +9,7 @@ from uuid import uuid4
 import pytest
 from django.http import QueryDict
 from django.test import Client
-from pytest_django import DjangoDbBlocker, Settings
+from pytest_django import Settings
 
 from aggregate.jobs.runs import claim_job
 from aggregate.models import Job
@@ -18,23 +17,8 @@ from profcore.formats.registry import EXPORTERS
 from projects.models import Project
 from tests.aggregate.jobs.running_jobs import run_jobs
 from tests.dashboard.api.starting_jobs import API, JOBS, body_of, func_id, start
-from tests.dashboard.conftest import People, make_site, read_in_pieces
+from tests.dashboard.conftest import People
 from tests.envelopes import view_id_of
-from tests.runner.keeping import keep
-
-pytestmark = pytest.mark.usefixtures("no_broker")
-
-
-@pytest.fixture(scope="module")
-def kept_site(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[Project]:
-    yield from keep(django_db_blocker, make_site)
-
-
-@pytest.fixture
-def site(kept_site: Project, db: None, settings: Settings) -> Project:
-    """The site of these tests: nearly all of them only read it, and it takes a third of a second to make."""
-    read_in_pieces(settings)
-    return Project.objects.get(pk=kept_site.pk)
 
 
 @pytest.mark.parametrize("kind", ["functions", "calltree", "flamegraph", "profile"])

@@ -6,14 +6,13 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from django.contrib.auth.models import User
 from django.test import Client
 
 from aggregate.selectors.project.absences import MAX_PAGES, select_absences
 from aggregate.selectors.slice.slices import Slice
 from dashboard.pages.quality.absent_words import STATUS_ADVICE, WORDS
 from profcore.trace.absence import ABSENT_REASONS, KNOWN_STATUSES
-from projects.models import Membership, Project
+from projects.models import Project
 from tests.aggregate.posting import fold_all, post
 from tests.builders import make_absence, make_project
 from tests.dashboard.pages.reading import text_of
@@ -35,14 +34,6 @@ def project(db: None) -> Project:
     fold_all()
     make_absence(make_project("elsewhere"), "csp", views=10**6)
     return project
-
-
-@pytest.fixture
-def reader(client: Client, project: Project) -> Client:
-    user = User.objects.create_user("reader")
-    Membership.objects.create(project=project, user=user)
-    client.force_login(user)
-    return client
 
 
 def ask(client: Client, **query: str) -> Mapping[str, Any]:  # Any: JSON

@@ -57,14 +57,6 @@ def project(db: None) -> Project:
     return project
 
 
-@pytest.fixture
-def reader(client: Client, project: Project) -> Client:
-    user = User.objects.create_user("reader")
-    Membership.objects.create(project=project, user=user)
-    client.force_login(user)
-    return client
-
-
 def ask(client: Client, query: str = "") -> dict[str, Any]:
     answer: dict[str, Any] = json.loads(client.get(f"/api/v1/projects/shop/quality?{query}").content)
     return answer

@@ -4,9 +4,12 @@ import json
 from pathlib import Path
 from typing import Any, Final
 
+import pytest
+
+from profcore.errors import Reason
 from profcore.formats.importers.completing import Defaults
 from profcore.formats.importers.registry import Imported, read_file
-from profcore.formats.importers.shapes import ImportLimits
+from profcore.formats.importers.shapes import FileError, ImportLimits
 from profcore.sums.fold import TraceFold
 from profcore.trace.funcs import FuncTable
 from profcore.trace.wire import Envelope
@@ -31,6 +34,13 @@ def read(body: object, *, limits: ImportLimits = LIMITS, defaults: Defaults = DE
     """Returns the traces of a file: bytes as they are, anything else as JSON."""
     sent = body if isinstance(body, bytes) else json.dumps(body).encode()
     return list(read_file("file", sent, defaults, limits))
+
+
+def read_fault(body: object) -> tuple[Reason, str]:
+    """Returns the reason and the path of the error that a file is refused with."""
+    with pytest.raises(FileError) as caught:
+        read(body)
+    return caught.value.reason, caught.value.path
 
 
 def read_envelope(body: object) -> Envelope:
