@@ -50,7 +50,7 @@ class Segments:
         return (self.line, self.column, self.source, self.source_line, self.source_column, self.name)
 
 
-def decode_mappings(text: str, *, sources: int, names: int) -> Segments:
+def decode_mappings(text: str, *, sources: int, names: int, stretch_bytes: int = STRETCH_BYTES) -> Segments:
     """Decodes the mappings of a map with this number of sources and names. Raises `MappingsError`."""
     try:
         whole = text.encode("ascii")
@@ -60,7 +60,7 @@ def decode_mappings(text: str, *, sources: int, names: int) -> Segments:
     parts = []
     start = 0
     while start < len(whole):
-        end = _end_of_stretch(whole, start)
+        end = _end_of_stretch(whole, start, stretch_bytes)
         parts.append(_decode_stretch(whole, start, end, state))
         start = end
     columns = [np.concatenate(column).astype(np.int32) for column in zip(*parts, strict=True)] if parts else _empty()
@@ -96,11 +96,11 @@ def _foreign(before: bytes, char: str) -> MappingsError:
     return MappingsError(line + 1, segment + 1, f"{char!r} is not a base64 digit.")
 
 
-def _end_of_stretch(whole: bytes, start: int) -> int:
+def _end_of_stretch(whole: bytes, start: int, stretch_bytes: int) -> int:
     """Returns the end of a part: after a separator, or at the end of the text. A segment has at most 35 digits."""
-    if len(whole) - start <= STRETCH_BYTES:
+    if len(whole) - start <= stretch_bytes:
         return len(whole)
-    end = start + STRETCH_BYTES
+    end = start + stretch_bytes
     return max(whole.rfind(b",", start, end), whole.rfind(b";", start, end)) + 1 or end
 
 

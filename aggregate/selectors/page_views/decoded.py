@@ -57,12 +57,14 @@ class _Decoded:
 _decoded: Final = keep(_Decoded())
 
 
-def decode_sample(blobs: Sequence[bytes]) -> tuple[IntColumn, Sequence[IntColumn]]:
+def decode_sample(
+    blobs: Sequence[bytes], *, most_bytes: int = SAMPLE_MAX_BYTES
+) -> tuple[IntColumn, Sequence[IntColumn]]:
     """Returns a sample's contributions decoded: the number of funcs of each view, and `COLUMNS` of all in order.
 
-    Only those that are not kept are decoded. Raises `BlobError`.
+    Only those that are not kept are decoded; more than `most_bytes` are not kept. Raises `BlobError`.
     """
-    if sum(map(len, blobs)) > SAMPLE_MAX_BYTES:
+    if sum(map(len, blobs)) > most_bytes:
         return decode_contributions(blobs, column_count=COLUMNS)
     known = _decoded.find(blobs)
     if missing := [blob for blob in dict.fromkeys(blobs) if blob not in known]:

@@ -10,6 +10,7 @@ import psycopg
 import pytest
 from django.conf import settings
 from django.db import connection, connections
+from pytest_django import Settings
 
 from aggregate.fold import fold
 from aggregate.fold.batch import fold_claim
@@ -32,8 +33,8 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 @pytest.fixture(autouse=True)
-def _small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(settings, "FOLD_BATCH_TRACES", BATCH)
+def _small_batches(settings: Settings) -> None:
+    settings.FOLD_BATCH_TRACES = BATCH
     create_project(slug="shop", key="shop-key", origins=["*"])
     create_project(slug="other", key="other-key", origins=["*"])
 
@@ -62,7 +63,7 @@ def claim_some() -> Claim:
 
 def assert_like_other(*envelopes: dict[str, Any]) -> None:
     """Compares the sums of the shop with those of a project that folds the same traces in one batch."""
-    settings.FOLD_BATCH_TRACES = 2 * len(envelopes)  # `monkeypatch` sets it back
+    settings.FOLD_BATCH_TRACES = 2 * len(envelopes)  # the fixture sets it back
     post_some("other-key", *envelopes)
     fold_all()
     state = by_day()
@@ -93,11 +94,11 @@ def test_a_batch_shares_the_group_that_does_not_fit() -> None:
     assert claim.shared_group == claim.traces[-1].group_id != claim.traces[0].group_id
 
 
-def test_a_group_with_more_bytes_than_a_batch_is_shared(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_group_with_more_bytes_than_a_batch_is_shared(settings: Settings) -> None:
     post("shop-key", *make_traces(60))
     ((size,),) = rows("SELECT sum(body_bytes) FROM ingest_tracereceipt")
-    monkeypatch.setattr(settings, "FOLD_BATCH_BYTES", size // 10)
-    monkeypatch.setattr(settings, "FOLD_BATCH_TRACES", 200)
+    settings.FOLD_BATCH_BYTES = size // 10
+    settings.FOLD_BATCH_TRACES = 200
     claims = [claim_some(), claim_some()]
     assert len(claims[0].traces) < 20
     assert not sections_in(claims[0]) & sections_in(claims[1])

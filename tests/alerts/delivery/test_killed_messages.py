@@ -13,6 +13,7 @@ import psycopg
 import pytest
 from django.conf import settings
 from django.utils import timezone
+from pytest_django import Settings
 
 from aggregate.models import VerdictLook
 from alerts.channels import Terms, create_channel
@@ -89,16 +90,16 @@ def finish(process: subprocess.Popen[str]) -> None:
     assert process.returncode == 0, out
 
 
-def add_channel(project: Project, hook: tuple[str, Kept], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(settings, "WEBHOOK_ALLOW_PRIVATE", ["127.0.0.0/8"])
-    monkeypatch.setattr(settings, "WEBHOOK_PORTS", [int(settings_of(hook)["FIELDFLAME_WEBHOOK_PORTS"])])
+def add_channel(project: Project, hook: tuple[str, Kept], settings: Settings) -> None:
+    settings.WEBHOOK_ALLOW_PRIVATE = ["127.0.0.0/8"]
+    settings.WEBHOOK_PORTS = [int(settings_of(hook)["FIELDFLAME_WEBHOOK_PORTS"])]
     create_channel(project=project, kind="webhook", name="A", addresses=[hook[0]], terms=Terms(), now=timezone.now())
 
 
 def test_kills_lose_nothing_and_repeats_have_the_same_id(
-    project: Project, hook: tuple[str, Kept], monkeypatch: pytest.MonkeyPatch
+    project: Project, hook: tuple[str, Kept], settings: Settings
 ) -> None:
-    add_channel(project, hook, monkeypatch)
+    add_channel(project, hook, settings)
     # Killed while it writes the notice: the state, the history and the look are not there either.
     with psycopg.connect(database_url()) as holder:
         holder.execute("LOCK TABLE alerts_notice IN ACCESS EXCLUSIVE MODE")

@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from profcore.symbolicate import mappings
-from profcore.symbolicate.mappings import MappingsError, decode_mappings
+from profcore.symbolicate.mappings import STRETCH_BYTES, MappingsError, decode_mappings
 from tests.source_map_writer import vlq, write_mappings
 
 numbers = st.integers(0, 2**31 - 2)
@@ -18,8 +17,8 @@ SOURCES = 4
 NAMES = 5
 
 
-def decode(text: str) -> list[tuple[int, ...]]:
-    columns = decode_mappings(text, sources=SOURCES, names=NAMES).columns()
+def decode(text: str, stretch_bytes: int = STRETCH_BYTES) -> list[tuple[int, ...]]:
+    columns = decode_mappings(text, sources=SOURCES, names=NAMES, stretch_bytes=stretch_bytes).columns()
     return [tuple(int(value) for value in row) for row in zip(*columns, strict=True)]
 
 
@@ -30,9 +29,7 @@ def padded(segment: tuple[int, ...]) -> tuple[int, ...]:
 @given(st.lists(segments, max_size=40), st.integers(36, 200))
 def test_segments_come_back_as_they_were_written(rows: list[tuple[int, ...]], stretch: int) -> None:
     rows.sort(key=lambda row: row[:2])
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(mappings, "STRETCH_BYTES", stretch)
-        assert decode(write_mappings(rows)) == [padded(row) for row in rows]
+    assert decode(write_mappings(rows), stretch) == [padded(row) for row in rows]
 
 
 def test_a_line_in_disorder_is_put_in_order() -> None:
@@ -64,22 +61,17 @@ def test_empty_lines_and_segments_are_nothing() -> None:
     ],
 )
 @pytest.mark.parametrize("before", ["", "AAAA,AAAA,AAAA;" * 20])
-def test_a_bad_segment_is_named_by_its_place(
-    text: str, place: str, before: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(mappings, "STRETCH_BYTES", 64)
+def test_a_bad_segment_is_named_by_its_place(text: str, place: str, before: str) -> None:
     line, _, segment = place.removeprefix("line ").partition(", ")
     wanted = f"line {int(line) + before.count(';')}, {segment}:"
     with pytest.raises(MappingsError, match=wanted):
-        decode(before + text)
+        decode(before + text, 64)
 
 
 @given(st.text(alphabet="ABCgh+/,;", max_size=200), st.integers(36, 80))
 def test_any_text_is_decoded_or_refused(text: str, stretch: int) -> None:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(mappings, "STRETCH_BYTES", stretch)
-        try:
-            rows = decode(text)
-        except MappingsError:
-            return
+    try:
+        rows = decode(text, stretch)
+    except MappingsError:
+        return
     assert rows == sorted(rows, key=lambda row: row[:2])

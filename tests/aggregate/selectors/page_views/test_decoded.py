@@ -52,8 +52,7 @@ def test_only_views_that_are_not_kept_are_decoded(monkeypatch: pytest.MonkeyPatc
     decode_sample(blobs)
     decode_sample([*blobs[:20], make_blob(40), *blobs[20:]])
     assert asked == [29, 1]
-    monkeypatch.setattr(decoded, "SAMPLE_MAX_BYTES", 100)
-    decode_sample(blobs)
+    decode_sample(blobs, most_bytes=100)
     assert asked == [29, 1, 29]
 
 
