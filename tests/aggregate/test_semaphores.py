@@ -28,6 +28,7 @@ from projects.models import Project
 from tests.aggregate.jobs.running_jobs import again, say_words, start
 from tests.aggregate.posting import WAITING, database_url, post, rows
 from tests.envelopes import make_envelope
+from tests.ingest.broker import renew_broker_client
 
 LIMIT_S = 240.0
 GATE = 0x6A6F_6267  # of tests.fault_injection.slow_jobs
@@ -39,8 +40,7 @@ pytestmark = [pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:Deprecat
 
 
 @pytest.fixture
-def shop(transactional_db: None, monkeypatch: pytest.MonkeyPatch) -> Project:
-    monkeypatch.setattr("aggregate.jobs.requests.notify_worker", lambda *_: True)
+def shop(transactional_db: None) -> Project:
     return create_project(slug="shop", key="shop-key", origins=["*"])[0]
 
 
@@ -90,7 +90,6 @@ def test_without_a_slot_a_job_stays_queued_and_maps_wait(
     settings.CELERY_WORKER_CONCURRENCY = 2
     labelled: list[None] = []
     monkeypatch.setattr(tasks, "label_in_turn", lambda: labelled.append(None))
-    monkeypatch.setattr(runs, "notify_worker", lambda *_: True)
     job = start(shop)
     with forked_with_slot():
         runs.run_job_in_turn(say_words)
@@ -117,10 +116,7 @@ def test_however_many_sweeps_come_one_turn_of_folding_waits(
 ) -> None:
     settings.FOLD_BATCH_TRACES = 1
     settings.FOLD_TURN_S = 0
-    monkeypatch.setattr(notify, "_paused_until", 0.0)
-    monkeypatch.setattr(notify, "_client", None)
-    monkeypatch.setattr(notify, "TIMEOUT_S", LIMIT_S)
-    monkeypatch.setattr(notify, "FLAG_S", int(LIMIT_S))
+    renew_broker_client(monkeypatch, int(LIMIT_S))
     notify.clear_flag()
     sent: list[str] = []
     names = (notify.FOLD_TASK,)

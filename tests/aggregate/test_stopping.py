@@ -91,10 +91,7 @@ def test_a_trace_that_is_folded_alone_is_given_up_and_not_blamed(
     assert [process.returncode for process in processes] == [-signal.SIGKILL]
 
 
-def test_a_job_is_queued_again_and_its_attempt_does_not_count(
-    shop: Project, stop: Callable[[], None], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("aggregate.jobs.requests.notify_worker", lambda *_: True)
+def test_a_job_is_queued_again_and_its_attempt_does_not_count(shop: Project, stop: Callable[[], None]) -> None:
     job = start(shop)
 
     def answer(run: JobRun) -> JobResult:

@@ -84,13 +84,6 @@ def bearer(shop: Project) -> dict[str, str]:
 
 
 @pytest.fixture
-def no_broker(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Jobs wake nobody: a test runs them itself."""
-    monkeypatch.setattr("aggregate.jobs.requests.notify_worker", lambda *_: True)
-    monkeypatch.setattr("aggregate.jobs.runs.clear_flag", lambda _flag: None)
-
-
-@pytest.fixture
 def site(db: None, settings: Settings) -> Project:
     """Twelve views of two pages, some of two traces, every other one tagged warm; read in many pages and batches."""
     read_in_pieces(settings)

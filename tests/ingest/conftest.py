@@ -1,5 +1,6 @@
 """Fixtures of the endpoint: a project with one key that any origin may use."""
 
+import socket
 from collections.abc import Iterator
 
 import pytest
@@ -32,3 +33,11 @@ def site() -> Iterator[Site]:
     """A small server that gives pages the snippet and keeps what they post."""
     with serve_site() as site:
         yield site
+
+
+@pytest.fixture
+def closed_port() -> int:
+    """A port that nothing listens on."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port: int = server.getsockname()[1]
+    return port

@@ -25,12 +25,6 @@ from tests.ingest.endpoint.posting import IngestServer, ndjson
 SAMPLES = Path(__file__).parents[1] / "data" / "imports"
 
 
-@pytest.fixture(autouse=True)
-def _quiet(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Wakes no worker: there is none."""
-    monkeypatch.setattr("ingest.imports.notify_worker", lambda: False)
-
-
 def run(*words: object, release: str | None = "1.0.0", page: str | None = "/cart") -> tuple[str, str]:
     out, err = StringIO(), StringIO()
     given = [word for name, value in (("--release", release), ("--page", page)) if value for word in (name, value)]

@@ -14,6 +14,7 @@ from ingest.endpoint import views
 from ingest.endpoint.requests import read_bounded
 from ingest.endpoint.slow_bodies import Readable
 from tests.envelopes import make_envelope
+from tests.ingest.broker import renew_broker_client
 from tests.ingest.endpoint.posting import IngestServer
 
 DEADLINE_S = 60
@@ -24,10 +25,7 @@ QUEUE = "celery"
 def sent(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
     """What was published; the flag is real, and the broker is given all the time that a busy machine takes."""
     names: list[str] = []
-    monkeypatch.setattr(notify, "_paused_until", 0.0)
-    monkeypatch.setattr(notify, "_client", None)
-    monkeypatch.setattr(notify, "TIMEOUT_S", DEADLINE_S)
-    monkeypatch.setattr(notify, "FLAG_S", DEADLINE_S)
+    renew_broker_client(monkeypatch, DEADLINE_S)
     monkeypatch.setattr("ingest.notify.current_app.send_task", lambda name, **_: names.append(name))
     notify.clear_flag()
     yield names
@@ -44,10 +42,7 @@ def test_many_wake_ups_are_one_until_the_flag_is_cleared(sent: list[str]) -> Non
 
 
 def test_the_flag_and_the_task_go_to_one_database(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(notify, "_paused_until", 0.0)
-    monkeypatch.setattr(notify, "_client", None)
-    monkeypatch.setattr(notify, "TIMEOUT_S", DEADLINE_S)
-    monkeypatch.setattr(notify, "FLAG_S", DEADLINE_S)
+    renew_broker_client(monkeypatch, DEADLINE_S)
     client = notify.flag_client()
     client.delete(notify.FLAG, QUEUE)
     assert notify.notify_worker()

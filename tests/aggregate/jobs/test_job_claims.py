@@ -19,11 +19,6 @@ from tests.builders import make_project
 pytestmark = pytest.mark.django_db
 
 
-@pytest.fixture(autouse=True)
-def _no_broker(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("aggregate.jobs.requests.notify_worker", lambda *_: True)
-
-
 @pytest.fixture
 def shop() -> Project:
     return make_project()

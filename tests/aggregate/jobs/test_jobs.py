@@ -25,6 +25,7 @@ from aggregate.selectors.slice.slices import SliceError
 from projects.models import Project
 from tests.aggregate.jobs.running_jobs import again, say_words, start
 from tests.builders import make_project
+from tests.ingest.broker import renew_broker_client
 
 pytestmark = pytest.mark.django_db
 
@@ -100,8 +101,7 @@ def test_a_worker_is_told_when_the_job_is_committed_and_an_absent_broker_loses_n
     from ingest import notify
 
     settings.REDIS_URL = "redis://127.0.0.1:1/0"
-    monkeypatch.setattr(notify, "_client", None)
-    monkeypatch.setattr(notify, "_paused_until", 0.0)
+    renew_broker_client(monkeypatch)
     monkeypatch.setattr(requests, "notify_worker", notify.notify_worker)
     job = start(shop)
     assert again(job).state == Job.State.QUEUED

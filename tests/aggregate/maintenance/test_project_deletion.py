@@ -48,16 +48,9 @@ def make_project(slug: str) -> Project:
 
 
 @pytest.fixture
-def projects(settings: Settings, no_wake: None) -> tuple[Project, Project]:
+def projects(settings: Settings) -> tuple[Project, Project]:
     settings.DELETE_GRACE_S = 0
     return make_project("shop"), make_project("other")
-
-
-@pytest.fixture
-def no_wake(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (project_deletion, task_turns, tasks):
-        monkeypatch.setattr(module, "notify_worker", lambda *_: True)
-    monkeypatch.setattr("aggregate.jobs.requests.notify_worker", lambda *_: True)
 
 
 def count_rows(project_id: int) -> dict[str, int]:

@@ -20,12 +20,6 @@ SAMPLES = Path(__file__).parents[2] / "data" / "imports"
 PAGE = "/projects/shop/import/"
 
 
-@pytest.fixture(autouse=True)
-def _quiet(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Wakes no worker: there is none."""
-    monkeypatch.setattr("ingest.imports.notify_worker", lambda: False)
-
-
 @pytest.fixture
 def owner(client: Client, people: People, shop: Project) -> Client:
     """A client with the owner's session; ids of groups go on behind the fixture's."""

@@ -21,6 +21,7 @@ from pytest_django import Settings
 from ingest import notify
 from tests.builders import make_project
 from tests.envelopes import make_envelope
+from tests.ingest.broker import renew_broker_client
 from tests.ingest.endpoint.posting import IngestServer
 from tests.partitions import drop_made_partitions
 
@@ -38,17 +39,9 @@ def silent_port() -> Iterator[int]:
 
 
 @pytest.fixture
-def closed_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        port: int = server.getsockname()[1]
-    return port
-
-
-@pytest.fixture
 def another_broker(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> Settings:
     """Settings whose REDIS_URL may be changed: this process's client and its pause are its own."""
-    monkeypatch.setattr(notify, "_client", None)
-    monkeypatch.setattr(notify, "_paused_until", 0.0)
+    renew_broker_client(monkeypatch)
     return settings
 
 
@@ -185,6 +178,7 @@ django.setup()
 from django.conf import settings
 settings.MIDDLEWARE.insert(0, "tests.runner.endpoint_middleware.EndpointMiddleware")
 from django.test import Client
+from tests.ingest.broker import renew_broker_client
 from tests.envelopes import make_envelope
 answers = []
 for n in range(3):

@@ -137,7 +137,6 @@ def test_what_cannot_be_used_is_refused_by_its_name(member: Client, people: Peop
     assert (response.status_code, response.json()["field"]) == (400, field)
 
 
-@pytest.mark.usefixtures("no_broker")
 def test_a_job_answers_the_same_difference(client: Client, site: Project, token: dict[str, str]) -> None:
     sides = {"base_release": "1.0.0", "head_release": "1.0.0", "tag": "cache:cold"}
     expected = body_of(client.get("/api/v1/projects/site/flamegraph", sides, headers=token))

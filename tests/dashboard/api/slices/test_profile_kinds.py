@@ -73,9 +73,7 @@ def test_the_table_is_of_all_functions_whatever_the_size_guard(tea: Client, sett
 
 
 @pytest.mark.parametrize("name", [name for name, each in EXPORTERS.items() if "timeline" in each.kinds])
-def test_a_view_whose_frames_have_no_time_comes_on_its_clock_in_every_format(
-    tea: Client, no_broker: None, name: str
-) -> None:
+def test_a_view_whose_frames_have_no_time_comes_on_its_clock_in_every_format(tea: Client, name: str) -> None:
     envelope = make_envelope("odd", "A\nA B")
     envelope["trace"]["frames"][1] = {"name": "Profiler"}  # its own time counts as unobserved
     envelope["trace"]["frames"].append({"name": "neverSeen", "resourceId": 0, "line": 77, "column": 7})

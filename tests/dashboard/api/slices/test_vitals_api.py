@@ -84,7 +84,6 @@ def test_slow_waits_are_fewer(client: Client, bearer: Headers) -> None:
     assert slow["long_frames"] == every["long_frames"]
 
 
-@pytest.mark.usefixtures("no_broker")
 def test_a_job_reads_every_view(client: Client, bearer: Headers, settings: Settings) -> None:
     whole = ask(client, bearer)
     settings.VITALS_MAX_VIEWS = 10

@@ -267,7 +267,6 @@ def run_jobs_beside() -> None:
         pool.submit(work).result()
 
 
-@pytest.mark.usefixtures("no_broker")
 def test_a_slice_that_is_too_large_is_prepared_by_a_job(
     live_server: LiveServer, client: Client, site: Project, settings: Settings
 ) -> None:

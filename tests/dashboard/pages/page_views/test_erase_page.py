@@ -35,7 +35,6 @@ def text_of(client: Client, address: str) -> str:
     return words(response)  # type: ignore[arg-type]  # the client's own response
 
 
-@pytest.mark.usefixtures("no_broker")
 def test_an_admin_erases_a_view_and_no_page_has_it_any_more(site: Project, token: dict[str, str]) -> None:
     admin = client_of(site, "admin")
     assert "Erase this view…" in text_of(admin, PAGE)
@@ -58,7 +57,6 @@ def test_an_admin_erases_a_view_and_no_page_has_it_any_more(site: Project, token
     assert VIEW not in admin.get("/projects/site/views/list/?limit=100").content.decode()
 
 
-@pytest.mark.usefixtures("no_broker")
 def test_a_killed_worker_loses_nothing(site: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     admin = client_of(site, "admin")
     where = admin.post(ERASE, {"confirm": "erase"})["Location"]
@@ -89,14 +87,12 @@ def test_a_wrong_job_is_not_found(site: Project, end: str) -> None:
     assert client_of(site, "admin").get(ERASE + end).status_code == 404
 
 
-@pytest.mark.usefixtures("no_broker")
 def test_an_erasure_is_queued_behind_any_number_of_exports(site: Project, settings: Settings) -> None:
     settings.JOBS_MAX_UNFINISHED = 1
     start_job(site.pk, kind="functions", params=[], link="")
     assert client_of(site, "admin").post(ERASE, {"confirm": "erase"}).status_code == 302
 
 
-@pytest.mark.usefixtures("no_broker")
 def test_a_second_attempt_counts_what_the_first_one_erased_too(site: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     post("KEY-site", make_envelope("v1", "A\nA B", seq=2, page="/p0"))
     fold_all()
@@ -115,7 +111,6 @@ def test_a_second_attempt_counts_what_the_first_one_erased_too(site: Project, mo
     assert "The view is erased. 3 traces and its row are deleted" in text_of(admin, where)
 
 
-@pytest.mark.usefixtures("no_broker")
 def test_the_log_says_who_erased_but_not_which_view(site: Project, caplog: pytest.LogCaptureFixture) -> None:
     admin = client_of(site, "admin")
     with caplog.at_level(logging.INFO):

@@ -64,9 +64,8 @@ def test_other_processes_refuse_within_seconds(shop: Project, monkeypatch: pytes
 
 
 def test_a_project_is_deleted_after_its_slug_is_typed(
-    owner: Client, member: Client, shop: Project, bearer: dict[str, str], monkeypatch: pytest.MonkeyPatch
+    owner: Client, member: Client, shop: Project, bearer: dict[str, str]
 ) -> None:
-    monkeypatch.setattr("aggregate.maintenance.project_deletion.notify_worker", lambda *_: True)
     page = read(owner, "delete/")
     assert "Type shop to confirm" in page
     assert "1 page view of 1 page" in page

@@ -22,8 +22,6 @@ WINDOWS = "/projects/shop/vitals/windows/"
 ALL = "/projects/shop/vitals/all/"
 SAMPLE = 50
 
-pytestmark = pytest.mark.usefixtures("no_broker")
-
 
 @pytest.fixture
 def few(settings: Settings) -> None:

@@ -43,7 +43,7 @@ def test_somebody_finds_what_delays_interactions_and_what_to_fix(chromium: Brows
 
 
 def test_somebody_reads_all_views_by_keys_and_shares_the_result(
-    chromium: Browser, live_server: LiveServer, settings: Settings, no_broker: None
+    chromium: Browser, live_server: LiveServer, settings: Settings
 ) -> None:
     make_visited_shop()
     settings.VITALS_MAX_VIEWS = VISITS // 2

@@ -1,6 +1,5 @@
 """The object store over the S3 interface, as a server in this process and a real one have it."""
 
-import socket
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 
@@ -9,13 +8,6 @@ from pytest_django import Settings
 
 from ingest.storage.packs import store as store_module
 from ingest.storage.packs.store import BodiesUnavailable, ObjectMissing, open_store, use_store
-
-
-@pytest.fixture
-def closed_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        port: int = server.getsockname()[1]
-    return port
 
 
 @pytest.fixture
