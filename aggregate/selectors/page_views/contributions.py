@@ -222,7 +222,7 @@ def select_views_of(project_id: int, keys: Collection[ViewKey]) -> dict[ViewKey,
     return {(view.view_id, view.group_id): view for view in views}
 
 
-def iter_slice_views(slice_: Slice, reading: Reading) -> Iterator[Sequence[SliceView]]:
+def iter_slice_views(slice_: Slice, reading: Reading, *, page_bytes: int = PAGE_BYTES) -> Iterator[Sequence[SliceView]]:
     """Yields the views of a slice page by page. One statement if the reading is bounded, else one per page.
 
     Reports to the reading the traces of views that are skipped.
@@ -232,7 +232,7 @@ def iter_slice_views(slice_: Slice, reading: Reading) -> Iterator[Sequence[Slice
         return
     refs = find_func_over(slice_)
     after: ViewKey | None = None
-    while rows := fetch_views(slice_, limit=reading.page_views, after=after, most_bytes=PAGE_BYTES):
+    while rows := fetch_views(slice_, limit=reading.page_views, after=after, most_bytes=page_bytes):
         is_last = len(rows) < reading.page_views and rows[-1][0] is not None
         rows = [row for row in rows if row[0] is not None]  # the others come with the next page
         after = rows[-1][1], rows[-1][2]

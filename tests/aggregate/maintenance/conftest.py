@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from django.db import connection
 
+from aggregate import task_turns
 from aggregate.maintenance.retention import list_partitions
 
 
@@ -15,3 +16,11 @@ def without_old_partitions(db: None) -> None:
         for name, day in list_partitions():
             if day < datetime.now(UTC).date() - timedelta(days=1):
                 cursor.execute(f"DROP TABLE {name}")
+
+
+@pytest.fixture
+def sent_again(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The tasks that are sent again after a turn."""
+    names: list[str] = []
+    monkeypatch.setattr(task_turns, "notify_worker", lambda task, flag: names.append(task))
+    return names

@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 from pytest_django import Settings
 
-from aggregate import task_turns, tasks
+from aggregate import tasks
 from aggregate.fold.rollups import roll_up_hours
 from aggregate.maintenance import retention
 from aggregate.maintenance.merging import merge_old_hours
@@ -33,15 +33,13 @@ DUE = {
 
 
 @pytest.fixture
-def sent(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+def sent(settings: Settings, sent_again: list[str]) -> list[str]:
     """The tasks that are sent again. Twelve old views on two pages are folded, and turns have no time at all."""
     create_project(slug="shop", key="shop-key", origins=["*"])
     post("shop-key", *old_views())
     fold_all()
     settings.FOLD_TURN_S = 0
-    names: list[str] = []
-    monkeypatch.setattr(task_turns, "notify_worker", lambda task, flag: names.append(task))
-    return names
+    return sent_again
 
 
 @pytest.mark.parametrize("task", TASKS)

@@ -8,7 +8,7 @@ from django.db import IntegrityError, connection
 from django.test import Client
 from pytest_django import Settings
 
-from aggregate import task_turns, tasks
+from aggregate import tasks
 from aggregate.fold.rollups import roll_up_hours
 from aggregate.jobs.requests import start_job
 from aggregate.maintenance import project_deletion
@@ -105,14 +105,12 @@ def test_the_last_rows_wait_for_posts_that_are_under_way(projects: tuple[Project
 
 
 def test_it_goes_on_where_a_turn_or_a_killed_worker_ended(
-    projects: tuple[Project, Project], settings: Settings, monkeypatch: pytest.MonkeyPatch
+    projects: tuple[Project, Project], settings: Settings, monkeypatch: pytest.MonkeyPatch, sent_again: list[str]
 ) -> None:
     shop, _ = projects
     monkeypatch.setattr(project_deletion, "BATCH_ROWS", 2)
     monkeypatch.setattr(project_deletion, "BATCH_BODIES", 2)
     settings.FOLD_TURN_S = 0
-    sent: list[str] = []
-    monkeypatch.setattr(task_turns, "notify_worker", lambda task, flag: sent.append(task))
     begin_deletion(shop)
     left = [sum(count_rows(shop.pk).values())]
     while Project.objects.filter(pk=shop.pk).exists():
@@ -123,21 +121,19 @@ def test_it_goes_on_where_a_turn_or_a_killed_worker_ended(
             assert project.deleted_rows == left[0] - left[-1]
             assert project.rows_to_delete is not None
     assert len(left) > 20
-    assert set(sent) == {"aggregate.delete_projects"}
+    assert set(sent_again) == {"aggregate.delete_projects"}
 
 
 def test_a_worker_that_is_told_to_stop_sends_no_other_turn(
-    projects: tuple[Project, Project], monkeypatch: pytest.MonkeyPatch
+    projects: tuple[Project, Project], sent_again: list[str]
 ) -> None:
-    sent: list[str] = []
-    monkeypatch.setattr(task_turns, "notify_worker", lambda task, flag: sent.append(task))
     begin_deletion(projects[0])
     tell_to_stop()
     try:
         tasks.delete_projects()
     finally:
         tell_to_stop(is_told=False)
-    assert not sent
+    assert not sent_again
     assert Project.objects.filter(pk=projects[0].pk).exists()
 
 

@@ -64,14 +64,12 @@ def test_only_what_is_asked_for_of_a_contribution_is_kept(shop: Project) -> None
     assert all(not view.contribution.func for view in select_slice_views(Slice(project_id=shop.pk), keep_funcs=()))
 
 
-def test_a_reading_in_pages_has_all_views_whatever_the_bytes_of_a_page(
-    shop: Project, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_reading_in_pages_has_all_views_whatever_the_bytes_of_a_page(shop: Project) -> None:
     slice_ = Slice(project_id=shop.pk)
     whole = [view for page in iter_slice_views(slice_, Reading.in_pages()) for view in page]
-    for most_bytes in (1, 2 * max(len(body) for (body,) in rows("SELECT contribution FROM aggregate_pageview"))):
-        monkeypatch.setattr(contributions, "PAGE_BYTES", most_bytes)
-        assert [view for page in iter_slice_views(slice_, Reading.in_pages()) for view in page] == whole
+    for page_bytes in (1, 2 * max(len(body) for (body,) in rows("SELECT contribution FROM aggregate_pageview"))):
+        pages = iter_slice_views(slice_, Reading.in_pages(), page_bytes=page_bytes)
+        assert [view for page in pages for view in page] == whole
     assert len(whole) == 7
 
 
