@@ -1,13 +1,11 @@
 """What `/metrics` says of the tables: few statements, whatever they hold, and nothing that a stranger named."""
 
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from uuid import uuid4
 
 import pytest
-from django.db import OperationalError, connection
+from django.db import OperationalError
 from django.test import Client
-from django.test.utils import CaptureQueriesContext
 from prometheus_client.parser import text_string_to_metric_families
 from pytest_django import DjangoDbBlocker, Settings
 
@@ -53,12 +51,6 @@ def store_pending(project: Project, count: int, *, age: timedelta) -> None:
         )
         for number in range(count)
     )
-
-
-@pytest.fixture
-def asked() -> Iterator[CaptureQueriesContext]:
-    with CaptureQueriesContext(connection) as context:
-        yield context
 
 
 @pytest.mark.django_db
