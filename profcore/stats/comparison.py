@@ -175,7 +175,6 @@ def compare(
     Samples without funcs (`sample_of_times`) are compared only by their views' whole time. `known` has sums over all
     views of base and head, which make means exact and intervals narrower. It is ignored if sample rates differ within
     a side, and without `by_device`. Device classes and navigations are strata, unless the samples differ by them.
-
     With `by_page` and `by_tag` pages and tags are strata too. For samples that share pages, `known` must then be by
     page; it is ignored with `by_tag`. `find_callers` reads a call tree for `order_increases`.
     With `bound`, that of the p of the whole time, `smallest` is computed: it takes as long as all the rest of a page.
