@@ -126,7 +126,7 @@ KEEP_AUDIT_DAYS = read_int("FIELDFLAME_KEEP_AUDIT_DAYS", 730, low=1)
 TOKEN_MAX_DAYS = read_int("FIELDFLAME_TOKEN_MAX_DAYS", 0, high=36_500)
 # Before the last step of deleting a project: web processes remember its keys for 10 s, and a slow post may be under way.
 DELETE_GRACE_S = 60
-DELETE_SWEEP_S = 30  # deletions are rare; a lost wake-up or a killed worker delays one by so long
+DELETE_SWEEP_S = 30  # deletions are rare; a lost notification or a killed worker delays one by this much
 KEEP_REFOLD_RUNS_DAYS = 30  # the list of refolds; so long a killed one may continue, and delays merges
 INGEST_MAX_TRACES_PER_DAY = read_int("FIELDFLAME_MAX_TRACES_PER_DAY", 0)  # of a project, by UTC day; 0 is no quota
 # Of a project's raw traces, as stored: 50 recorded traces a second take about 15 GB a day. A stranger fills no disk.

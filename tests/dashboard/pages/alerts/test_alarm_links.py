@@ -34,7 +34,7 @@ def test_an_alarm_leads_to_its_row(member: Client, shop: Project, kind: str, que
     add_functions(shop, 0, {APP: 0.1, TAG: 0.9}, today=NOW)  # not judged yet, so not in the link
     assert evaluate_one(shop.pk, alert.id, NOW)
     page = member.get("/projects/shop/alerts/").content.decode()
-    (link,) = re.findall(r'href="([^"]*/projects/shop/functions/\?[^"]*)"', page.partition('id="watched"')[0])
+    (link,) = re.findall(r'href="([^"]*/projects/shop/functions/\?[^"]*)"', page.partition('id="rules"')[0])
     shown = member.get(html.unescape(link)).content.decode()
     assert 'name="q" value="Google Tag Manager"' in shown
     assert re.search(r'aria-current="true">Party<', shown)
