@@ -25,7 +25,7 @@ from ops.demo.resampling import Resampled, resample
 from ops.demo.story import KEY, NAME, RELEASES, SHOP_HOST, SLUG
 from profcore.trace.wire import check_posted, decode_envelope
 from projects.creation import create_project
-from projects.key_cache import KeyFacts, facts_of
+from projects.key_cache import KeyConfig, key_config_of
 from projects.lifecycle import hold_project
 from projects.models import IngestKey, Project
 
@@ -77,7 +77,7 @@ def store_views(project: Project, now: datetime, views: int) -> Iterator[int]:
     """
     recordings = read_recordings()
     resampled = resample([(one.release, one.page, one.device) for one in recordings], now, views)
-    key = facts_of(project)
+    key = key_config_of(project)
     for _, group in groupby(resampled, key=lambda view: (view.started_at.date(), view.started_at.hour // BATCH_HOURS)):
         batch = list(group)
         for start in range(0, len(batch), STATEMENT_VIEWS):
@@ -89,7 +89,7 @@ def store_views(project: Project, now: datetime, views: int) -> Iterator[int]:
         notify_worker()
 
 
-def _store_batch(key: KeyFacts, arrivals: Sequence[Arrival], received_at: datetime) -> None:
+def _store_batch(key: KeyConfig, arrivals: Sequence[Arrival], received_at: datetime) -> None:
     # Before the transaction: the process remembers ids of groups, and a failed statement would end the transaction.
     intern_groups(key.project_id, [(one.envelope.release, page_of(one.envelope, key.route_rules)) for one in arrivals])
     create_partitions(received_at.date(), 1)

@@ -1,4 +1,4 @@
-"""Who must stay, so that somebody can administer the server."""
+"""Who must stay, so that someone can administer the server."""
 
 from django.contrib.auth.models import User
 
@@ -6,6 +6,6 @@ from projects.members import can_log_in
 
 
 def is_last_superuser(user: User) -> bool:
-    """Tells whether the server would have no superuser who can log in without this one."""
-    others = User.objects.filter(is_superuser=True).exclude(pk=user.pk)
-    return user.is_superuser and not others.filter(can_log_in()).exists()
+    """Returns whether the server would have no superuser who can log in without this one."""
+    superusers = User.objects.filter(is_superuser=True).exclude(pk=user.pk)
+    return user.is_superuser and not superusers.filter(can_log_in()).exists()
