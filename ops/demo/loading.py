@@ -30,7 +30,7 @@ from projects.lifecycle import hold_project
 from projects.models import IngestKey, Project
 
 STALL_LIMIT_S: Final = 60.0
-# A trace is received some seconds after it began. Traces of so many hours are stored by one statement, and so are
+# A trace is received some seconds after it began. Traces of some hours are stored by one statement, and so are
 # received at one time.
 BATCH_HOURS: Final = 2
 SENT_AFTER: Final = timedelta(seconds=10)
@@ -71,12 +71,14 @@ def upload_maps(project: Project) -> None:
 
 
 def store_views(project: Project, now: datetime, views: int) -> Iterator[int]:
-    """Stores so many resampled views as the endpoint would have, each at its time; yields the numbers of their traces.
+    """Stores resampled views as the endpoint would have, each at its time; yields the numbers of their traces.
 
     What is stored already stays as it is. Raises DemoError if the project is being deleted.
     """
     recordings = read_recordings()
-    resampled = resample([(one.release, one.page, one.device) for one in recordings], now, views)
+    resampled = resample(
+        [(recording.release, recording.page, recording.device) for recording in recordings], now, views
+    )
     key = key_config_of(project)
     for _, group in groupby(resampled, key=lambda view: (view.started_at.date(), view.started_at.hour // BATCH_HOURS)):
         batch = list(group)
@@ -91,7 +93,9 @@ def store_views(project: Project, now: datetime, views: int) -> Iterator[int]:
 
 def _store_batch(key: KeyConfig, arrivals: Sequence[Arrival], received_at: datetime) -> None:
     # Before the transaction: the process remembers ids of groups, and a failed statement would end the transaction.
-    intern_groups(key.project_id, [(one.envelope.release, page_of(one.envelope, key.route_rules)) for one in arrivals])
+    intern_groups(
+        key.project_id, [(arrival.envelope.release, page_of(arrival.envelope, key.route_rules)) for arrival in arrivals]
+    )
     create_partitions(received_at.date(), 1)
     with transaction.atomic():
         if not hold_project(key.project_id):
