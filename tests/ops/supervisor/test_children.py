@@ -43,7 +43,7 @@ import os, sys, types
 from pathlib import Path
 from ops.supervisor import forking
 from ops.supervisor.children import Child
-forking._own.has_code = True
+forking._process.has_code = True
 sys.modules["prepared"] = types.ModuleType("prepared")
 path = Path(sys.argv[1])
 child = Child(name="one", title="One", command=[sys.executable, str(path / "one.py"), "--word", "beat"],
