@@ -68,7 +68,7 @@ class Child:
     stop_limit_s: float = 10.0
     enter: Callable[[], None] | None = None
     before_start: Callable[[], None] | None = None
-    clear_others: Callable[[], None] | None = None  # ends processes that a dead leader left outside its session
+    clear_strays: Callable[[], None] | None = None  # ends processes that a dead leader left outside its session
     foreground: bool = False  # shares the console instead of a log
     is_python: bool = False  # a Python program of ours
     process: subprocess.Popen[bytes] | Forked | None = field(default=None, init=False)
@@ -127,8 +127,8 @@ class Child:
     def clear_session(self) -> None:
         """Ends the processes that a dead leader left, so that none holds its port or repeats its work."""
         end_processes(self.find_session, gentle=None, gentle_limit_s=0)
-        if self.clear_others is not None:
-            self.clear_others()
+        if self.clear_strays is not None:
+            self.clear_strays()
 
     def revive(self, now_s: float) -> str | None:
         """Starts a dead child again after its back-off. Returns a message when the death is first seen, else None."""

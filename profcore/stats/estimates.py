@@ -82,15 +82,15 @@ def has_rates(weight: FloatColumn, part: IntColumn | None = None, parts: int = 1
     """
     if not weight.size or float(weight.min()) == float(weight.max()):
         return np.ones(parts, dtype=bool)
-    own = np.zeros(weight.size, dtype=np.int64) if part is None else part
-    weight, own = weight[own >= 0], own[own >= 0]
+    part_of = np.zeros(weight.size, dtype=np.int64) if part is None else part
+    weight, part_of = weight[part_of >= 0], part_of[part_of >= 0]
     least = np.full(parts, np.inf)
-    np.minimum.at(least, own, weight)
-    level = np.floor(np.log(weight / least[own]) / np.log(LIKE_RATES) + 1e-9).astype(np.int64)
-    rates, rate = np.unique(np.stack([own, level]), axis=1, return_inverse=True)
+    np.minimum.at(least, part_of, weight)
+    level = np.floor(np.log(weight / least[part_of]) / np.log(LIKE_RATES) + 1e-9).astype(np.int64)
+    rates, rate = np.unique(np.stack([part_of, level]), axis=1, return_inverse=True)
     views = np.bincount(rate.reshape(-1), minlength=rates.shape[1])
     carried = np.bincount(rate.reshape(-1), weight, minlength=rates.shape[1])
-    whole = np.bincount(own, weight, minlength=parts)
+    whole = np.bincount(part_of, weight, minlength=parts)
     is_alone = np.bincount(rates[0], minlength=parts)[rates[0]] == 1
     is_enough = is_alone | (views >= MIN_RATE_VIEWS) | (carried < CARRIED_SHARE * whole[rates[0]])
     has_enough = np.ones(parts, dtype=bool)

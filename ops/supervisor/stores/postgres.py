@@ -144,7 +144,7 @@ def make_postgres_child(postgres: Postgres, environment: Mapping[str, str], *, i
         stop_limit_s=60.0,
         enter=postgres.place.run_as.enter,
         before_start=lambda: clear_stale_server(postgres),
-        clear_others=lambda: clear_server(postgres),
+        clear_strays=lambda: clear_server(postgres),
     )
 
 
