@@ -13,7 +13,7 @@ from django.core.exceptions import ValidationError
 from django.db import transaction
 
 from projects.accounts.group_roles import GroupRole
-from projects.accounts.last_ones import is_last_superuser
+from projects.accounts.last_superuser import is_last_superuser
 from projects.audit.acts import Act
 from projects.audit.entries import describe_user, record
 from projects.members import LastAdmin, add_member, change_role, create_account, remove_member

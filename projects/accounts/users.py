@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from django.contrib.auth.models import User
 from django.db import transaction
 
-from projects.accounts.last_ones import is_last_superuser
+from projects.accounts.last_superuser import is_last_superuser
 from projects.audit.acts import Act
 from projects.audit.entries import describe_user, record
 from projects.members import add_member, change_role, create_account, is_last_admin

@@ -13,7 +13,7 @@ from dashboard.layout.forms import SettingsForm
 from dashboard.pages.administration.layout import administration_page, render_page
 from dashboard.pages.administration.users import NAME_CHARS, PLAIN, show_link
 from dashboard.pages.single_sign_on import context
-from projects.accounts.last_ones import is_last_superuser
+from projects.accounts.last_superuser import is_last_superuser
 from projects.accounts.users import (
     LastAdministrator,
     NeedsSuccessor,
