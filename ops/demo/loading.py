@@ -76,9 +76,7 @@ def store_views(project: Project, now: datetime, views: int) -> Iterator[int]:
     What is stored already stays as it is. Raises DemoError if the project is being deleted.
     """
     recordings = read_recordings()
-    resampled = resample(
-        [(recording.release, recording.page, recording.device) for recording in recordings], now, views
-    )
+    resampled = resample([(view.release, view.page, view.device) for view in recordings], now, views)
     key = key_config_of(project)
     for _, group in groupby(resampled, key=lambda view: (view.started_at.date(), view.started_at.hour // BATCH_HOURS)):
         batch = list(group)

@@ -109,9 +109,8 @@ def _follow_projects(user: User, roles: Sequence[GroupRole], held: Sequence[Grou
     if "*" not in named:
         by_provider = Membership.objects.filter(user=user, by_provider=True).values("project")
         projects = projects.filter(slug__in=named) | projects.filter(pk__in=by_provider)
-    memberships = {
-        member.project_id: member for member in Membership.objects.filter(user=user).select_related("project")
-    }
+    members = Membership.objects.filter(user=user).select_related("project")
+    memberships = {member.project_id: member for member in members}
     for project in projects.distinct():
         mine = {role.role for role in held if role.project in ("*", project.slug)}
         wanted = Membership.Role.ADMIN if "admin" in mine else Membership.Role.MEMBER if mine else None

@@ -83,9 +83,7 @@ def list_belongings(user: User) -> Belongings:
     return Belongings(
         shared_views=SavedView.objects.filter(user=user, is_shared=True).count(),
         links=SharedLink.objects.filter(creator=user, revoked_at=None).count(),
-        last_admin_of=[
-            membership.project for membership in admin_of.order_by("project__slug") if is_last_admin(membership)
-        ],
+        last_admin_of=[member.project for member in admin_of.order_by("project__slug") if is_last_admin(member)],
     )
 
 
