@@ -80,7 +80,7 @@ class Notifier:
     """
 
     def __init__(self) -> None:
-        self._asked = threading.Event()
+        self._requested = threading.Event()
         self._idle = threading.Event()
         self._idle.set()
         self._lock = threading.Lock()
@@ -88,15 +88,15 @@ class Notifier:
 
     def ask(self) -> None:
         """Lets the thread wake a worker soon. Never waits."""
-        if self._asked.is_set():
+        if self._requested.is_set():
             return
         self._idle.clear()
-        self._asked.set()
+        self._requested.set()
         if self._thread is None or not self._thread.is_alive():
             self._start()
 
     def settle(self, limit_s: float) -> bool:
-        """Waits until nothing is asked for; tells whether that came to be in time. For tests."""
+        """Waits until nothing is asked for; says whether that came to be in time. For tests."""
         return self._idle.wait(limit_s)
 
     def _start(self) -> None:
@@ -106,16 +106,16 @@ class Notifier:
                 self._thread.start()
 
     def _work(self) -> None:
-        while self._asked.wait():
-            self._asked.clear()
+        while self._requested.wait():
+            self._requested.clear()
             try:
                 notify_worker()
             except Exception:
                 logger.exception("A wake-up failed; the sweep will find the work.")
             time.sleep(NOTIFY_PAUSE_S)
-            if not self._asked.is_set():
+            if not self._requested.is_set():
                 self._idle.set()
-                if self._asked.is_set():
+                if self._requested.is_set():
                     self._idle.clear()
 
 
@@ -123,7 +123,7 @@ _notifier = Notifier()
 
 
 def notify_soon() -> None:
-    """Wakes a worker soon, and keeps nobody waiting: the broker is asked once for all posts of some milliseconds."""
+    """Wakes a worker soon, and keeps no one waiting: the broker is asked once for all posts of some milliseconds."""
     _notifier.ask()
 
 

@@ -22,7 +22,7 @@ from aggregate.sourcemaps.scripts import ScriptRow, StoredMeanwhileDeleted, writ
 from ingest.notify import notify_worker
 from ingest.storage.groups import allocate_ids
 from profcore.symbolicate.builds import (
-    BundleFacts,
+    BundleComments,
     InlineMapError,
     Match,
     Pair,
@@ -102,7 +102,7 @@ class _Target:
 class _StoredFiles:
     """Files of a build that are in the database: artifact ids by path, and the facts that pair them."""
 
-    bundles: dict[str, BundleFacts] = field(default_factory=dict)
+    bundles: dict[str, BundleComments] = field(default_factory=dict)
     maps: dict[str, UUID | None] = field(default_factory=dict)
     bundle_ids: dict[str, int] = field(default_factory=dict)
     map_ids: dict[str, int] = field(default_factory=dict)  # inline maps by their bundle's path
@@ -197,12 +197,12 @@ def _store_bundle(project_id: int, path: str, content: bytes, stored: _StoredFil
     stored.bundle_ids[path] = _store(project_id, Artifact.Kind.BUNDLE, content, report, debug_id=facts.debug_id)
     stored.bundles[path] = facts
     if facts.inline_map is not None:
-        stored.bundles[path] = BundleFacts(facts.debug_id, None, None)
+        stored.bundles[path] = BundleComments(facts.debug_id, None, None)
         try:
             check_map(facts.inline_map)
         except MapError as error:
             raise MapError(f"sourceMappingURL {error.path}", error.detail) from None
-        stored.bundles[path] = BundleFacts(
+        stored.bundles[path] = BundleComments(
             facts.debug_id, None, b""
         )  # says that there is one; its content need not be kept
         stored.map_ids[path] = _store(project_id, Artifact.Kind.MAP, facts.inline_map, report)

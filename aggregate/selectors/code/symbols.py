@@ -18,11 +18,11 @@ from aggregate.selectors.code.labels import label_func, label_original
 from aggregate.selectors.code.sites import select_sites
 from aggregate.selectors.slice.read_context import once_a_read
 from profcore.caching import keep
-from profcore.code.categories import CategoryFacts, categorize, facts_for_category
+from profcore.code.categories import CategoryKey, categorize, category_key_of
 from profcore.code.code_rules import CodeRules, read_code_rules
-from profcore.code.display_rules import DisplayRules, Shown, read_display_rules
+from profcore.code.display_rules import Display, DisplayRules, read_display_rules
 from profcore.code.identity import MAPPED_ID, Original, mapped_id, source_part
-from profcore.code.packages import canonical_source, own_package_of, package_of
+from profcore.code.packages import canonical_source, package_of, project_package_of
 from profcore.code.parties import FIRST_PARTY
 from profcore.code.sites import origin_of, party_of, sites_of
 from profcore.trace.funcs import FuncKey
@@ -93,7 +93,7 @@ class _LabelCache:
 _label_caches: Final[dict[int, _LabelCache]] = keep({})  # by project
 ShownKey = tuple[FuncKey, FuncLabel | None]
 # By project: a version, and what the display rules decided for funcs at that version.
-_decision_caches: Final[dict[int, tuple[tuple[int, int, str, str], dict[ShownKey, Shown | None]]]] = keep({})
+_decision_caches: Final[dict[int, tuple[tuple[int, int, str, str], dict[ShownKey, Display | None]]]] = keep({})
 
 
 Cache = TypeVar("Cache")
@@ -169,7 +169,7 @@ class Labels:
         original = stored._replace(source=canonical_source(stored.source))
         is_doubtful = (original.source, original.name) in (self._cache.doubtful or frozenset())
         npm = package_of(source) or package_of(stored.source)
-        package = npm or own_package_of(original.source, self._rules.packages)
+        package = npm or project_package_of(original.source, self._rules.packages)
         return FuncLabel(
             identity=mapped_id(original, is_doubtful=is_doubtful),
             original=original,
@@ -216,8 +216,8 @@ class Symbols:
     labels: Labels | None = None
     display: DisplayRules = NO_DISPLAY_RULES
     _sites: frozenset[str] | None = None
-    _categories: dict[tuple[CategoryFacts, str | None], str | None] = field(default_factory=dict)
-    _shown: dict[ShownKey, Shown | None] = field(default_factory=dict)
+    _categories: dict[tuple[CategoryKey, str | None], str | None] = field(default_factory=dict)
+    _shown: dict[ShownKey, Display | None] = field(default_factory=dict)
     _by_name: bool = field(init=False)
 
     def __post_init__(self) -> None:
@@ -234,7 +234,7 @@ class Symbols:
     def categorize(self, key: FuncKey, label: FuncLabel | None = None) -> str | None:
         """Returns a func's category."""
         source = label.original.source if label else None
-        facts = facts_for_category(key, by_name=self._by_name)
+        facts = category_key_of(key, by_name=self._by_name)
         if (facts, source) not in self._categories:
             found = categorize(key, self.sites, self.rules.categories, source=source, parties=self.rules.parties)
             self._categories[facts, source] = found
@@ -244,14 +244,14 @@ class Symbols:
         """Returns a func's package: the package of its original, else the one that its script's URI names."""
         if label is None:
             return package_of(key.uri)
-        return label.npm_package or own_package_of(label.original.source, self.rules.packages)
+        return label.npm_package or project_package_of(label.original.source, self.rules.packages)
 
     def party_of(self, key: FuncKey, label: FuncLabel | None = None) -> str | None:
         """Returns the name of the party that serves a func, None if it is not known."""
         party = party_of(key.uri, self.sites, self.rules.parties, is_mapped=label is not None)
         return party.name if party else None
 
-    def show(self, key: FuncKey, label: FuncLabel | None = None) -> Shown | None:
+    def show(self, key: FuncKey, label: FuncLabel | None = None) -> Display | None:
         """Returns how the display rules show a func, None if it is shown as it is."""
         if not self.display.rules:
             return None
@@ -314,7 +314,7 @@ def load_symbols(project_id: int, *, as_stored: bool = False) -> Symbols:
     )
 
 
-def _find_decisions(project_id: int, version: tuple[int, int, str, str]) -> "dict[ShownKey, Shown | None]":
+def _find_decisions(project_id: int, version: tuple[int, int, str, str]) -> "dict[ShownKey, Display | None]":
     """Returns the process's memory of how display rules show funcs. Deciding takes most of the time of thousands."""
     cache = _decision_caches.get(project_id)
     if cache is None or cache[0] != version or len(cache[1]) > settings.LABELS_CACHE_ROWS:

@@ -4,12 +4,12 @@ from collections.abc import Iterable, Sequence
 
 from aggregate.selectors.code.symbols import RowId, Symbols
 from aggregate.selectors.functions.table import FunctionRow
-from profcore.code.display_rules import SHOWN_ID, Shown
+from profcore.code.display_rules import DISPLAY_ID, Display
 
 
 def is_made_id(row_id: RowId) -> bool:
     """Tells whether an id is that of a row that a display rule made."""
-    return isinstance(row_id, str) and SHOWN_ID.fullmatch(row_id) is not None
+    return isinstance(row_id, str) and DISPLAY_ID.fullmatch(row_id) is not None
 
 
 def id_of_part(code: Symbols, part: FunctionRow) -> RowId:
@@ -32,7 +32,7 @@ def make_part_row(code: Symbols, members: Sequence[FunctionRow]) -> FunctionRow 
     return make_shown_row(code, min(made, key=lambda each: each.rule), members) if made else None
 
 
-def make_shown_row(code: Symbols, shown: Shown, members: Iterable[FunctionRow]) -> FunctionRow:
+def make_shown_row(code: Symbols, shown: Display, members: Iterable[FunctionRow]) -> FunctionRow:
     """Returns the row that a display rule makes of some functions, without sums.
 
     Its category is the one that all of them have in common, if any.

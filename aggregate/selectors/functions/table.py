@@ -13,7 +13,7 @@ from aggregate.selectors.page_views.contributions import SliceFuncSums
 from aggregate.selectors.page_views.fine_sums import sum_fine
 from aggregate.selectors.slice.reading import Reading
 from aggregate.selectors.slice.slices import FROM_CELLS, Slice, where_slice
-from profcore.code.display_rules import Shown
+from profcore.code.display_rules import Display
 from profcore.stats.summaries import FuncSummary, Summary
 from profcore.stats.views import ViewSample
 from profcore.trace.funcs import FuncKey
@@ -60,7 +60,7 @@ class FunctionRow:
     views: int | None = None
     category: str | None = None
     mapped: FuncLabel | None = None  # its label from a source map
-    shown: Shown | None = None  # how the display rules show it
+    shown: Display | None = None  # how the display rules show it
     renamed_from: "FunctionRow | None" = None  # in a comparison, its row in the base if it was only renamed
     release: str | None = None  # its release, before it is summed up with others; None if releases are not separate
 

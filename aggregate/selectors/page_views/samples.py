@@ -18,7 +18,7 @@ from aggregate.selectors.slice.slices import FROM_CELLS, Slice, where_slice
 from profcore.stats.sampling import LAST_KEY, bound_of_sample, sample_key
 from profcore.stats.strata import text_code
 from profcore.stats.views import (
-    ViewFacts,
+    ViewColumns,
     ViewSample,
     group_funcs,
     sample_of,
@@ -165,9 +165,9 @@ def select_sampled(
             below = min(LAST_KEY, below * max(2, 2 * most // max(len(rows), 1)))
 
 
-def _facts_of(rows: Sequence[tuple[Any, ...]]) -> ViewFacts:  # Any: as above
+def _facts_of(rows: Sequence[tuple[Any, ...]]) -> ViewColumns:  # Any: as above
     js_us, hidden_us, device, rate, release, navigation, page = ([row[at] for row in rows] for at in range(1, 8))
-    return ViewFacts.of(
+    return ViewColumns.of(
         js_us,
         hidden_us,
         device,
@@ -235,7 +235,7 @@ class ViewSampler:
     def sample(self, id_of: Sequence[int] | None = None) -> ViewSample:
         """Returns the sample of the views added so far. `id_of` maps the contributions' numbers to func ids."""
         rows = sorted(self._heap, reverse=True)
-        facts = ViewFacts.of(
+        facts = ViewColumns.of(
             [time.js_us for _, _, _, time, _ in rows],
             [time.hidden_us for _, _, _, time, _ in rows],
             [view.codes[DEVICE_AT] for _, _, view, _, _ in rows],

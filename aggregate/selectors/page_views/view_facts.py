@@ -13,7 +13,7 @@ from aggregate.selectors.page_views.view_lists import ViewPage
 from aggregate.selectors.page_views.view_rows import ViewKey
 from aggregate.selectors.slice.slices import Slice
 from ingest.models import FOLDED
-from profcore.trace.view_facts import TraceFacts, Vitals, join_vitals, read_facts
+from profcore.trace.trace_details import TraceDetails, Vitals, join_vitals, read_details
 
 # Expanded bytes of the raw traces in which a page looks for vitals, tags and browsers of its views: 40 ms.
 FACTS_MAX_BYTES: Final = 16 * 2**20
@@ -57,7 +57,7 @@ class ViewDetails:
     page: str
     view: SliceView | None
     traces: Sequence[TraceRow]
-    facts: Mapping[int, TraceFacts]
+    facts: Mapping[int, TraceDetails]
     others: Sequence[tuple[str, str]]
 
     @property
@@ -157,7 +157,7 @@ def _select_views(project_id: int, view_ids: Sequence[UUID]) -> dict[ViewKey, Sl
     return {(view.view_id, view.group_id): view for view in found}
 
 
-def load_facts(project_id: int, traces: Sequence[TraceRow]) -> dict[tuple[UUID, int], TraceFacts]:
+def load_facts(project_id: int, traces: Sequence[TraceRow]) -> dict[tuple[UUID, int], TraceDetails]:
     """Returns facts from kept raw bodies, by view and number, up to `FACTS_MAX_BYTES` in all. One statement."""
     wanted: list[TraceRow] = []
     size = 0
@@ -168,4 +168,4 @@ def load_facts(project_id: int, traces: Sequence[TraceRow]) -> dict[tuple[UUID, 
     if not wanted:
         return {}
     bodies = load_raw_bodies(project_id, [(trace.view_id, trace.seq, trace.received_at) for trace in wanted])
-    return {key: read_facts(stored.expand()) for key, stored in bodies.items()}
+    return {key: read_details(stored.expand()) for key, stored in bodies.items()}

@@ -11,7 +11,7 @@ from aggregate.selectors.slice.binary import open_binary
 from aggregate.selectors.slice.slices import FROM_CELLS, Slice, where_slice
 from profcore.stats.sampling import LAST_KEY
 from profcore.stats.strata import text_code
-from profcore.stats.views import FloatColumn, IntColumn, ViewFacts
+from profcore.stats.views import FloatColumn, IntColumn, ViewColumns
 from profcore.trace.dimensions import Dimension
 
 # Each cell is read by the index of its views. Without this, the planner reads and hashes every view of a project of
@@ -64,10 +64,10 @@ class ViewTimes:
     sample_rate: FloatColumn
     page: IntColumn
 
-    def facts(self, stratum: int) -> ViewFacts:
+    def facts(self, stratum: int) -> ViewColumns:
         """Returns what statistics need of one stratum's views."""
         is_in = self.stratum == stratum
-        return ViewFacts(
+        return ViewColumns(
             js_us=self.js_us[is_in],
             hidden_us=self.hidden_us[is_in],
             device_class=self.device_class[is_in],

@@ -11,7 +11,7 @@ from aggregate.selectors.project.overview import select_overview
 from aggregate.selectors.slice.slices import Slice
 from ingest.endpoint.requests import BodyTooLarge
 from profcore.errors import TraceError
-from profcore.trace.page_facts import PageFacts, read_page_facts
+from profcore.trace.page_address import PageAddress, read_page_address
 from profcore.trace.routes import route_of_path, route_of_url
 
 # Traces whose addresses are tried: a body of 16 kB takes about 0.2 ms, and bodies above the limits are passed over.
@@ -134,8 +134,8 @@ def preview_addresses(
     return AddressPreview(len(facts), sum(bool(each.page) for each in facts), rows)
 
 
-def _read_page(body: StoredBody) -> PageFacts | None:
+def _read_page(body: StoredBody) -> PageAddress | None:
     try:
-        return read_page_facts(body.expand(max_bytes=PREVIEW_MAX_EXPANDED_BYTES))
+        return read_page_address(body.expand(max_bytes=PREVIEW_MAX_EXPANDED_BYTES))
     except (BodyTooLarge, TraceError):
         return None

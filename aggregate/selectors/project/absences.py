@@ -14,7 +14,7 @@ from django.db import connection
 from aggregate.selectors.project.quality import select_measured, select_receipts
 from aggregate.selectors.slice.slices import Slice, TimeRange
 from profcore.times import DAY, start_of_day
-from profcore.trace.absence import ABSENT_REASONS
+from profcore.trace.absence import ABSENCE_REASONS
 from profcore.trace.dimensions import BROWSERS
 
 MAX_PAGES: Final = 50  # of the list; the number of all is not bounded by it
@@ -92,7 +92,7 @@ def select_absences(slice_: Slice) -> Absences:
         recorded=_estimate_recorded(days, first_on),
         first_on=first_on,
         by_reason=[
-            AbsentReason(reason=ABSENT_REASONS[row[3]], status=row[4] or None, reports=row[7], views=row[8])
+            AbsentReason(reason=ABSENCE_REASONS[row[3]], status=row[4] or None, reports=row[7], views=row[8])
             for row in rows
             if not row[0]
         ],
@@ -111,7 +111,7 @@ def select_recent_reasons(project_id: int, now: datetime) -> list[AbsentReason]:
             [project_id, (start_of_day(now) - DAY).date()],
         )
         return [
-            AbsentReason(reason=ABSENT_REASONS[reason], status=status or None, reports=reports, views=views)
+            AbsentReason(reason=ABSENCE_REASONS[reason], status=status or None, reports=reports, views=views)
             for reason, status, reports, views in cursor
         ]
 

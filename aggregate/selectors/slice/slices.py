@@ -11,7 +11,7 @@ from uuid import UUID
 from django.db import connection
 
 from aggregate.models import DAY_GRAIN
-from profcore.code.display_rules import SHOWN_ID
+from profcore.code.display_rules import DISPLAY_ID
 from profcore.code.identity import MAPPED_ID
 from profcore.times import DAY, HOUR, start_of_day, start_of_hour
 from profcore.trace.dimensions import DIMENSIONS
@@ -192,7 +192,7 @@ def _read_func_over(values: Sequence[str]) -> tuple[tuple[int | str, int], ...]:
 
 def read_func_id(text: str) -> int | str | None:
     """Returns the id of a function as tables have it, None if the text is not an id."""
-    if MAPPED_ID.fullmatch(text) or SHOWN_ID.fullmatch(text):
+    if MAPPED_ID.fullmatch(text) or DISPLAY_ID.fullmatch(text):
         return text
     return int(text) if FUNC_ID.fullmatch(text) and int(text) <= MAX_FUNC_ID else None
 

@@ -107,7 +107,7 @@ def compare_slices(
         by_tag=bool(tag),
         find_callers=partial(_find_callers, head, sides),
     )
-    page_names = {code: name for sample in samples for code, name in sample.facts.page_names.items()}
+    page_names = {code: name for sample in samples for code, name in sample.columns.page_names.items()}
     return SliceComparison(found, sides.shown, len(code.display), page_names)
 
 

@@ -15,7 +15,7 @@ from profcore.alerts.usage import LEAST_SHARE
 from profcore.stats.comparison import Comparison, compare
 from profcore.stats.standardised import ClassSums
 from profcore.stats.strata import KnownKinds, text_code
-from profcore.stats.views import Measure, ViewFacts, ViewSample, sample_of_times
+from profcore.stats.views import Measure, ViewColumns, ViewSample, sample_of_times
 
 # The pages with the most time. Each takes a part of the reading time, and the question has to be answered at once.
 MAX_COMPARED_PAGES: Final = 40
@@ -163,11 +163,11 @@ class _Side:
             return sample
         taken = [size / max(count, size, 1) for size, count in zip(sizes, counts, strict=True)]
         rates = np.concatenate([part.sample_rate * share for part, share in zip(parts, taken, strict=True)])
-        return replace(sample, facts=replace(facts, sample_rate=rates))
+        return replace(sample, columns=replace(facts, sample_rate=rates))
 
 
-def _join(parts: Sequence[ViewFacts]) -> ViewFacts:
-    return ViewFacts(
+def _join(parts: Sequence[ViewColumns]) -> ViewColumns:
+    return ViewColumns(
         js_us=np.concatenate([part.js_us for part in parts]),
         hidden_us=np.concatenate([part.hidden_us for part in parts]),
         device_class=np.concatenate([part.device_class for part in parts]),

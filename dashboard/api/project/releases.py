@@ -15,7 +15,7 @@ from dashboard.api.core.views import BUILDS_ONLY, BuildView, ProjectView
 from dashboard.web.access import Guest
 from dashboard.web.params import ParamError, read_changes
 from dashboard.web.project_pages import PageTraits
-from projects.releases import FACTS, TIMES, Facts, ReleaseError, announce_release
+from projects.releases import RELEASE_FIELDS, TIMES, ReleaseError, ReleaseFields, announce_release
 
 MAX_TIME_CHARS: Final = 40  # of an ISO 8601 time with a zone and microseconds
 
@@ -127,7 +127,7 @@ class ReleasesView(BuildView):
 
         Its pages have room even if the project is full, and verdicts name its commits.
         """
-        given = read_changes(request.data, ("release", *FACTS))
+        given = read_changes(request.data, ("release", *RELEASE_FIELDS))
         release = given.get("release")
         if not isinstance(release, str):
             raise ParamError("release", "Say which release, as a text.")
@@ -140,10 +140,10 @@ class ReleasesView(BuildView):
         return AnnouncedReleaseAnswer.of(announced, release=release, first_seen_at=write_instant(seen_at))
 
 
-def read_facts(given: Mapping[str, Any]) -> Facts:  # Any: JSON
+def read_facts(given: Mapping[str, Any]) -> ReleaseFields:  # Any: JSON
     """Returns what a body says about a release, with its time as one. Raises `ParamError`, which names the field."""
     facts: dict[str, str | datetime | None] = {}
-    for name in FACTS:
+    for name in RELEASE_FIELDS:
         if name not in given:
             continue
         value = given[name]

@@ -13,9 +13,9 @@ from dashboard.layout.forms import SettingsForm
 from dashboard.pages.administration.layout import administration_page, render_page
 from dashboard.pages.administration.users import NAME_CHARS, PLAIN, show_link
 from dashboard.pages.single_sign_on import context
-from projects.accounts.last_ones import is_last_superuser
+from projects.accounts.last_superuser import is_last_superuser
 from projects.accounts.users import (
-    LastOne,
+    LastAdministrator,
     NeedsSuccessor,
     activate_user,
     change_superuser,
@@ -89,7 +89,7 @@ def change_user(request: HttpRequest, user: User) -> HttpResponse:
     change, words = ACTIONS[action]
     try:
         change(user)
-    except LastOne as error:
+    except LastAdministrator as error:
         messages.error(request, str(error))
     else:
         messages.success(request, words.format(user.get_username()))
@@ -107,7 +107,7 @@ def show_delete(request: HttpRequest, user_id: int) -> HttpResponse:
             delete_user(user, successor=form.cleaned_data["successor"])
         except NeedsSuccessor:
             form.add_error("successor", "Name an account that takes over what this one owns.")
-        except LastOne as error:
+        except LastAdministrator as error:
             form.add_error(None, str(error))
         else:
             messages.success(request, f"The account {form.cleaned_data['confirm']} is deleted.")

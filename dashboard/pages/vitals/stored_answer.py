@@ -10,7 +10,7 @@ from aggregate.models import Job
 from aggregate.selectors.code.labels import label_func
 from aggregate.selectors.functions.table import FunctionRow
 from aggregate.selectors.vitals.table import VitalsTable, WindowRow, WindowTable
-from profcore.code.display_rules import Shown
+from profcore.code.display_rules import Display
 from profcore.stats.estimates import Figure, Interval
 from profcore.stats.summaries import FuncSummary, Summary
 
@@ -64,7 +64,7 @@ def _read_row(row: Json) -> FunctionRow:
         hidden_us=_us(row["hidden_ms"]),
         total_us=_us(row["total_ms"] or 0),
         category=row["category"],
-        shown=None if row["label"] == own else Shown(rule=OF_A_RULE, title=row["label"], row_id=made_id),
+        shown=None if row["label"] == own else Display(rule=OF_A_RULE, title=row["label"], row_id=made_id),
     )
 
 

@@ -23,7 +23,7 @@ from aggregate.selectors.functions.tree_columns import select_tree_columns
 from aggregate.selectors.slice.slices import Slice
 from aggregate.selectors.statistics.comparisons import compare_slices
 from aggregate.selectors.statistics.estimates import TableQuery, select_estimated
-from profcore.code.display_rules import read_display_rules, shown_id
+from profcore.code.display_rules import display_id, read_display_rules
 from profcore.sums.calltree import CallTree, picture, total_us
 from projects.models import Project
 from tests.acceptance.exports import find_differences
@@ -198,7 +198,7 @@ def test_fine_slices_and_releases_with_source_maps_are_summed_up_the_same() -> N
         "total": (20, 60, 2),
         "sort": (20, 20, 2),
     }
-    members = select_members(both, shown_id("group", "Old build")).functions  # of one release, as the row is
+    members = select_members(both, display_id("group", "Old build")).functions  # of one release, as the row is
     told = [(row.label, row.self_us // 1000, row.total_us // 1000, row.views) for row in members]
     assert sorted(told) == [("render", 40, 80, 2), ("sort", 20, 20, 2), ("total", 20, 60, 2)]
     assert Counter(func.label for func in select_slice_export(both, project="Shop").funcs) == Counter(
