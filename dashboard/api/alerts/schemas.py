@@ -10,7 +10,7 @@ from django.core.exceptions import ValidationError
 
 from alerts.channels import MAX_PATTERN_CHARS, MAX_PATTERNS, MAX_RECIPIENTS, Terms, write_minutes
 from alerts.models import AlertRule, Channel
-from alerts.questions import MEASURES, SUBJECTS, Question, clean_question
+from alerts.queries import MEASURES, SUBJECTS, AlertQuery, clean_alert_query
 from alerts.rules import MAX_NAME_CHARS
 from dashboard.web.params import ParamError, read_changes
 from profcore.trace.dimensions import DEVICE_CLASSES
@@ -135,13 +135,13 @@ def read_question_of(kind: str, question: object) -> dict[str, Any]:  # Any: JSO
     if not isinstance(question, dict):
         raise ParamError("question", "question must be a JSON object.")
     for name, value in question.items():
-        if name not in Question.__slots__:
-            known = ", ".join(Question.__slots__)
+        if name not in AlertQuery.__slots__:
+            known = ", ".join(AlertQuery.__slots__)
             raise ParamError(f"question.{name}"[:80], f"{name[:80]} is not known; known are {known}.")
         if name != "limit" and value is not None and not isinstance(value, str):
             raise ParamError(f"question.{name}", f"{name} must be a text, or null.")
     with naming_fields("question."):
-        return clean_question(kind, question)
+        return clean_alert_query(kind, question)
 
 
 def read_channel(body: object, kept: Given) -> ChannelBody:

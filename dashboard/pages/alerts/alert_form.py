@@ -14,8 +14,8 @@ from alerts.budgets import Preview, preview_budget
 from alerts.days import Day
 from alerts.models import AlertRule
 from alerts.new_third_parties.new_third_party_previews import NewThirdPartiesPreview, preview_new_third_parties
-from alerts.questions import MAX_MS, MEASURES, Question, clean_question
-from alerts.questions import MAX_NAME_CHARS as MAX_SUBJECT_CHARS
+from alerts.queries import MAX_MS, MEASURES, AlertQuery, clean_alert_query
+from alerts.queries import MAX_NAME_CHARS as MAX_SUBJECT_CHARS
 from alerts.rules import MAX_NAME_CHARS, RELEASE_ALERT_ID, change_alert, create_alert, delete_alert
 from dashboard.layout.forms import SettingsForm
 from dashboard.pages.alerts.previews import ShownPreview, prepare_preview
@@ -109,7 +109,7 @@ class AlertForm(SettingsForm):
             "name": fields["subject"] if is_share else None,
         }
         try:
-            return clean_question(self.kind, asked)
+            return clean_alert_query(self.kind, asked)
         except ValidationError as error:
             names = {"name": "subject", "measure": "about", "kind": "about", "by": "new_by" if is_new else "by"}
             raise ValidationError({names.get(n, n): texts for n, texts in error.message_dict.items()}) from None
@@ -148,7 +148,7 @@ def _show(page: SettingsRequest, alert: AlertRule | None) -> HttpResponse:
                 if form.cleaned_data["about"] == INTERACTION:
                     return _render(page, alert, form, prepared=prepare_preview(page, question, now))
                 make = preview_budget if form.kind == AlertRule.Kind.BUDGET else preview_new_third_parties
-                return _render(page, alert, form, preview=make(page.project.pk, Question(**question), now))
+                return _render(page, alert, form, preview=make(page.project.pk, AlertQuery(**question), now))
             _save(page, alert, form, question, now)
         except ValidationError as error:
             form.add_service_errors(error)
@@ -186,8 +186,8 @@ def _render(
         one, many = (
             ("package", "packages") if form.cleaned_data["new_by"] == "package" else ("third party", "third parties")
         )
-        what = one if len(preview.told) == 1 else many
-        shown = {"new_third_parties": preview, "found": preview.found[:SHOWN_NEW], "what": what}
+        what = one if len(preview.reported) == 1 else many
+        shown = {"new_third_parties": preview, "parties": preview.parties[:SHOWN_NEW], "what": what}
         return page.render("alert", status=status, alert=alert, form=form, **shown)
     found = {"shown": prepared, **(describe_days(preview, form) if preview else {})}
     return page.render("alert", status=status, alert=alert, form=form, preview=preview, **found)

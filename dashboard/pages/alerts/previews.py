@@ -13,7 +13,7 @@ from aggregate.jobs.requests import TooManyJobs, has_result, select_job
 from aggregate.models import Job
 from alerts.budgets import Preview
 from alerts.days import Day
-from alerts.previews import PREVIEW_KIND, question_of, read_preview, start_preview
+from alerts.previews import PREVIEW_KIND, query_of, read_preview, start_preview
 from alerts.reading import describe_budget
 from dashboard.pages.settings.layout import SettingsRequest, settings_page
 
@@ -48,7 +48,7 @@ def describe_preview(job: Job, now: datetime) -> ShownPreview:
     """Returns a preview as it is now."""
     if not has_result(job, now):
         return ShownPreview(job=job)
-    about = describe_budget(question_of(job))
+    about = describe_budget(query_of(job))
     return ShownPreview(job=job, past=read_preview(job), about=about, most=settings.ALERTS_INTERACTION_VIEWS)
 
 
