@@ -146,7 +146,7 @@ class FuncAnswer(PlaceAnswer):
             original=OriginalAnswer.of_func(row),
             category=row.category,
             is_group=row.is_made,
-            colour=row.shown.colour if row.shown else None,
+            colour=row.display.colour if row.display else None,
             **values,
         )
 

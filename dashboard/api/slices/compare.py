@@ -94,7 +94,7 @@ class ComparedFunctionAnswer(ChangedFuncAnswer):
             func,
             difference,
             is_group=func.is_made,
-            colour=func.shown.colour if func.shown else None,
+            colour=func.display.colour if func.display else None,
             delta_ci95=difference.ci95,
             is_seen=bool(difference.is_seen),
             is_significant=bool(difference.is_significant),

@@ -107,7 +107,7 @@ class FlameGraphAnswer(Answer):
             functions=TreeFuncsAnswer(
                 id=[str(row.id) for row in funcs],
                 package=list(columns.packages),
-                colour=[row.shown.colour if row.shown else None for row in funcs],
+                colour=[row.display.colour if row.display else None for row in funcs],
                 **func_columns,
             ),
             nodes=NodeColumnsAnswer(columns.prefix, columns.func),

@@ -8,7 +8,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
 
-from aggregate.selectors.project.absences import AbsentReason, select_recent_reasons
+from aggregate.selectors.project.absences import AbsenceReason, select_recent_reasons
 from aggregate.selectors.project.summaries import NewestTrace, Status, select_newest_trace, select_status
 from dashboard.layout.shell import Shell, build_tabs
 from dashboard.pages.overview.onboarding import build_onboarding
@@ -55,7 +55,7 @@ class Progress:
 
     @property
     def is_done(self) -> bool:
-        """Tells whether there is something to see."""
+        """Returns whether there is something to see."""
         return all(step.state == "done" for step in self.steps)
 
 
@@ -100,7 +100,7 @@ def read_progress(project: Project, status: Status, base_url: str) -> Progress:
     )
 
 
-def _step_of_endpoint(status: Status, absent: Sequence[AbsentReason]) -> Step:
+def _step_of_endpoint(status: Status, absent: Sequence[AbsenceReason]) -> Step:
     if status.received:
         return Step("Your site reaches this server", "The key was used.", "done")
     if status.refused:
@@ -110,7 +110,7 @@ def _step_of_endpoint(status: Status, absent: Sequence[AbsentReason]) -> Step:
     return Step("Your site reaches this server", "Waiting for the first trace with the key.", "now")
 
 
-def _step_of_trace(status: Status, absent: Sequence[AbsentReason]) -> Step:
+def _step_of_trace(status: Status, absent: Sequence[AbsenceReason]) -> Step:
     if status.received:
         return Step("A trace is received", f"{status.received} received.", "done")
     if status.refused or absent:

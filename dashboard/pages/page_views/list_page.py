@@ -258,7 +258,7 @@ def build_list(project: Project, slice_: Slice, listing: Listing) -> dict[str, A
         "all_link": link(low=None, high=None),
         "no_func_link": link(func=None, by=None, low=None, high=None),
         "before_link": link(skip=max(query.offset - PER_PAGE, 0) or None) if query.offset else None,
-        "next_link": link(skip=end) if end < page.found and end <= MAX_SKIP else None,
+        "next_link": link(skip=end) if end < page.view_count and end <= MAX_SKIP else None,
         "is_ranked_sample": page.ranked < spread.population and query.func_id is None,
         "keep_raw": limit_of(project, "keep_raw_days"),
         "viewer_origin": settings.VIEWER_ORIGIN,

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
 
-from aggregate.selectors.project.absences import AbsentReason
+from aggregate.selectors.project.absences import AbsenceReason
 from dashboard.layout.snippet_tag import HEADER
 
 # What the ingest endpoint answers traces with, and what to do.
@@ -32,7 +32,7 @@ class AbsentWords:
 class AbsentRow:
     """One reason with its numbers and words."""
 
-    counted: AbsentReason
+    counted: AbsenceReason
     words: AbsentWords
 
 
@@ -81,7 +81,7 @@ WORDS: Final[Mapping[str, AbsentWords]] = MappingProxyType(
 )
 
 
-def explain_absence(counted: AbsentReason, origin: str) -> AbsentRow:
+def explain_absence(counted: AbsenceReason, origin: str) -> AbsentRow:
     """Returns a reason with its words. `origin` is this server's own, for the line of a policy."""
     words = WORDS[counted.reason]
     meaning, advice = words.meaning, words.advice

@@ -7,8 +7,8 @@ from typing import Final
 from django.db.models import Q
 from django.urls import reverse
 
-from aggregate.selectors.search.found_functions import find_functions
-from aggregate.selectors.search.found_places import FoundPlace, find_pages, find_releases
+from aggregate.selectors.search.function_hits import find_functions
+from aggregate.selectors.search.place_hits import PlaceHit, find_pages, find_releases
 from aggregate.selectors.slice.slices import Slice
 from dashboard.layout.saved_links import link_saved_view
 from dashboard.layout.shell import build_tabs
@@ -132,7 +132,7 @@ def _find_in_projects(search: Search, projects: Sequence[Project]) -> Iterable[G
     yield Group("releases", "Releases", [_make_place(search, known, "release", row) for row in releases])
 
 
-def _make_place(search: Search, known: dict[int, Project], field: str, row: FoundPlace) -> Entry:
+def _make_place(search: Search, known: dict[int, Project], field: str, row: PlaceHit) -> Entry:
     """Returns a page, which leads to its functions, or a release, which leads to its overview; in the same slice."""
     project = known[row.project_id]
     slice_ = search.slice_ or Slice(project_id=project.pk)

@@ -44,7 +44,7 @@ def _read_window(window: Json, rows: int) -> WindowTable:
         summary=Summary(**window["statistics"], functions=()),
         length=_read_estimates(window["estimates"]),
         parts=[_read_estimates(part["estimates"]) for part in parts],
-        rows=[WindowRow(row=_read_row(row), found=_read_estimates(row["estimates"])) for row in functions],
+        rows=[WindowRow(row=_read_row(row), summary=_read_estimates(row["estimates"])) for row in functions],
         row_count=window["function_count"],
     )
 
@@ -64,7 +64,7 @@ def _read_row(row: Json) -> FunctionRow:
         hidden_us=_us(row["hidden_ms"]),
         total_us=_us(row["total_ms"] or 0),
         category=row["category"],
-        shown=None if row["label"] == own else Shown(rule=OF_A_RULE, title=row["label"], row_id=made_id),
+        display=None if row["label"] == own else Shown(rule=OF_A_RULE, title=row["label"], row_id=made_id),
     )
 
 
