@@ -123,11 +123,11 @@ class AlertPreviewView(AlertsEndpoint):
     )
     def post(self, request: Request, slug: str) -> Response:
         """What a budget or an alert on new third parties would have told in the last 30 days. Nothing is stored."""
-        given = read_changes(request.data, PREVIEW_FIELDS)
-        kind, now = given.get("kind"), datetime.now(UTC)
+        body = read_changes(request.data, PREVIEW_FIELDS)
+        kind, now = body.get("kind"), datetime.now(UTC)
         if kind not in (AlertRule.Kind.BUDGET, AlertRule.Kind.NEW_THIRD_PARTIES):
             raise ParamError("kind", "kind must be budget or new_third_parties: other alerts have no preview.")
-        terms = read_question_of(kind, given.get("question"))
+        terms = read_question_of(kind, body.get("question"))
         query = AlertQuery(**terms)
         if query.measure == "inp_script":
             return self.answer_prepared(terms, now)

@@ -25,7 +25,7 @@ GOOD = Quality(
 
 
 def first_of(**changes: object) -> str:
-    return write_headline(replace(GOOD, **changes)).words.replace("\u202f", " ").replace("\xa0", " ")  # type: ignore[arg-type]  # a test's fields
+    return write_headline(replace(GOOD, **changes)).text.replace("\u202f", " ").replace("\xa0", " ")  # type: ignore[arg-type]  # a test's fields
 
 
 def test_complete_data_is_said_in_one_sentence() -> None:
