@@ -47,12 +47,12 @@ def remember_comparison(
 
 @keep
 @lru_cache(maxsize=COMPARISONS_KEPT)
-def _remember(base: Slice, head: Slice, measure: Measure, group_by: str, _facts: str, stratify: str) -> SliceComparison:
+def _remember(base: Slice, head: Slice, measure: Measure, group_by: str, _key: str, stratify: str) -> SliceComparison:
     return compare_slices(base, head, measure=measure, group_by=group_by, stratify=stratify)
 
 
 def key_of_sides(base: Slice, head: Slice) -> tuple[object, ...]:
-    """Returns the facts that decide a comparison: they change with each folded trace, and with rules and labels.
+    """Returns the key of a comparison: it changes with each folded trace, and with rules and labels.
 
     Contributions that expire later change nothing: a comparison from more of them stays right.
     """
@@ -60,7 +60,7 @@ def key_of_sides(base: Slice, head: Slice) -> tuple[object, ...]:
 
 
 def key_of(code: Symbols, *slices: Slice) -> tuple[object, ...]:
-    """Returns the facts that decide what is computed from slices of one project."""
+    """Returns the key of what is computed from slices of one project."""
     return (
         code.project_id,
         [(slice_.query(), fingerprint_slice(slice_)) for slice_ in slices],

@@ -53,7 +53,7 @@ def answer_unchanged(view: Page) -> Page:
 
 
 def make_etag(*parts: object) -> str:
-    """Returns the weak ETag of an answer that these facts decide. It is keyed, since facts may hold secrets."""
+    """Returns the weak ETag of an answer that these parts decide. It is keyed, since parts may hold secrets."""
     return f'W/"{salted_hmac("dashboard.web.etags", repr(parts)).hexdigest()}"'
 
 

@@ -1,4 +1,4 @@
-"""Verdicts that pages and the read API share: which sides are asked about, and the answer."""
+"""Verdicts that pages and the read API share: the sides of a query, and the answer."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -107,16 +107,16 @@ def sides_of_releases(slice_: Slice, base: str, head: str) -> tuple[Slice, Slice
 
 
 def key_of_verdict(base: Slice, head: Slice, sides_key: tuple[object, ...] | None = None) -> tuple[object, ...]:
-    """Returns the facts that decide a verdict: those of a comparison, and how much of the plan of looks is over.
+    """Returns the key of a verdict: that of its comparison, and how much of the plan of looks is over.
 
-    `sides_key` are those of `key_of_sides`, for a caller that has them.
+    `sides_key` is that of `key_of_sides`, for a caller that has it.
     """
     plan = find_plan(base, head, now=datetime.now(UTC)) if has_looks(base, head) else None
     return key_of_sides(base, head) if sides_key is None else sides_key, plan
 
 
 def answer_verdict(base: Slice, head: Slice, key: tuple[object, ...] | None = None) -> Verdict:
-    """Returns the verdict on two sides; the last ones are remembered while their facts (`key_of_verdict`) stay."""
+    """Returns the verdict on two sides; the last ones are cached under their key (`key_of_verdict`)."""
     known_key = key_of_verdict(base, head) if key is None else key
     return _cached_verdict(base, head, repr(known_key[0]), repr(known_key[1]))
 
@@ -137,7 +137,7 @@ def answer_breakdown(base: Slice, head: Slice) -> Breakdown:
 
 
 @lru_cache(maxsize=VERDICTS_KEPT)
-def _cached_breakdown(base: Slice, head: Slice, _facts: str, bound: float) -> Breakdown:
+def _cached_breakdown(base: Slice, head: Slice, _key: str, bound: float) -> Breakdown:
     return select_breakdown(base, head, bound=bound)
 
 

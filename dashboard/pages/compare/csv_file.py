@@ -19,7 +19,7 @@ CSV_COLUMNS: Final = (
 
 
 def write_csv(comparison: ComparisonRequest) -> Iterator[bytes]:
-    """Yields the table as CSV: all rows asked for, in order, numbers unrounded."""
+    """Yields the table as CSV: all requested rows, in order, numbers unrounded."""
     answer = comparison.compare()
     moved = find_moved(answer)
     yield encode_row(CSV_COLUMNS)

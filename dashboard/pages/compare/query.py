@@ -1,4 +1,4 @@
-"""What the page "Compare" is asked: two sides of a slice, and which rows of their comparison to show."""
+"""The query of the page "Compare": two sides of a slice, and which rows of their comparison to show."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

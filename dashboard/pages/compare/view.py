@@ -120,12 +120,12 @@ def _describe_query(request: HttpRequest, query: CompareQuery) -> Json:
     }
 
 
-def _write_links(question: CompareQuery, sides: Sides) -> Json:
-    project, options = question.project, question.options
-    query = write_query([*sides.params(), *options.params()])
+def _write_links(query: CompareQuery, sides: Sides) -> Json:
+    project, options = query.project, query.options
+    address_query = write_query([*sides.params(), *options.params()])
     plain = write_query([*sides.params(), *replace(options, is_plain=True).params()])
     return {
         "export": build_export_menu(project, sides.common, sides=sides.pairs()),
-        "part_link": f"{reverse('compare-table', args=[project.slug])}?{query}",
+        "part_link": f"{reverse('compare-table', args=[project.slug])}?{address_query}",
         "plain_link": f"{reverse('compare', args=[project.slug])}?{plain}",
     }
