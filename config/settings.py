@@ -235,7 +235,7 @@ if read_secret("FIELDFLAME_REPLICA_URL", ""):
         **{"connect_timeout": 2, "keepalives_idle": 2, "keepalives_interval": 1, "keepalives_count": 3},
         "tcp_user_timeout": 5_000,
     }
-    MIDDLEWARE.append("dashboard.web.replica.reading.OwnWritesMiddleware")
+    MIDDLEWARE.append("dashboard.web.replica.reading.ReadYourWritesMiddleware")
 REDIS_URL = read_secret("REDIS_URL", "redis://127.0.0.1:6379/0")
 # Bodies of traces in an object store: `s3://bucket/folder`. Empty: they lie in PostgreSQL.
 OBJECTS = read_bucket("FIELDFLAME_OBJECTS")

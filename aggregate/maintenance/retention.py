@@ -174,7 +174,7 @@ def _drop_partitions(now: datetime, expired: Expired) -> None:
             continue
         try:
             expired.partitions += _drop_partition(name, day)
-        except OperationalError:  # no lock in time: somebody reads it
+        except OperationalError:  # no lock in time: it is being read
             continue
     count_maintenance("partitions", expired.partitions)
 

@@ -59,7 +59,7 @@ class Choice:
 class ChoiceField:
     """One field of the bar: its choices, and the labels of those that are selected (none means all).
 
-    `cleared_link` is the page without a selection in this field. `all_word` says that there is none.
+    `cleared_link` is the page without a selection in this field. `all_word` says that nothing is selected.
     """
 
     name: str
@@ -190,8 +190,8 @@ def build_shell(
     fields = _fields(address, project, slice_, releases)
     narrows = PAGES[here].narrows
     if narrows != "no":
-        categories = [(key, label, None) for key, label in FUNC_CATEGORIES.items()]
-        fields.append(_field(address, "category", categories, narrowing.categories))
+        choices = [(key, word, None) for key, word in FUNC_CATEGORIES.items()]
+        fields.append(_field(address, "category", choices, narrowing.categories))
     has_search = narrows == "bar" or (narrows == "page" and ("plain", "1") in kept)
     start, end = slice_.ranges[0] if len(slice_.ranges) == 1 else (None, None)
     bar = SliceBar(
@@ -257,18 +257,18 @@ def _field(
     address: _Address, name: str, known: Sequence[tuple[str, str, int | None]], chosen: Sequence[str]
 ) -> ChoiceField:
     """`known` are (value, word, views)."""
-    facts = {value: (word, views) for value, word, views in known[:MAX_CHOICES]}
-    facts |= {value: (value, None) for value in chosen if value not in facts}
-    links = address.of_each(name, facts)
+    known_choices = {value: (word, views) for value, word, views in known[:MAX_CHOICES]}
+    known_choices |= {value: (value, None) for value in chosen if value not in known_choices}
+    links = address.of_each(name, known_choices)
     choices = [
         Choice(value=value, word=word, views=views, is_chosen=value in chosen, link=links[value])
-        for value, (word, views) in facts.items()
+        for value, (word, views) in known_choices.items()
     ]
     return ChoiceField(
         name=name,
         word=name.capitalize(),
         choices=choices,
-        chosen=[facts[value][0] for value in chosen],
+        chosen=[known_choices[value][0] for value in chosen],
         cleared_link=address.without(name),
     )
 

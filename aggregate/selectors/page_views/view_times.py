@@ -100,15 +100,19 @@ def select_view_times(
         "at": starts,
         "code": f"c.{dimension.column}" if dimension else "",
     }
-    of = [f"s.{name} = {key}" for name, key in keys.items() if any(getattr(each, name) is not None for each in strata)]
+    of = [
+        f"s.{name} = {key}"
+        for name, key in keys.items()
+        if any(getattr(stratum, name) is not None for stratum in strata)
+    ]
     params |= {
         "bucket": bucket,
         "numbers": list(range(len(strata))),
-        "of_release": [each.release for each in strata],
-        "of_page": [each.page for each in strata],
-        "of_at": [each.at for each in strata],
-        "of_code": [each.code for each in strata],
-        "shares": [1.0 if each.views <= most else most / each.views for each in strata],
+        "of_release": [stratum.release for stratum in strata],
+        "of_page": [stratum.page for stratum in strata],
+        "of_at": [stratum.at for stratum in strata],
+        "of_code": [stratum.code for stratum in strata],
+        "shares": [1.0 if stratum.views <= most else most / stratum.views for stratum in strata],
     }
     with open_binary() as cursor:
         cursor.execute(SAMPLED.format(of=" AND ".join(of) or "true", where=where), params)

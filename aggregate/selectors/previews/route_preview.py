@@ -124,14 +124,14 @@ def preview_addresses(
     The result has only routes: addresses stay private. One statement.
     """
     bodies = iter_first_bodies(project_id, since=since, max_bytes=PREVIEW_MAX_BODY_BYTES, limit=PREVIEW_MAX_TRACES)
-    facts = [found for body in bodies if (found := _read_page(body)) is not None]
+    page_facts = [facts for body in bodies if (facts := _read_page(body)) is not None]
     moved: Counter[tuple[str, str]] = Counter()
-    for url in [each.url or "" for each in facts if not each.page]:
+    for url in [facts.url or "" for facts in page_facts if not facts.page]:
         pair = route_of_url(url, before), route_of_url(url, after)
         if pair[0] != pair[1]:
             moved[pair] += 1
     rows = [MovedRoute(old, new, traces) for (old, new), traces in moved.most_common()]
-    return AddressPreview(len(facts), sum(bool(each.page) for each in facts), rows)
+    return AddressPreview(len(page_facts), sum(bool(facts.page) for facts in page_facts), rows)
 
 
 def _read_page(body: StoredBody) -> PageAddress | None:

@@ -81,12 +81,12 @@ class Slice:
 
     @property
     def is_fine(self) -> bool:
-        """Tells whether the slice is finer than cells."""
+        """Returns whether the slice is finer than cells."""
         return bool(self.views or self.traces or self.tags or self.func_over)
 
     @property
     def has_dimensions(self) -> bool:
-        """Tells whether it names a dimension that cells have and their roll-up has not."""
+        """Returns whether it names a dimension that cells have and their roll-up has not."""
         return bool(self.dimensions)
 
     def values(self, field: str) -> tuple[str, ...]:
@@ -155,13 +155,13 @@ def resolve_slice(project_id: int, query: SliceQuery) -> Slice:
         dimensions=tuple(
             (dimension.name, value)
             for dimension in DIMENSIONS
-            for value in _read_words(dimension.name, query.get(dimension.name, ()), dimension.values)
+            for value in _read_choices(dimension.name, query.get(dimension.name, ()), dimension.values)
         ),
         views=_read_uuids("view", query.get("view", ())),
         traces=_read_uuids("trace", query.get("trace", ())),
         tags=_read_tags(query.get("tag", ())),
         func_over=_read_func_over(query.get("func_over", ())),
-        as_stored=bool(_read_words(DISPLAY, query.get(DISPLAY, ()), (AS_STORED,))),
+        as_stored=bool(_read_choices(DISPLAY, query.get(DISPLAY, ()), (AS_STORED,))),
     )
 
 
@@ -205,10 +205,10 @@ def _read_texts(field: str, values: Sequence[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(values))
 
 
-def _read_words(field: str, values: Sequence[str], words: Sequence[str]) -> tuple[str, ...]:
+def _read_choices(field: str, values: Sequence[str], choices: Sequence[str]) -> tuple[str, ...]:
     for value in values:
-        if value not in words:
-            raise SliceError(field, f"{field} must be one of {', '.join(words)}; not {value[:80]!r}.")
+        if value not in choices:
+            raise SliceError(field, f"{field} must be one of {', '.join(choices)}; not {value[:80]!r}.")
     return _read_texts(field, values)
 
 

@@ -82,14 +82,14 @@ class ProjectView(APIView):
         setattr(self, name, partial(self.respond, handler))
 
     def respond(
-        self, handler: Callable[..., object], request: Request, **given: Any
+        self, handler: Callable[..., object], request: Request, **captured: Any
     ) -> HttpResponseBase:  # Any: as above
         """Answers with what a handler returns, which may read the replica if that is near enough."""
 
         def make() -> HttpResponseBase:
-            answer = handler(request, **given)
+            answer = handler(request, **captured)
             if isinstance(answer, Conditional):
-                return answer_json(request._request, facts=answer.facts, make=answer.make)
+                return answer_json(request._request, key=answer.key, make=answer.make)
             if isinstance(answer, HttpResponseBase):
                 return answer
             return Response(answer, status=204 if answer is None else 200)
@@ -140,7 +140,7 @@ class BuildView(ProjectView):
             )
 
     def may_change(self) -> bool:
-        """Tells whether the reader is an administrator, or a build with its token."""
+        """Returns whether the reader is an administrator, or a build with its token."""
         if isinstance(self.request.auth, ApiToken):
             return ApiToken.Scope.SOURCEMAPS in self.request.auth.scopes
         return may_administer(self.request.user, self.project)

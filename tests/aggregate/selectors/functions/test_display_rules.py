@@ -107,13 +107,13 @@ def test_a_retitled_function_keeps_its_id_its_place_and_its_sums(app: Project) -
     slice_ = show(app, {"action": "retitle", "field": "name", "pattern": "card", "title": "<{name}>", "colour": "red"})
     for row in select_function_table(slice_).functions:
         was = stored[row.id]
-        assert replace(row, shown=None) == was
+        assert replace(row, display=None) == was
         assert row.label == ("<card>" if was.name == "card" else was.name)
     assert select_tree_columns([slice_], min_share=0, max_nodes=99).display_rules == 1
     assert "<card>" in [func.label for func in select_slice_export(slice_, project="Shop").funcs]
     found = select_func(app.pk, next(row_id for row_id, row in stored.items() if row.name == "card"))
     assert found is not None
-    assert (found.label, found.shown and found.shown.colour) == ("<card>", "red")
+    assert (found.label, found.display and found.display.colour) == ("<card>", "red")
 
 
 rule_lists = st.lists(

@@ -11,7 +11,7 @@ from django.test import Client
 
 from aggregate.selectors.project.absences import MAX_PAGES, select_absences
 from aggregate.selectors.slice.slices import Slice
-from dashboard.pages.quality.absent_words import STATUS_ADVICE, WORDS
+from dashboard.pages.quality.absence_reasons import STATUS_ADVICE, WORDS
 from profcore.trace.absence import ABSENCE_REASONS, KNOWN_STATUSES
 from projects.models import Membership, Project
 from tests.aggregate.posting import fold_all, post
