@@ -166,7 +166,7 @@ def read_database(name: str, default: str, environ: Mapping[str, str] = os.envir
 def make_broker_url(redis_url: str) -> str:
     """Returns a `redis://`, `rediss://` or `unix://` address in Celery's form, which is different for sockets.
 
-    Celery would ignore the database of a `unix://` address, and wake-ups and their flags would be in different ones.
+    Celery would ignore the database of a `unix://` address, and notifications and their flags would be in two.
     """
     url = urlsplit(redis_url)
     if url.scheme != "unix":

@@ -330,7 +330,9 @@ MAINTENANCE_TASKS = [
 ]
 CELERY_TASK_ROUTES = {name: {"queue": MAINTENANCE_QUEUE} for name in MAINTENANCE_TASKS}
 CELERY_TASK_IGNORE_RESULT = True
-CELERY_TASK_ACKS_LATE = False  # wake-ups have no data: the sweep replaces lost ones, and redelivery would only add load
+CELERY_TASK_ACKS_LATE = (
+    False  # notifications have no data: the sweep replaces lost ones, and redelivery would only add load
+)
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_WORKER_CONCURRENCY = read_int("FIELDFLAME_WORKER_PROCESSES", 2, low=1)
 CELERY_WORKER_MAX_MEMORY_PER_CHILD = 200_000  # KiB: half of what 2 processes may take under 300 MB each

@@ -144,7 +144,7 @@ def _take_room(project_id: int, count: int, *, is_bounded: bool) -> int:
 
 
 def _wake_symbolication() -> None:
-    """Wakes a worker after new funcs: there may be source maps for them."""
+    """Notifies a worker after new funcs: there may be source maps for them."""
     notify_worker(SYMBOLICATE_TASK, SYMBOLICATE_FLAG)
 
 

@@ -221,9 +221,9 @@ def _run(run: JobRun, answer: Callable[[JobRun], JobResult]) -> str:
 
 
 def run_job_in_turn(answer: Callable[[JobRun], JobResult]) -> None:
-    """Runs the next job, if one may run now and this worker has a slot for it; the jobs behind it are woken.
+    """Runs the next job, if one may run now and this worker has a slot for it; the jobs behind it are notified.
 
-    Source maps wait for the same slots, so they are woken before the next job. Without a slot, the sweep tries again.
+    Source maps wait for the same slots, so they come before the next job. Without a slot, the sweep tries again.
     """
     clear_flag(JOB_FLAG)  # before claiming, as with traces
     drop_dead_leases()

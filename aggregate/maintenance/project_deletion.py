@@ -56,7 +56,7 @@ class ProjectTable:
 
 
 def begin_deletion(project: Project) -> bool:
-    """Marks a project for deletion and wakes a worker. Returns False if it was marked already."""
+    """Marks a project for deletion and notifies a worker. Returns False if it was marked already."""
     with transaction.atomic():
         is_new = mark_for_deletion(project)
         transaction.on_commit(lambda: notify_worker(DELETE_TASK, DELETE_FLAG))

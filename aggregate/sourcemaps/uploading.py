@@ -116,7 +116,7 @@ def store_build(
     files: Sequence[BuildFile],
     on_file: Callable[[str], object] = lambda _: None,
 ) -> UploadReport:
-    """Stores the bundles and maps among some files, and their scripts under each prefix; wakes a worker.
+    """Stores the bundles and maps among some files, and their scripts under each prefix; notifies a worker.
 
     `on_file` is called with each file's path. A bad map is left out and reported; the rest is stored. An equal upload
     changes nothing. Raises `UploadError`.

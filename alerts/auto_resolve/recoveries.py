@@ -1,4 +1,4 @@
-"""What ends alarms of releases that newer ones replaced: a faster one, or they are no longer watched."""
+"""What ends alarms of releases that newer ones replaced: a faster one, or they are no longer evaluated."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import datetime

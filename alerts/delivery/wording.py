@@ -73,7 +73,7 @@ def _headline(alert: AlertRule | None, change: StateChange) -> str:
     name = clean(alert.name) if alert else "A deleted alert"
     if change.cause in ENDED_WITH_ALERT:
         about = f"{clean(change.subject)} is " if change.subject else ""
-        return f"{name}: {about}no longer watched, since the alert was {change.cause}"
+        return f"{name}: {about}no longer evaluated, since the alert was {change.cause}"
     if alert is not None and alert.kind == AlertRule.Kind.NEW_THIRD_PARTIES:
         return f"{name}: {_headline_of_new(alert, change)}"
     about = f"{clean(change.subject)}: " if change.subject else ""
@@ -99,7 +99,7 @@ def _headline_of_release(alert: AlertRule | None, change: StateChange) -> str:
     by_cause: dict[str, str] = {
         StateChange.Cause.GONE: f"{release} is no longer in use: {users} have {_older(change)} again",
         StateChange.Cause.BACK: f"{release} is in use again; it made {where} slower: {figure}",
-        StateChange.Cause.UNWATCHED: f"{release} is no longer watched; it may have made {where} slower",
+        StateChange.Cause.UNWATCHED: f"{release} is no longer evaluated; it may have made {where} slower",
         StateChange.Cause.NEWER_RELEASE: f"{clean(change.about_release)} made {where} faster again after {release}",
         StateChange.Cause.PERSON: f"The slowdown of {where} in {release} was accepted",
     }

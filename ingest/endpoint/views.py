@@ -147,7 +147,7 @@ def _charge(key: KeyConfig, parsed: ParsedBody, received_at: datetime) -> None:
 
 
 def conclude(key: KeyConfig, parsed: ParsedBody, received_at: datetime) -> IngestResponse:
-    """Counts a post whose envelopes are stored, wakes a worker, and returns the answer.
+    """Counts a post whose envelopes are stored, notifies a worker, and returns the answer.
 
     `stop` says for how many seconds the page may as well stop sending, if it should.
     """
