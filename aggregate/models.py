@@ -131,8 +131,8 @@ class HotspotPiece(models.Model):
     A func's sums are the sums over the cell's pieces. The view `aggregate_hotspot` has a row for each func of a piece.
     Folds append pieces; many are merged. An array that is null has zeros only.
 
-    Hidden time is in neither self nor total, and uncertain time in none of them. `views` counts the views with a JS
-    sample of the func. A func with only hidden time has none. It appears because it called the profiler, and such
+    Hidden time is in neither self nor total, and uncertain time in neither of them. `views` counts the views with a JS
+    sample of the func. A func with only hidden time has no views. It appears because it called the profiler, and such
     samples are not JS of their callers either.
     """
 
@@ -340,7 +340,7 @@ class Job(models.Model):
 
     @property
     def is_finished(self) -> bool:
-        """Tells whether the job is done, failed or cancelled."""
+        """Returns whether the job is done, failed or cancelled."""
         return self.state not in (self.State.QUEUED, self.State.RUNNING)
 
 

@@ -110,16 +110,16 @@ def _read_packed(
 ) -> dict[TraceKey, PackedAt]:
     """Adds bodies from packs, several packs at a time. Returns those whose objects are not there."""
     by_pack: dict[str, list[PackedAt]] = {}
-    for each in packed:
-        by_pack.setdefault(name_of(project_id, each.day, each.place.pack_id), []).append(each)
+    for packed_body in packed:
+        by_pack.setdefault(name_of(project_id, packed_body.day, packed_body.place.pack_id), []).append(packed_body)
     missing: dict[TraceKey, PackedAt] = {}
     packs = list(by_pack.items())
     for (_, of_pack), parts in zip(packs, read_packs(packs), strict=True):
-        for at, each in enumerate(of_pack):
+        for at, packed_body in enumerate(of_pack):
             if parts is None:
-                missing[each.key] = each
+                missing[packed_body.key] = packed_body
             else:
-                bodies[each.key] = StoredBody(each.is_gzip, parts[at])
+                bodies[packed_body.key] = StoredBody(packed_body.is_gzip, parts[at])
     return missing
 
 
@@ -132,7 +132,7 @@ def read_packs(packs: Sequence[tuple[str, Sequence[PackedAt]]]) -> Iterator[list
     def read(pack: tuple[str, Sequence[PackedAt]]) -> list[bytes] | None:
         name, wanted = pack
         try:
-            return store.read_spans(name, [(each.place.offset, each.place.length) for each in wanted])
+            return store.read_spans(name, [(body.place.offset, body.place.length) for body in wanted])
         except ObjectMissing:
             return None
 
@@ -152,7 +152,7 @@ def _tell_lost(lost: dict[TraceKey, PackedAt]) -> None:
         return
     if read_standing() is not Standing.OURS:
         raise BodiesUnavailable("the bucket is not the one that has this database's bodies")
-    packs = {each.place.pack_id for each in lost.values()}
+    packs = {packed_body.place.pack_id for packed_body in lost.values()}
     logger.error("The object store has lost %s packs with %s bodies, such as %s.", len(packs), len(lost), min(packs))
     LOST_BODIES.inc(len(lost))
 

@@ -30,7 +30,7 @@ def count_semaphores() -> int:
 
 @contextmanager
 def try_semaphore() -> Iterator[bool]:
-    """Holds a slot until the block ends, and yields True; yields False at once if there is none."""
+    """Holds a slot until the block ends, and yields True; yields False at once if no slot is free."""
     for number in range(count_semaphores()):
         try:
             fcntl.lockf(_slots, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, number)

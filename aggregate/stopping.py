@@ -6,21 +6,21 @@ Celery tells only a worker's main process. The byte is memory that it shares wit
 import mmap
 from typing import Final
 
-_told: Final = mmap.mmap(-1, 1)
+_stop_flag: Final = mmap.mmap(-1, 1)
 
 
 class Stopping(Exception):
     """The worker was told to stop. The work was given up, and nothing of it is counted against it."""
 
 
-def tell_to_stop(*, is_told: bool = True) -> None:
+def tell_to_stop(*, is_wanted: bool = True) -> None:
     """Tells this process, and those that it forked or will fork, to stop."""
-    _told[0] = int(is_told)
+    _stop_flag[0] = int(is_wanted)
 
 
 def is_stopping() -> bool:
-    """Tells whether the worker was told to stop."""
-    return bool(_told[0])
+    """Returns whether the worker was told to stop."""
+    return bool(_stop_flag[0])
 
 
 def check_stop() -> None:

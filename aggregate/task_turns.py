@@ -26,9 +26,9 @@ def log_tally(verb: str) -> Iterator[None]:
             yield
         finally:
             if tally:
-                words = ", ".join(f"{name} {count}" for name, count in tally.items())
+                counts = ", ".join(f"{name} {count}" for name, count in tally.items())
                 extra = {"did": dict(tally), "seconds": round(time.monotonic() - began_s, 3)}
-                logger.info("%s: %s.", verb, words, extra=extra)
+                logger.info("%s: %s.", verb, counts, extra=extra)
 
 
 def work_in_turns(task: str, work: Callable[[datetime], object]) -> None:

@@ -1,4 +1,4 @@
-"""The entries for Celery: wake-ups, sweeps and regular maintenance. Each makes one service call and returns nothing."""
+"""The entries for Celery: notifications, sweeps and maintenance. Each makes one service call and returns nothing."""
 
 import logging
 import time
@@ -50,18 +50,18 @@ RETRIES: Final[dict[str, Any]] = {
 def fold_pending() -> None:
     """Folds for a turn of FOLD_TURN_S, or until nothing is pending.
 
-    While there is more, it keeps one wake-up in the queue: other processes take part, and the next turn comes behind
-    the tasks that wait already. So a backlog delays jobs and expiry by a turn, and a stop by a batch.
+    While there is more, it keeps one notification in the queue: other processes take part, and the next turn comes
+    behind the tasks that wait already. So a backlog delays jobs and expiry by a turn, and a stop by a batch.
     """
-    clear_flag()  # before claiming: a trace that arrives from now on wakes a worker again
+    clear_flag()  # before claiming: a trace that arrives from now on notifies a worker again
     _fold_for(settings.FOLD_TURN_S)
 
 
 @shared_task(name="aggregate.sweep", ignore_result=True)
 def sweep() -> None:
-    """Folds a batch of traces that a lost wake-up left pending, and sends another wake-up if none is under way.
+    """Folds a batch of traces that a lost notification left pending, and sends another one if none is under way.
 
-    Each wake-up begets the next while there is more to fold. If sweeps added theirs, more and more turns of folding
+    Each notification sends the next while there is more to fold. If sweeps added theirs, more and more turns of folding
     would be in the queue before other tasks.
     """
     _fold_for(0)

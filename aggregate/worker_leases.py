@@ -2,7 +2,7 @@
 
 Claims of traces, jobs and scripts carry the token. They hold while the lease's row is there and has beaten within
 CLAIM_SILENCE_S. Behind a pooler that shares sessions, and with several database servers, a session says nothing about a
-worker. No sum depends on a beat: whoever writes checks under a row lock that the claim still has its token.
+worker. No sum depends on a beat: every writer checks under a row lock that the claim still has its token.
 """
 
 import logging
@@ -39,7 +39,7 @@ VALUES (%s, %s, %s, now(), now(), %s)
 ON CONFLICT (token) DO UPDATE SET heartbeat_at = now()
 RETURNING set_config('idle_in_transaction_session_timeout', %s, true)
 """
-# Locked in no order, but nobody waits for another's locks.
+# Locked in no order, but no one waits for another's locks.
 DELETE: Final = """
 DELETE FROM aggregate_workerlease
 WHERE token IN (SELECT token FROM aggregate_workerlease WHERE token = ANY(%s) FOR UPDATE SKIP LOCKED)

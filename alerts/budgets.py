@@ -1,4 +1,4 @@
-"""Budgets: a bound on a daily figure. Certainly over it for two days in a row is confirmed, and told.
+"""Budgets: a bound on a daily figure. Certainly over it for two days in a row is confirmed, and reported.
 
 Each UTC day is one question with its own views, so that looking every day at new data is no looking often at the same.
 A preview walks the same rules over the days that are there.
@@ -12,17 +12,17 @@ from typing import Final
 from django.db import transaction
 from django.db.models import QuerySet
 
-from alerts.changes import Cause, found_of, select_states, step_state, write_standing
+from alerts.changes import Cause, finding_of, select_states, step_state, write_standing
 from alerts.days import Day, last_settled, list_days, measure_days, measure_interactions
 from alerts.models import AlertRule
-from alerts.questions import Question, read_question
-from alerts.subjects import Found, Subject
+from alerts.queries import AlertQuery, read_alert_query
+from alerts.subjects import Finding, Subject
 from profcore.alerts.states import DAYS_TO_CONFIRM, Evidence, Standing, State, step, weigh_day
 from profcore.times import day_ending_at
 from projects.lifecycle import hold_project
 
 PREVIEW_DAYS: Final = 30
-# An alert that was away for longer begins anew: nobody wants the alarms of last month.
+# An alert that was away for longer begins anew: alarms of last month are of no use.
 MAX_CATCH_UP: Final = 7
 
 
@@ -36,14 +36,14 @@ class Preview:
 
 def evaluate_budget(alert: AlertRule, now: datetime) -> None:
     """Judges the finished days since the last one that was judged. Call it in a transaction."""
-    question = read_question(alert)
-    for day in measure_days(alert.project_id, question, days_to_judge(alert, now)):
-        _judge_day(alert, question, day)
+    query = read_alert_query(alert)
+    for day in measure_days(alert.project_id, query, days_to_judge(alert, now)):
+        _judge_day(alert, query, day)
 
 
 def is_read_from_traces(alert: AlertRule) -> bool:
-    """Tells whether a day takes too long to be read while the alert is locked (`judge_next_day`)."""
-    return alert.kind == AlertRule.Kind.BUDGET and read_question(alert).measure == "inp_script"
+    """Returns whether a day takes too long to be read while the alert is locked (`judge_next_day`)."""
+    return alert.kind == AlertRule.Kind.BUDGET and read_alert_query(alert).measure == "inp_script"
 
 
 def judge_next_day(alert: AlertRule, now: datetime) -> None:
@@ -56,13 +56,13 @@ def judge_next_day(alert: AlertRule, now: datetime) -> None:
     if not days:
         _rows_of(alert).update(evaluated_at=now, problem=_find_gone(alert))
         return
-    question = read_question(alert)
-    day = measure_interactions(alert.project_id, question, days[0])
+    query = read_alert_query(alert)
+    day = measure_interactions(alert.project_id, query, days[0])
     with transaction.atomic():
         held = _rows_of(alert).select_for_update().first()
         if held is None or not hold_project(alert.project_id) or days[0] not in days_to_judge(held, now):
             return
-        _judge_day(held, question, day)
+        _judge_day(held, query, day)
         problem = describe_gone(day.on) if day.is_gone else None
         _rows_of(alert).update(evaluated_at=now, problem=problem, **({"due_at": now} if days[1:] else {}))
 
@@ -84,21 +84,21 @@ def _find_gone(alert: AlertRule) -> str | None:
     return alert.problem if is_gone else None
 
 
-def _judge_day(alert: AlertRule, question: Question, day: Day) -> None:
+def _judge_day(alert: AlertRule, query: AlertQuery, day: Day) -> None:
     subject = Subject()
     before = select_states(alert).get(subject.key)
-    evidence = weigh_day(day.low, day.high, question.limit, value=day.value)
-    standing, found = step_state(before, evidence, describe_day(day, question), bad_to_confirm=DAYS_TO_CONFIRM)
+    evidence = weigh_day(day.low, day.high, query.limit, value=day.value)
+    standing, finding = step_state(before, evidence, describe_day(day, query), bad_to_confirm=DAYS_TO_CONFIRM)
     if before is not None and before.state != State.UNKNOWN and evidence is Evidence.NONE:
-        found = found_of(before)  # what was found before stays shown
+        finding = finding_of(before)  # what was found before stays shown
     # What stays unknown is kept, so that it is known since when no day could be judged.
-    write_standing(alert, subject, before, standing, found, at=day.ends_at, cause=Cause.DAY, keeps_unknown=True)
+    write_standing(alert, subject, before, standing, finding, at=day.ends_at, cause=Cause.DAY, keeps_unknown=True)
 
 
 def days_to_judge(alert: AlertRule, now: datetime) -> list[date]:
     """Returns the settled days that were not judged yet; at first the one before its creation.
 
-    While none had enough page views, the last days are looked at again with each new day: some views may come late.
+    While no day had enough page views, the last days are looked at again with each new day: some views may come late.
     What is read from traces is read once only, since that takes long.
     """
     row = select_states(alert).get(Subject().key)
@@ -108,14 +108,14 @@ def days_to_judge(alert: AlertRule, now: datetime) -> list[date]:
     return list_days(day_ending_at(alert.created_at - timedelta(days=2)), now)[-MAX_CATCH_UP:]
 
 
-def describe_day(day: Day, question: Question) -> Found:
+def describe_day(day: Day, query: AlertQuery) -> Finding:
     """Returns what was found on a day."""
-    return Found(views=day.views, value=day.value, low=day.low, high=day.high, threshold=question.limit)
+    return Finding(views=day.views, value=day.value, low=day.low, high=day.high, threshold=query.limit)
 
 
-def preview_budget(project_id: int, question: Question, now: datetime) -> Preview:
+def preview_budget(project_id: int, query: AlertQuery, now: datetime) -> Preview:
     """Returns what a budget would have said in the last `PREVIEW_DAYS` days."""
-    return judge_past(question, measure_days(project_id, question, list_past(now)))
+    return judge_past(query, measure_days(project_id, query, list_past(now)))
 
 
 def list_past(now: datetime) -> list[date]:
@@ -123,12 +123,12 @@ def list_past(now: datetime) -> list[date]:
     return list_days(last_settled(now) - timedelta(days=PREVIEW_DAYS), now)
 
 
-def judge_past(question: Question, days: Iterable[Day]) -> Preview:
+def judge_past(query: AlertQuery, days: Iterable[Day]) -> Preview:
     """Returns what a budget would have said on some days in a row."""
     standing, judged, alerts = Standing(), [], 0
     for day in days:
         before = standing.state
-        evidence = weigh_day(day.low, day.high, question.limit, value=day.value)
+        evidence = weigh_day(day.low, day.high, query.limit, value=day.value)
         standing = step(standing, evidence, bad_to_confirm=DAYS_TO_CONFIRM)
         alerts += standing.state is State.CONFIRMED and before is not State.CONFIRMED
         judged.append((day, standing.state))

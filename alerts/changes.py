@@ -7,7 +7,7 @@ from typing import Any
 
 from alerts.models import AlertRule, AlertState, Channel, Notice, StateChange
 from alerts.outbox import choose_due
-from alerts.subjects import Found, Subject
+from alerts.subjects import Finding, Subject
 from ingest.storage.groups import allocate_ids
 from profcore.alerts.routing import is_page_wanted
 from profcore.alerts.states import QUIET_TO_RESOLVE, Evidence, Standing, State, step, step_accepted
@@ -27,19 +27,19 @@ def standing_of(row: AlertState | None) -> Standing:
 
 
 def step_state(
-    row: AlertState | None, evidence: Evidence, found: Found, *, bad_to_confirm: int | None = None
-) -> tuple[Standing, Found]:
+    row: AlertState | None, evidence: Evidence, finding: Finding, *, bad_to_confirm: int | None = None
+) -> tuple[Standing, Finding]:
     """Returns the standing after one more look or day, and what is kept of what it found.
 
-    What somebody accepted keeps the figures that it was accepted with, as long as it stays accepted.
+    An accepted state keeps the figures that it was accepted with, while it stays accepted.
     """
     before = standing_of(row)
     if row is not None:
-        limit = found.threshold or 0.0
-        kept = step_accepted(before, evidence, low=found.low, accepted=row.value, limit=limit)
+        limit = finding.threshold or 0.0
+        kept = step_accepted(before, evidence, low=finding.low, accepted=row.value, limit=limit)
         if kept is not None:
-            return kept, replace(found_of(row), look=found.look)
-    return step(before, evidence, bad_to_confirm=bad_to_confirm), found
+            return kept, replace(finding_of(row), look=finding.look)
+    return step(before, evidence, bad_to_confirm=bad_to_confirm), finding
 
 
 def write_standing(
@@ -47,19 +47,19 @@ def write_standing(
     subject: Subject,
     before: AlertState | None,
     standing: Standing,
-    found: Found,
+    finding: Finding,
     *,
     at: datetime,
     cause: StateChange.Cause,
     about_release: str = "",
     keeps_unknown: bool = False,
-    told: Found | None = None,
+    change_finding: Finding | None = None,
 ) -> StateChange | None:
     """Keeps a standing, and its change with the notices about it if the state is another. Call it in a transaction.
 
-    Returns the change, None if there is none. What stays unknown is kept only with `keeps_unknown`: then `seen_at`
-    says until when it was looked at, and what is older than that changes nothing. `told` is what the change says, if
-    that is not what is kept.
+    Returns the change, None if the state is the same. What stays unknown is kept only with `keeps_unknown`: then
+    `seen_at` says until when it was looked at, and what is older than that changes nothing. `change_finding` is what
+    the change says, if that is not what is kept.
     """
     was = standing_of(before).state
     if standing.state is State.UNKNOWN:
@@ -71,7 +71,7 @@ def write_standing(
     if standing.state.is_open and began_at is None:
         began_at = at
     columns: dict[str, Any] = {"release": subject.release, "page": subject.page, "subject": subject.name}
-    columns |= {"state": standing.state, "began_at": began_at, **asdict(found)}
+    columns |= {"state": standing.state, "began_at": began_at, **asdict(finding)}
     since_at = at if has_changed or before is None else before.since_at
     # A person looks at nothing: the next day to judge stays the same.
     seen_at = before.seen_at if before is not None and cause is Cause.PERSON else at
@@ -87,7 +87,7 @@ def write_standing(
     change = StateChange(
         subject_key=subject.key,
         at=at,
-        **{**columns, **asdict(told or found)},
+        **{**columns, **asdict(change_finding or finding)},
     )
     _keep_change(alert, change)
     return change
@@ -103,7 +103,7 @@ def _keep_change(alert: AlertRule, change: StateChange) -> None:
 
 
 def alert_at(change: StateChange, present: AlertRule | None) -> AlertRule | None:
-    """Returns an alert as it was when a state changed, with the name that it has now; None if nobody knows that."""
+    """Returns an alert as it was when a state changed, with the name that it has now; None if that is unknown."""
     if change.asked is None:  # a present state in the form of a change
         return present
     name = present.name if present is not None else change.asked["name"]
@@ -117,9 +117,9 @@ def subject_of(row: AlertState) -> Subject:
     return Subject(release=row.release, page=row.page, name=row.subject)
 
 
-def found_of(row: AlertState) -> Found:
+def finding_of(row: AlertState) -> Finding:
     """Returns what was found the last time."""
-    return Found(**{name: getattr(row, name) for name in Found.__slots__})
+    return Finding(**{name: getattr(row, name) for name in Finding.__slots__})
 
 
 def end_of(row: AlertState) -> Standing:
@@ -128,10 +128,10 @@ def end_of(row: AlertState) -> Standing:
     return Standing(State.RESOLVED, quiet=QUIET_TO_RESOLVE) if is_confirmed else Standing(State.OK)
 
 
-def is_told(change: StateChange, *, tells_suspected: bool) -> bool:
-    """Tells whether a change is worth a message: a confirmed one and its end; to some channels, suspicions as well.
+def is_notable(change: StateChange, *, tells_suspected: bool) -> bool:
+    """Returns whether a change is worth a message: a confirmed one and its end; to some channels, suspicions as well.
 
-    The end of a suspicion belongs to it, also if somebody accepted it: it means nothing without its beginning.
+    The end of a suspicion belongs to it, also if a person accepted it: it means nothing without its beginning.
     """
     if change.state == State.CONFIRMED:
         return True
@@ -141,7 +141,7 @@ def is_told(change: StateChange, *, tells_suspected: bool) -> bool:
 
 
 def concerns(channel: Channel, alert: AlertRule, change: StateChange) -> bool:
-    """Tells whether a change is about the alerts and pages that a channel gets messages about."""
+    """Returns whether a change is about the alerts and pages that a channel gets messages about."""
     if channel.alert_ids is not None and alert.id not in channel.alert_ids:
         return False
     page = change.page if change.page is not None else alert.question.get("page")
@@ -160,5 +160,5 @@ def _write_notices(alert: AlertRule, change: StateChange) -> None:
             due_at=choose_due(channel, change.at),
         )
         for channel in channels
-        if is_told(change, tells_suspected=channel.tells_suspected) and concerns(channel, alert, change)
+        if is_notable(change, tells_suspected=channel.tells_suspected) and concerns(channel, alert, change)
     )

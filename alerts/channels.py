@@ -36,7 +36,7 @@ LOCAL_PART: Final = re.compile(r"([^\s<>,;:'\"@])[^\s<>,;:'\"@]*@")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Terms:
-    """When a channel gets messages, and about what. Quiet hours are minutes of the day, both or none.
+    """When a channel gets messages, and about what. Quiet hours are minutes of the day, both or neither.
 
     Without `alert_ids` it gets those of all alerts, without `pages` those about all pages.
     """
@@ -52,16 +52,16 @@ class Terms:
 
 
 def write_minutes(minutes: int | None) -> str:
-    """Returns a time of the day such as 22:00, empty for none."""
+    """Returns a time of the day such as 22:00, empty for None."""
     return "" if minutes is None else f"{minutes // 60:02}:{minutes % 60:02}"
 
 
 def find_channel(project_id: int, called: str) -> Channel | None:
     """Returns a channel by its id or slug, None if there is no such channel."""
-    own = Channel.objects.filter(project_id=project_id)
+    channels = Channel.objects.filter(project_id=project_id)
     if NUMBER.fullmatch(called):
-        return own.filter(id=int(called)).first()
-    return own.filter(slug=called).first() if SLUG.fullmatch(called) else None
+        return channels.filter(id=int(called)).first()
+    return channels.filter(slug=called).first() if SLUG.fullmatch(called) else None
 
 
 def create_channel(
@@ -165,11 +165,11 @@ def _seal_anew(channel: Channel, addresses: Sequence[str] | None, *, renews_secr
 def delete_channel(channel: Channel) -> None:
     """Deletes a channel with its log and with what still waits for it."""
     with transaction.atomic():
-        own = {"project_id": channel.project_id, "channel_id": channel.id}
+        of_channel = {"project_id": channel.project_id, "channel_id": channel.id}
         # Gathering locks the channel first, and then its notices.
         Channel.objects.select_for_update().filter(project_id=channel.project_id, id=channel.id).first()
-        Notice.objects.filter(**own).delete()
-        Message.objects.filter(**own).delete()
+        Notice.objects.filter(**of_channel).delete()
+        Message.objects.filter(**of_channel).delete()
         Channel.objects.filter(project_id=channel.project_id, id=channel.id).delete()
         record(Act.CHANNEL_DELETED, project=channel.project_id, channel=channel.id, name=channel.name)
 
@@ -181,7 +181,7 @@ def make_secret() -> str:
 
 def clean_addresses(kind: str, addresses: Sequence[str]) -> tuple[str, ...]:
     """Returns the addresses of a channel. Raises `ValidationError` for `addresses`."""
-    cleaned = tuple(dict.fromkeys(text for each in addresses if (text := each.strip())))
+    cleaned = tuple(dict.fromkeys(text for address in addresses if (text := address.strip())))
     if not cleaned:
         raise ValidationError({"addresses": "Give an address."})
     if kind == Channel.Kind.MAIL:
@@ -258,13 +258,13 @@ def find_alert_ids(project_id: int, called: Sequence[str | int]) -> tuple[int, .
     ids: dict[str | int | None, int] = {}
     for alert_id, slug in AlertRule.objects.filter(project_id=project_id).values_list("id", "slug"):
         ids |= {alert_id: alert_id, RELEASE_SLUG if alert_id == RELEASE_ALERT_ID else slug: alert_id}
-    found = set()
+    alert_ids = set()
     for name in map(str, called):
         number = ids.get(int(name) if NUMBER.fullmatch(name) else name)
         if number is None:
             raise ValidationError({"alerts": f"There is no alert {name[:80]!r}."})
-        found.add(number)
-    return tuple(sorted(found))
+        alert_ids.add(number)
+    return tuple(sorted(alert_ids))
 
 
 def write_hint(kind: str, addresses: Sequence[str]) -> str:
@@ -296,6 +296,6 @@ def _set_terms(channel: Channel, terms: Terms) -> None:
 
 def terms_of(channel: Channel) -> Terms:
     """Returns the terms of a channel."""
-    found = {name: getattr(channel, name) for name in Terms.__slots__}
-    lists = {name: None if found[name] is None else tuple(found[name]) for name in ("alert_ids", "pages")}
-    return Terms(**{**found, **lists})
+    columns = {name: getattr(channel, name) for name in Terms.__slots__}
+    lists = {name: None if columns[name] is None else tuple(columns[name]) for name in ("alert_ids", "pages")}
+    return Terms(**{**columns, **lists})

@@ -14,13 +14,13 @@ from aggregate.selectors.project.trends import POINT_VIEWS, estimate_times
 from aggregate.selectors.slice.slices import FROM_CELLS, Slice, where_slice
 from aggregate.selectors.statistics.estimates import TableQuery, select_estimated
 from aggregate.selectors.vitals.interaction_script import select_interaction_script
-from alerts.questions import Question
+from alerts.queries import AlertQuery
 from profcore.stats.estimates import Figure, Interval
 from profcore.stats.summaries import MIN_VIEWS, US_PER_MS
 from profcore.stats.views import Measure
 from profcore.times import DAY, bounds_of_day, start_of_day
 
-# A day is judged so long after its end: views that began late in it have been sent by then.
+# A day is judged this long after its end: views that began late in it have been sent by then.
 SETTLES: Final = timedelta(hours=3)
 COST: Final[Measure] = "self+hidden"
 # A day of which more views have no raw traces any more is not known: those that are left are not chosen at random.
@@ -44,7 +44,7 @@ class Day:
 
     @property
     def is_judged(self) -> bool:
-        """Tells whether there were enough views to say something."""
+        """Returns whether there were enough views to say something."""
         return self.value is not None
 
     @property
@@ -64,39 +64,39 @@ def list_days(after: date, now: datetime) -> list[date]:
     return [after + timedelta(days=number) for number in range(1, (last - after).days + 1)]
 
 
-def measure_days(project_id: int, question: Question, days: Sequence[date]) -> list[Day]:
+def measure_days(project_id: int, query: AlertQuery, days: Sequence[date]) -> list[Day]:
     """Returns what a question measures on some days in a row, in their order."""
     if not days:
         return []
-    if question.measure == "time":
-        return _measure_times(project_id, question, days)
-    if question.measure == "inp_script":
-        return [measure_interactions(project_id, question, day) for day in days]
-    return _measure_shares(project_id, question, days)
+    if query.measure == "time":
+        return _measure_times(project_id, query, days)
+    if query.measure == "inp_script":
+        return [measure_interactions(project_id, query, day) for day in days]
+    return _measure_shares(project_id, query, days)
 
 
-def slice_of(project_id: int, question: Question, first: date, last: date) -> Slice:
+def slice_of(project_id: int, query: AlertQuery, first: date, last: date) -> Slice:
     """Returns the views of some days, of the page and device that a question names."""
     return Slice(
         project_id=project_id,
         ranges=((bounds_of_day(first)[0], bounds_of_day(last)[1]),),
-        pages=(question.page,) if question.page is not None else (),
-        dimensions=(("device", question.device),) if question.device is not None else (),
+        pages=(query.page,) if query.page is not None else (),
+        dimensions=(("device", query.device),) if query.device is not None else (),
     )
 
 
-def _measure_times(project_id: int, question: Question, days: Sequence[date]) -> list[Day]:
+def _measure_times(project_id: int, query: AlertQuery, days: Sequence[date]) -> list[Day]:
     """Returns the script time per view, seen and hidden. Two statements."""
-    slice_ = slice_of(project_id, question, days[0], days[-1])
+    slice_ = slice_of(project_id, query, days[0], days[-1])
     sums = _sum_days(slice_)
     strata = [Stratum(views=views, at=at) for at, (views, _, _) in sums.items()]
     times = select_view_times(slice_, strata, most=POINT_VIEWS, bucket="day")
     means = estimate_times(strata, list(sums.values()), times, measure=COST, most=POINT_VIEWS) if strata else []
-    found = {
+    day_by_date = {
         at.date(): _as_day(at.date(), mean.views, None if mean.is_too_few else mean.ms_per_view)
         for at, mean in zip(sums, means, strict=True)
     }
-    return [found.get(day) or Day(on=day, views=0) for day in days]
+    return [day_by_date.get(day) or Day(on=day, views=0) for day in days]
 
 
 def _sum_days(slice_: Slice) -> Mapping[datetime, tuple[int, int, int]]:
@@ -111,17 +111,17 @@ def _sum_days(slice_: Slice) -> Mapping[datetime, tuple[int, int, int]]:
         return {at: (views, js_us, hidden_us) for at, views, js_us, hidden_us in cursor}
 
 
-def _measure_shares(project_id: int, question: Question, days: Sequence[date]) -> list[Day]:
+def _measure_shares(project_id: int, query: AlertQuery, days: Sequence[date]) -> list[Day]:
     """Returns the share of what a question names. Days with too few views are not read: a table takes long."""
-    sums = _sum_days(slice_of(project_id, question, days[0], days[-1]))
+    sums = _sum_days(slice_of(project_id, query, days[0], days[-1]))
     counts = {at.date(): views for at, (views, _, _) in sums.items()}
-    found = []
+    measured = []
     for day in days:
         views = counts.get(day, 0)
-        costs = select_costs(project_id, question, day) if views >= MIN_VIEWS else None
-        share = costs.find(question.name or "").share if costs is not None and not costs.is_too_few else None
-        found.append(_as_day(day, views, share))
-    return found
+        costs = select_costs(project_id, query, day) if views >= MIN_VIEWS else None
+        share = costs.find(query.name or "").share if costs is not None and not costs.is_too_few else None
+        measured.append(_as_day(day, views, share))
+    return measured
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,40 +150,40 @@ class DayCosts:
         return self.costs.get(name, NO_COST)
 
 
-def select_costs(project_id: int, question: Question, day: date) -> DayCosts:
+def select_costs(project_id: int, query: AlertQuery, day: date) -> DayCosts:
     """Returns the functions, packages or parties of a day. Functions have their labels.
 
     Two functions may have one label: then it is that of the heavier one.
     """
-    slice_ = slice_of(project_id, question, day, day)
-    table = select_estimated(slice_, TableQuery(group_by=question.by or "function", measure=COST, counts_once=False))
+    slice_ = slice_of(project_id, query, day, day)
+    table = select_estimated(slice_, TableQuery(group_by=query.by or "function", measure=COST, counts_once=False))
     is_too_few = table.views < MIN_VIEWS or table.summary is None or table.summary.is_too_few
     costs: dict[str, Cost] = {}
     for row in sorted(table.functions, key=lambda row: -row.cost_us) if not is_too_few else ():
         if row.cost_us:
-            costs.setdefault(row.label if question.by == "function" else row.name, _cost_of(table, row))
+            costs.setdefault(row.label if query.by == "function" else row.name, _cost_of(table, row))
     return DayCosts(is_too_few=is_too_few, costs=costs)
 
 
 def _cost_of(table: FunctionTable, row: FunctionRow) -> Cost:
-    found = table.estimates.get(row.id)
-    if found is not None and found.share is not None:
-        return Cost(found.ms_per_view, found.share)
+    estimate = table.estimates.get(row.id)
+    if estimate is not None and estimate.share is not None:
+        return Cost(estimate.ms_per_view, estimate.share)
     # No view of the sample ran it, but others did.
     whole_us = table.time.js_us + table.time.hidden_us
     return Cost(Figure(row.cost_us / US_PER_MS / table.views, None), Figure(row.cost_us / max(whole_us, 1), None))
 
 
-def measure_interactions(project_id: int, question: Question, day: date) -> Day:
+def measure_interactions(project_id: int, query: AlertQuery, day: date) -> Day:
     """Returns the script part of INP on a day, from the raw traces of a sample of views: that takes about a second.
 
     Raises `Stopping`. Call it outside of transactions.
     """
-    slice_ = slice_of(project_id, question, day, day)
-    found = select_interaction_script(slice_, most_views=settings.ALERTS_INTERACTION_VIEWS)
-    if found.gone > MAX_GONE * (found.read + found.gone):
-        return Day(on=day, views=found.views, is_gone=True)
-    return _as_day(day, found.views, found.p75_ms)
+    slice_ = slice_of(project_id, query, day, day)
+    script = select_interaction_script(slice_, most_views=settings.ALERTS_INTERACTION_VIEWS)
+    if script.gone > MAX_GONE * (script.read + script.gone):
+        return Day(on=day, views=script.views, is_gone=True)
+    return _as_day(day, script.views, script.p75_ms)
 
 
 def _as_day(on: date, views: int, figure: Figure | None) -> Day:

@@ -68,7 +68,7 @@ def list_due(now: datetime) -> list[tuple[int, int]]:
 
 
 def evaluate_one(project_id: int, alert_id: int, now: datetime) -> bool:
-    """Evaluates one alert if it is still due and nobody else is at it. Returns whether it was.
+    """Evaluates one alert if it is still due and no other worker evaluates it. Returns whether it was.
 
     One that fails is logged, and tried again when it is due the next time: a statement that always takes too long, too.
     If the database does not answer any more, its fault is raised.
@@ -100,7 +100,7 @@ def evaluate_one(project_id: int, alert_id: int, now: datetime) -> bool:
 
 
 def _claim(project_id: int, alert_id: int, now: datetime) -> AlertRule | None:
-    """Locks an alert until the transaction ends. None if it is not due, or somebody else holds it."""
+    """Locks an alert until the transaction ends. None if it is not due, or another worker holds it."""
     alert = _hold(project_id, alert_id, due_at__lte=now)
     return alert if alert is not None and hold_project(project_id) else None
 

@@ -16,11 +16,11 @@ STATES = [(state.value, state.name.capitalize()) for state in State]
 
 
 class AlertRule(models.Model):
-    """Something that is watched in a project, as data. `question` has what depends on the kind (`alerts.questions`).
+    """Something that is watched in a project, as data. `question` has what depends on the kind (`alerts.queries`).
 
     The release alert of a project has the id 0 and is created when it is first evaluated; it can be switched off, but
     not deleted. `due_at` is when it is evaluated next. Its row is locked meanwhile: that is the claim. `slug` is the
-    name that a client of the API chose for it; alerts that were created on a page have none.
+    name that a client of the API chose for it; alerts that were created on a page have no slug.
     """
 
     class Kind(models.TextChoices):
@@ -105,9 +105,9 @@ class StateChange(AlertFinding):
         LOOK = "look"
         DAY = "day"
         NEWER_RELEASE = "release"  # `about_release` is clearly faster
-        PERSON = "person"  # somebody accepted it
+        PERSON = "person"  # a person accepted it
         GONE = "gone"  # the release is no longer in use: it was rolled back, mostly to `about_release`
-        ROLLED_BACK = "rollback"  # somebody said that the release was rolled back; most have `about_release`
+        ROLLED_BACK = "rollback"  # the release was said to be rolled back; most have `about_release`
         BACK = "back"  # a release that was gone, or said to be rolled back, is in use again
         UNWATCHED = "unwatched"  # newer releases are watched instead: a suspicion stays one
         CHANGED = "changed"  # the alert asks something else now
@@ -195,7 +195,7 @@ class Message(models.Model):
     class State(models.IntegerChoices):
         WAITING = 0
         SENT = 1
-        FAILED = 2  # given up; somebody may replay it
+        FAILED = 2  # given up; it can be replayed
 
     pk = models.CompositePrimaryKey("project_id", "id")
     project = models.ForeignKey(Project, on_delete=models.CASCADE, db_index=False, db_constraint=False)

@@ -12,7 +12,7 @@ DAY_MINUTES: Final = 24 * 60
 
 
 def choose_due(channel: Channel, at: datetime) -> datetime:
-    """Returns when a channel is told of something that happened at a moment."""
+    """Returns when a channel gets a message about something that happened at a moment."""
     due_at = at + timedelta(hours=settings.ALERTS_DIGEST_HOURS) if channel.is_digest else at
     return leave_quiet(channel, due_at)
 
@@ -33,4 +33,4 @@ def leave_quiet(channel: Channel, at: datetime) -> datetime:
     end = datetime(end_on.year, end_on.month, end_on.day, hour, minute, tzinfo=zone)
     # When clocks are set back, this time comes twice (its second one has `fold`): the next one is the end. When they
     # are set forward, a time that is left out is read as an hour later.
-    return next((each for fold in (0, 1) if (each := end.replace(fold=fold).astimezone(UTC)) > at), at)
+    return next((ends_at for fold in (0, 1) if (ends_at := end.replace(fold=fold).astimezone(UTC)) > at), at)

@@ -12,7 +12,7 @@ from aggregate.jobs.runs import JobResult, JobRun
 from aggregate.models import Job
 from alerts.budgets import Preview, judge_past, list_past
 from alerts.days import SETTLES, Day, last_settled, measure_interactions
-from alerts.questions import Question
+from alerts.queries import AlertQuery
 from profcore.times import bounds_of_day
 
 PREVIEW_KIND: Final = "preview_budget"
@@ -26,16 +26,16 @@ def start_preview(project_id: int, question: Mapping[str, Any], now: datetime) -
     """
     last = last_settled(now)
     params = [("question", json.dumps(dict(question), sort_keys=True)), (UNTIL, last.isoformat())]
-    own = Job.objects.filter(project_id=project_id, kind=PREVIEW_KIND, params=[list(pair) for pair in params])
-    done = own.filter(state=Job.State.DONE).order_by("-created_at").first()
+    jobs = Job.objects.filter(project_id=project_id, kind=PREVIEW_KIND, params=[list(pair) for pair in params])
+    done = jobs.filter(state=Job.State.DONE).order_by("-created_at").first()
     if done is not None and has_result(done, now):
         return done
     return start_job(project_id, kind=PREVIEW_KIND, params=params, link="")
 
 
-def question_of(job: Job) -> Question:
+def query_of(job: Job) -> AlertQuery:
     """Returns the question that a job previews."""
-    return Question(**json.loads(dict(job.params)["question"]))
+    return AlertQuery(**json.loads(dict(job.params)["question"]))
 
 
 def run_preview(run: JobRun) -> JobResult:
@@ -43,14 +43,14 @@ def run_preview(run: JobRun) -> JobResult:
     last = date.fromisoformat(dict(run.job.params)[UNTIL])
     days = list_past(bounds_of_day(last)[1] + SETTLES)
     run.expect(len(days))
-    found = [asdict(day) | {"on": day.on.isoformat()} for day in _iter_days(run, days)]
-    return JobResult("application/json", "preview.json", [json.dumps(found).encode()])
+    rows = [asdict(day) | {"on": day.on.isoformat()} for day in _iter_days(run, days)]
+    return JobResult("application/json", "preview.json", [json.dumps(rows).encode()])
 
 
 def _iter_days(run: JobRun, days: list[date]) -> Iterator[Day]:
-    question = question_of(run.job)
+    query = query_of(run.job)
     for day in days:
-        yield measure_interactions(run.job.project_id, question, day)
+        yield measure_interactions(run.job.project_id, query, day)
         run.advance(1)
 
 
@@ -58,4 +58,4 @@ def read_preview(job: Job) -> Preview:
     """Returns the preview of a job that is done."""
     rows = json.loads(gzip.decompress(b"".join(iter_result(job))))
     days = [Day(**{**row, "on": date.fromisoformat(row["on"])}) for row in rows]
-    return judge_past(question_of(job), days)
+    return judge_past(query_of(job), days)

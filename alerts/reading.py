@@ -7,11 +7,11 @@ from uuid import UUID
 
 from django.db.models import Count, Max, QuerySet
 
-from alerts.delivery.bodies import Told
-from alerts.delivery.gathering import put_into_words
+from alerts.delivery.bodies import DescribedChange
+from alerts.delivery.gathering import describe_changes
 from alerts.delivery.wording import VIEW_WORDS
 from alerts.models import AlertFinding, AlertRule, AlertState, Channel, Message, StateChange
-from alerts.questions import Question, read_question
+from alerts.queries import AlertQuery, read_alert_query
 from alerts.subjects import Subject
 from profcore.alerts.states import State
 from profcore.numbers import write_ms, write_share
@@ -22,7 +22,7 @@ from projects.models import Project
 
 @dataclass(frozen=True, slots=True)
 class Unjudged:
-    """The days since when none could be judged, since they had too few page views; `views` are those of the last one.
+    """The last days that could not be judged, since they had too few page views; `views` are those of the last one.
 
     On new third parties it may be the days before that have too few: `views` are then those of the best one. A budget
     that was judged once keeps the state that it had.
@@ -79,33 +79,33 @@ class Standings:
     @property
     def about(self) -> str:
         """What the alert looks at, in words."""
-        return describe_question(self.alert)
+        return describe_query(self.alert)
 
 
-def describe_question(alert: AlertRule) -> str:
+def describe_query(alert: AlertRule) -> str:
     """Returns what an alert looks at, in words."""
     if alert.kind == AlertRule.Kind.RELEASE:
         return "Each new release against the one before, page by page"
-    question = read_question(alert)
+    query = read_alert_query(alert)
     if alert.kind == AlertRule.Kind.NEW_THIRD_PARTIES:
-        what = "Packages" if question.by == "package" else "Third parties"
-        return f"{what} that are new and take more than {write_ms(question.limit)} per view; {_where(question)}"
-    return describe_budget(question)
+        what = "Packages" if query.by == "package" else "Third parties"
+        return f"{what} that are new and take more than {write_ms(query.limit)} per view; {_where(query)}"
+    return describe_budget(query)
 
 
-def describe_budget(question: Question) -> str:
+def describe_budget(query: AlertQuery) -> str:
     """Returns what a budget bounds, in words."""
-    where = _where(question)
-    if question.measure == "share":
-        about = f"{question.by} {question.name}"
-        return f"At most {write_share(question.limit)} of script and hidden time for {about}; {where}"
-    if question.measure == "inp_script":
-        return f"At most {write_ms(question.limit)} of script in the longest interaction, 75th percentile; {where}"
-    return f"At most {write_ms(question.limit)} script and hidden time per view; {where}"
+    where = _where(query)
+    if query.measure == "share":
+        about = f"{query.by} {query.name}"
+        return f"At most {write_share(query.limit)} of script and hidden time for {about}; {where}"
+    if query.measure == "inp_script":
+        return f"At most {write_ms(query.limit)} of script in the longest interaction, 75th percentile; {where}"
+    return f"At most {write_ms(query.limit)} script and hidden time per view; {where}"
 
 
-def _where(question: Question) -> str:
-    return ", ".join(part for part in (question.page, question.device) if part) or "all pages and devices"
+def _where(query: AlertQuery) -> str:
+    return ", ".join(part for part in (query.page, query.device) if part) or "all pages and devices"
 
 
 def select_standings(project_id: int) -> list[Standings]:
@@ -115,7 +115,11 @@ def select_standings(project_id: int) -> list[Standings]:
     for row in rows.order_by("alert_id", "state"):
         counts.setdefault(row["alert_id"], {})[State(row["state"])] = row["number"]
     alerts = AlertRule.objects.filter(project_id=project_id).order_by("id")
-    unjudged = _select_unjudged(project_id) if any(State.UNKNOWN in each for each in counts.values()) else {}
+    unjudged = (
+        _select_unjudged(project_id)
+        if any(State.UNKNOWN in count_of_state for count_of_state in counts.values())
+        else {}
+    )
     return [Standings(alert, counts.get(alert.id, {}), unjudged.get(alert.id)) for alert in alerts]
 
 
@@ -138,27 +142,27 @@ def find_standings(alert: AlertRule) -> Standings:
     return Standings(alert, {State(row["state"]): row["number"] for row in counted}, unjudged)
 
 
-def select_open(project: Project, *, most: int) -> list[Told]:
+def select_open(project: Project, *, most: int) -> list[DescribedChange]:
     """Returns what is suspected or confirmed, confirmed first, the newest first. Up to three statements."""
-    return _tell_states(project, list(_open_states(project).order_by("-state", "-since_at", "subject_key")[:most]))
+    return _describe_states(project, list(_open_states(project).order_by("-state", "-since_at", "subject_key")[:most]))
 
 
-def find_open(project: Project, alert_id: int, subject_key: bytes) -> Told | None:
+def find_open(project: Project, alert_id: int, subject_key: bytes) -> DescribedChange | None:
     """Returns one of these, None if it is not open. Up to three statements."""
     rows = _open_states(project).filter(alert_id=alert_id, subject_key=subject_key)
-    return next(iter(_tell_states(project, list(rows[:1]))), None)
+    return next(iter(_describe_states(project, list(rows[:1]))), None)
 
 
 def _open_states(project: Project) -> QuerySet[AlertState]:
     return AlertState.objects.filter(project_id=project.pk, state__in=[state for state in State if state.is_open])
 
 
-def select_history(project: Project, *, before: int | None, most: int, **only: object) -> list[Told]:
+def select_history(project: Project, *, before: int | None, most: int, **only: object) -> list[DescribedChange]:
     """Returns changes of states, the newest first, of ids below `before`. Two statements."""
     rows = changes_of(project.pk).filter(**only)
     if before is not None:
         rows = rows.filter(id__lt=before)
-    return put_into_words(project, list(rows.order_by("-id")[:most]))
+    return describe_changes(project, list(rows.order_by("-id")[:most]))
 
 
 def changes_of(project_id: int) -> QuerySet[StateChange]:
@@ -183,27 +187,27 @@ def find_message(project_id: int, channel_id: int, message_id: UUID) -> Message 
 
 
 def has_state(alert: AlertRule, subject_key: bytes) -> bool:
-    """Tells whether an alert has a state of a subject. One statement."""
+    """Returns whether an alert has a state of a subject. One statement."""
     states = AlertState.objects.filter(project_id=alert.project_id, alert_id=alert.id, subject_key=subject_key)
     return states.exists()
 
 
-def _tell_states(project: Project, rows: Sequence[AlertState]) -> list[Told]:
-    """Returns states as their last changes are told, with the figures of today. Two statements, none without states."""
+def _describe_states(project: Project, rows: Sequence[AlertState]) -> list[DescribedChange]:
+    """Returns states as their last changes, with the figures of today. Two statements; without states no statement."""
     if not rows:
         return []
     keys = [row.subject_key for row in rows]
     last = changes_of(project.pk).filter(alert_id__in={row.alert_id for row in rows}, subject_key__in=keys)
-    found = last.values_list("alert_id", "subject_key").annotate(last=Max("id"))
-    ids = {(alert_id, bytes(key)): number for alert_id, key, number in found.order_by("alert_id", "subject_key")}
-    return put_into_words(project, [_as_change(row, ids.get((row.alert_id, bytes(row.subject_key)))) for row in rows])
+    last_ids = last.values_list("alert_id", "subject_key").annotate(last=Max("id"))
+    ids = {(alert_id, bytes(key)): number for alert_id, key, number in last_ids.order_by("alert_id", "subject_key")}
+    return describe_changes(project, [_as_change(row, ids.get((row.alert_id, bytes(row.subject_key)))) for row in rows])
 
 
 def _as_change(row: AlertState, change_id: int | None) -> StateChange:
-    """Returns a state in the form of a change. It has the id of its last one, none if the history has none any more."""
+    """Returns a state in the form of a change. It has the id of its last one, None if that was deleted."""
     names = [field.name for field in AlertFinding._meta.get_fields() if field.name not in ("id",)]
-    facts = {"id": change_id, **{name: getattr(row, name) for name in names}}
+    columns = {"id": change_id, **{name: getattr(row, name) for name in names}}
     cause = StateChange.Cause.LOOK if row.base_release else StateChange.Cause.DAY
-    change = StateChange(project_id=row.project_id, at=row.since_at, was=row.state, cause=cause, **facts)
+    change = StateChange(project_id=row.project_id, at=row.since_at, was=row.state, cause=cause, **columns)
     change.seen_at = row.seen_at
     return change

@@ -1,6 +1,6 @@
 """The release alert: each new release against the one before, page by page, at the looks of the verdict.
 
-The alert alone keeps looks. Whoever else asks about two releases sees the verdict at the look that the alert took
+The alert alone keeps looks. Others who ask about two releases see the verdict at the look that the alert took
 last, or at the one that is due (`aggregate.selectors.verdict.looks`).
 """
 
@@ -23,7 +23,7 @@ from alerts.auto_resolve.rollbacks import choose_base, select_rolled_back
 from alerts.auto_resolve.usage import follow_usage, is_older
 from alerts.changes import Cause, select_states, step_state, write_standing
 from alerts.models import AlertRule, AlertState
-from alerts.subjects import Found, Subject
+from alerts.subjects import Finding, Subject
 from profcore.alerts.states import CONFIRM_FACTOR, State, weigh_change
 from profcore.stats.verdict import Change
 from profcore.times import start_of_day
@@ -35,22 +35,22 @@ def evaluate_releases(alert: AlertRule, now: datetime) -> None:
     releases = select_recent(alert.project_id, now)
     said = select_said_rollbacks(alert.project_id, now)
     gone = follow_usage(alert, releases, said, now)
-    told = select_rolled_back(alert.project_id, said, now)
+    rolled_back = select_rolled_back(alert.project_id, said, now)
     states = select_states(alert).values()
     kept = {row.release for row in states}
     rows = [row for row in releases if row.is_comparable or (row.release in kept and row.is_comparable_still)]
     watched = pick_watched(rows, kept, now)
-    for base, head in pick_pairs(alert.project_id, states, releases, rows, watched, said=said, told=told):
+    for base, head in pick_pairs(alert.project_id, states, releases, rows, watched, said=said, rolled_back=rolled_back):
         (seen,) = (row for row in releases if row.release == head)
         older = {row.release for row in releases if is_older(row, seen)}
-        _look_at(alert, base, head, gone, told, older=older, now=now)
+        _look_at(alert, base, head, gone, rolled_back, older=older, now=now)
     end_unwatched(alert, watched, now)
 
 
 def select_recent(project_id: int, now: datetime) -> Sequence[ReleaseRow]:
     """Returns the project's releases with the page views of the days for which a release is watched, and of one more.
 
-    One statement. If only one release counts then, and it is new, all page views are counted by a second one: nobody
+    One statement. If only one release counts then, and it is new, all page views are counted by a second one: no one
     may have visited the site before it for a month.
     """
     since = start_of_day(now) - timedelta(days=settings.ALERTS_RELEASE_DAYS + 1)
@@ -63,14 +63,14 @@ def select_recent(project_id: int, now: datetime) -> Sequence[ReleaseRow]:
 def pick_watched(rows: Sequence[ReleaseRow], kept: Collection[str], now: datetime) -> list[str]:
     """Returns the releases that are watched, the newest first: the newest of the last days.
 
-    Each has one before it, or is among those `kept`, which have a base already: nobody may have visited that for weeks.
-    As many of those that somebody with a token announced are among them: what others make up hides none of these.
+    Each has one before it, or is among those `kept`, which have a base already: that may have had no visits for weeks.
+    As many of those that were announced with a token are among them: what others make up does not hide these.
     """
     since = now - timedelta(days=settings.ALERTS_RELEASE_DAYS)
     first = rows[-1:] if rows and rows[-1].release in kept else []
     recent = [row for row in [*rows[:-1], *first] if row.first_seen_at >= since]
     announced = [row for row in recent if row.is_announced]
-    chosen = {row.release for each in (recent, announced) for row in each[: settings.ALERTS_RELEASES]}
+    chosen = {row.release for rows_ in (recent, announced) for row in rows_[: settings.ALERTS_RELEASES]}
     return [row.release for row in recent if row.release in chosen]
 
 
@@ -82,28 +82,28 @@ def pick_pairs(
     watched: Sequence[str],
     *,
     said: Mapping[str, datetime],
-    told: Mapping[str, datetime],
+    rolled_back: Mapping[str, datetime],
 ) -> Iterator[tuple[str, str]]:
     """Yields (base, head) of the releases that are watched, the oldest head first.
 
     `states` are those of the alert, and `rows` those of the `releases` that count. A head keeps the base that it was
     first compared with: a release that gets its views late is another question. Only a base that was rolled back is
     left, unless something is open against it: a repaired release is compared with the one that users have again. Of
-    `said`, those that somebody said were rolled back, nothing is judged any more. `told` has these and those that are
-    gone.
+    `said`, those that were said to be rolled back, nothing is judged any more. `rolled_back` has these and those that
+    are gone.
     """
-    own = sorted((row for row in states if row.release in watched), key=lambda row: row.seen_at)
-    kept = {row.release: row.base_release for row in own}
-    opened = {row.release for row in own if State(row.state).is_open}
+    watched_states = sorted((row for row in states if row.release in watched), key=lambda row: row.seen_at)
+    kept = {row.release: row.base_release for row in watched_states}
+    opened = {row.release for row in watched_states if State(row.state).is_open}
     known, comparable = {row.release for row in releases}, [row.release for row in rows]
     for head in reversed(watched):
         if head in said:
             continue
         first, older = kept.get(head), comparable[comparable.index(head) + 1 :]
-        if first in known and (first not in told or head in opened):
+        if first in known and (first not in rolled_back or head in opened):
             yield first, head
         elif older:
-            yield choose_base(project_id, head, older, releases, told).release, head
+            yield choose_base(project_id, head, older, releases, rolled_back).release, head
 
 
 def _look_at(
@@ -111,14 +111,14 @@ def _look_at(
     base: str,
     head: str,
     gone: Collection[bytes],
-    told: Collection[str],
+    rolled_back: Collection[str],
     *,
     older: Collection[str],
     now: datetime,
 ) -> None:
     """Judges a release where another look is due, except states that ended because it is gone, or mended.
 
-    Releases that were `told` to be rolled back end nothing any more. The head ends slowdowns of `older` ones.
+    Releases that were `rolled_back` to be rolled back end nothing any more. The head ends slowdowns of `older` ones.
     """
     whole = Slice(project_id=alert.project_id)
     sides = replace(whole, releases=(base,)), replace(whole, releases=(head,))
@@ -127,7 +127,7 @@ def _look_at(
     look = find_look(*sides, sums.views, now=now)
     if look is None or look.number <= _find_last_look(known, base):
         return
-    over = {*gone, *select_recovered(alert, known, told)}
+    over = {*gone, *select_recovered(alert, known, rolled_back)}
     pages = [*sums.shared, None] if len(sums.shared) != 1 else sums.shared
     if all(Subject(release=head, page=page).key in over for page in pages):
         return  # no state would keep the look, and it would be asked for at each evaluation
@@ -196,9 +196,9 @@ def list_changes(verdict: Verdict) -> list[Change]:
 
 
 def is_certainly_faster(change: Change, bound: float) -> bool:
-    """Tells whether a page got faster, as certain as a slowdown has to be to be confirmed."""
-    found = change.difference
-    return change.state == "faster" and found is not None and found.q < bound / CONFIRM_FACTOR
+    """Returns whether a page got faster, as certain as a slowdown has to be to be confirmed."""
+    difference = change.difference
+    return change.state == "faster" and difference is not None and difference.q < bound / CONFIRM_FACTOR
 
 
 def _weigh(
@@ -207,26 +207,26 @@ def _weigh(
     subject = Subject(release=verdict.head.releases[0], page=change.page)
     before = known.get(subject.key)
     evidence = weigh_change(change, verdict.judgement.bound)
-    standing, found = step_state(before, evidence, describe(verdict, change))
+    standing, finding = step_state(before, evidence, describe(verdict, change))
     if before is None and standing.state is State.UNKNOWN:
         return
-    write_standing(alert, subject, before, standing, found, at=now, cause=Cause.LOOK)
+    write_standing(alert, subject, before, standing, finding, at=now, cause=Cause.LOOK)
 
 
-def describe(verdict: Verdict, change: Change) -> Found:
+def describe(verdict: Verdict, change: Change) -> Finding:
     """Returns what a look found of a page."""
-    found = change.difference
+    difference = change.difference
     is_leading = change is verdict.leading or change.page == verdict.leading.page
-    return Found(
+    return Finding(
         views=change.views[1],
         base_release=verdict.base.releases[0],
         base_views=change.views[0],
         look=verdict.look.number if verdict.look else None,
-        value=found.delta_ms if found else None,
-        low=found.ci95.low if found and found.ci95 else None,
-        high=found.ci95.high if found and found.ci95 else None,
-        relative=found.relative if found else None,
-        q=found.q if found else None,
+        value=difference.delta_ms if difference else None,
+        low=difference.ci95.low if difference and difference.ci95 else None,
+        high=difference.ci95.high if difference and difference.ci95 else None,
+        relative=difference.relative if difference else None,
+        q=difference.q if difference else None,
         bound=verdict.judgement.bound,
         culprit=verdict.culprits[0].func.label if is_leading and verdict.culprits else None,
     )

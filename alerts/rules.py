@@ -10,7 +10,7 @@ from django.core.exceptions import ObjectDoesNotExist, ValidationError
 from django.db import connection, transaction
 from django.db.models import QuerySet
 
-from alerts.changes import Cause, end_of, found_of, subject_of, write_standing
+from alerts.changes import Cause, end_of, finding_of, subject_of, write_standing
 from alerts.models import AlertRule, AlertState, StateChange
 from ingest.storage.groups import allocate_ids
 from profcore.alerts.states import Standing, State
@@ -30,7 +30,7 @@ NUMBER: Final = re.compile(r"[0-9]{1,9}")
 
 
 def make_release_alerts(now: datetime) -> int:
-    """Makes the release alert of each project that has none yet; returns how many. Two statements if there is none."""
+    """Makes the release alert of each project without one; returns how many. Two statements if no project needs one."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT project_id FROM alerts_alertrule WHERE id = %s", [RELEASE_ALERT_ID])
         watched = {project_id for (project_id,) in cursor}
@@ -63,12 +63,12 @@ def build_release_alert(project_id: int, now: datetime) -> AlertRule:
 
 def find_alert(project_id: int, called: str) -> AlertRule | None:
     """Returns an alert by its id or slug; `release` is the release alert. None if there is no such alert."""
-    own = AlertRule.objects.filter(project_id=project_id)
+    alerts = AlertRule.objects.filter(project_id=project_id)
     if called == RELEASE_SLUG:
-        return own.filter(id=RELEASE_ALERT_ID).first()
+        return alerts.filter(id=RELEASE_ALERT_ID).first()
     if NUMBER.fullmatch(called):
-        return own.filter(id=int(called)).first()
-    return own.filter(slug=called).first() if SLUG.fullmatch(called) else None
+        return alerts.filter(id=int(called)).first()
+    return alerts.filter(slug=called).first() if SLUG.fullmatch(called) else None
 
 
 def create_alert(
@@ -163,18 +163,18 @@ def change_alert(
     with transaction.atomic():
         if not _hold(alert):
             raise AlertRule.DoesNotExist
-        # What is not given stays as it is now: somebody may have changed it since the caller read the alert.
+        # What is not given stays as it is now: it may have changed since the caller read the alert.
         cleaned = alert.name if cleaned is None else cleaned
-        asked = alert.question if question is None else dict(question)
+        wanted = alert.question if question is None else dict(question)
         is_on = alert.is_on if is_on is None else is_on
-        if (cleaned, asked, is_on) == (alert.name, alert.question, alert.is_on):
+        if (cleaned, wanted, is_on) == (alert.name, alert.question, alert.is_on):
             return
-        if asked != alert.question:
+        if wanted != alert.question:
             _end_states(alert, now, cause=Cause.CHANGED)
             alert.evaluated_at = None
-        elif is_on and not alert.is_on:  # how long nothing was known says nothing of the days when nobody looked
+        elif is_on and not alert.is_on:  # how long nothing was known says nothing of the days without a look
             _states_of(alert).filter(state=State.UNKNOWN).delete()
-        alert.name, alert.question, alert.is_on, alert.due_at = cleaned, asked, is_on, now
+        alert.name, alert.question, alert.is_on, alert.due_at = cleaned, wanted, is_on, now
         alert.problem = None
         alert.save(update_fields=["name", "question", "is_on", "due_at", "evaluated_at", "problem"])
         record(
@@ -182,7 +182,7 @@ def change_alert(
             project=alert.project_id,
             alert=alert.id,
             name=cleaned,
-            question=asked,
+            question=wanted,
             is_on=is_on,
         )
 
@@ -206,7 +206,7 @@ def _states_of(alert: AlertRule) -> QuerySet[AlertState]:
 def _end_states(alert: AlertRule, now: datetime, *, cause: StateChange.Cause) -> None:
     """Ends what is open, so that those who got the alarm get its end, and deletes the states."""
     for row in _states_of(alert).filter(state__in=[state for state in State if state.is_open]):
-        write_standing(alert, subject_of(row), row, end_of(row), found_of(row), at=now, cause=cause)
+        write_standing(alert, subject_of(row), row, end_of(row), finding_of(row), at=now, cause=cause)
     _states_of(alert).delete()
 
 
@@ -226,13 +226,13 @@ def delete_alert(alert: AlertRule, now: datetime) -> None:
 
 
 def accept(alert: AlertRule, subject_key: bytes | memoryview, now: datetime) -> StateChange | None:
-    """Ends a suspected or confirmed state because somebody says so. Returns its change, None if there is none."""
+    """Ends a suspected or confirmed state because a person says so. Returns its change, None if there is none."""
     with transaction.atomic():
         row = _states_of(alert).filter(subject_key=subject_key).first() if _hold(alert) else None
         if row is None or not State(row.state).is_open:
             return None
         standing = Standing(State.RESOLVED)
-        change = write_standing(alert, subject_of(row), row, standing, found_of(row), at=now, cause=Cause.PERSON)
+        change = write_standing(alert, subject_of(row), row, standing, finding_of(row), at=now, cause=Cause.PERSON)
         record(Act.ALERT_ACCEPTED, project=alert.project_id, alert=alert.id, release=row.release, page=row.page)
     return change
 
@@ -250,6 +250,6 @@ def clean_slug(slug: str, missing: type[ObjectDoesNotExist]) -> str:
     if NUMBER.fullmatch(slug):
         raise missing
     if slug in TAKEN_SLUGS or not SLUG.fullmatch(slug):
-        words = "Use lower-case letters, digits and hyphens, at most 64, with a letter first"
-        raise ValidationError({"slug": f"{words}; and not {', '.join(TAKEN_SLUGS)}."})
+        problem = "Use lower-case letters, digits and hyphens, at most 64, with a letter first"
+        raise ValidationError({"slug": f"{problem}; and not {', '.join(TAKEN_SLUGS)}."})
     return slug

@@ -11,7 +11,7 @@ import msgspec
 from cryptography.fernet import Fernet, InvalidToken
 from django.utils.crypto import salted_hmac
 
-SALT: Final = "fieldflame.guard.channel"
+SALT: Final = "fieldflame.alerts.channel"
 
 
 class SealBroken(Exception):

@@ -11,7 +11,7 @@ KEY_BYTES: Final = 16
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Subject:
-    """One thing that has a state. `page` is None for all pages together; empty texts mean that it has none."""
+    """One thing that has a state. `page` is None for all pages together; without a release or name they are empty."""
 
     release: str = ""
     page: str | None = None
@@ -25,8 +25,8 @@ class Subject:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
-    """What was found at a look or on a day, as `AlertFinding` keeps it."""
+class Finding:
+    """The figures of a look or a day, as `AlertFinding` keeps them."""
 
     views: int
     base_release: str = ""

@@ -1,4 +1,4 @@
-"""The Celery application: wake-ups and the sweep. No results are kept; Postgres shows what was done."""
+"""The Celery application: notifications and the sweep. No results are kept; Postgres shows what was done."""
 
 import os
 from pathlib import Path
@@ -20,7 +20,7 @@ class ForgetfulQoS(redis.QoS):
 
     If Valkey does not hear of an acknowledgement, Celery logs that and goes on. But kombu's own class counts the
     message for ever: such a worker takes nothing any more, and still answers that it listens. It happens when Valkey
-    is away for some seconds. This one forgets the message. Wake-ups have no data, so nothing is lost.
+    is away for some seconds. This one forgets the message. Notifications have no data, so nothing is lost.
     """
 
     def ack(self, delivery_tag: str) -> None:

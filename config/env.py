@@ -91,29 +91,29 @@ def read_choice(name: str, default: str, choices: Iterable[str], environ: Mappin
 
 def read_ports(name: str, default: list[int], environ: Mapping[str, str] = os.environ) -> list[int]:
     """Returns a list of TCP ports."""
-    words = read_list(name, [str(port) for port in default], environ)
-    if not all(word.isascii() and word.isdigit() and 0 < int(word) < 65_536 for word in words):
+    ports = read_list(name, [str(port) for port in default], environ)
+    if not all(word.isascii() and word.isdigit() and 0 < int(word) < 65_536 for word in ports):
         raise ImproperlyConfigured(f"{name} must be ports from 1 to 65535, separated by commas.")
-    return [int(word) for word in words]
+    return [int(word) for word in ports]
 
 
 def read_networks(name: str, environ: Mapping[str, str] = os.environ) -> list[str]:
     """Returns a list of addresses and networks, such as `10.1.0.0/16`; none by default."""
-    words = read_list(name, [], environ)
-    for word in words:
+    networks = read_list(name, [], environ)
+    for network in networks:
         try:
-            ip_network(word)
+            ip_network(network)
         except ValueError as error:
             raise ImproperlyConfigured(f"{name} must be addresses or networks such as 10.1.0.0/16: {error}.") from None
-    return words
+    return networks
 
 
 def read_group_roles(name: str, environ: Mapping[str, str] = os.environ) -> list[GroupRole]:
     """Returns entries such as `shop-team=shop:member; ops=superuser`. The group may have `=`, `:` and commas in it."""
     roles = []
     for entry in filter(None, (part.strip() for part in environ.get(name, "").split(";"))):
-        group, _, given = entry.rpartition("=")
-        project, _, role = given.strip().rpartition(":")
+        group, _, access = entry.rpartition("=")
+        project, _, role = access.strip().rpartition(":")
         is_right = (role in ("member", "admin") and project) or (role == "superuser" and not project)
         if not group.strip() or not is_right:
             raise ImproperlyConfigured(
@@ -166,7 +166,7 @@ def read_database(name: str, default: str, environ: Mapping[str, str] = os.envir
 def make_broker_url(redis_url: str) -> str:
     """Returns a `redis://`, `rediss://` or `unix://` address in Celery's form, which is different for sockets.
 
-    Celery would ignore the database of a `unix://` address, and wake-ups and their flags would be in different ones.
+    Celery would ignore the database of a `unix://` address, and notifications and their flags would be in two.
     """
     url = urlsplit(redis_url)
     if url.scheme != "unix":

@@ -40,7 +40,7 @@ INGEST_MAX_TOTAL_PENDING_BYTES = read_int("FIELDFLAME_MAX_TOTAL_PENDING_BYTES", 
 INGEST_MAX_PENDING_AGE_S = 86_400
 INGEST_MIN_FREE_BYTES = read_int("FIELDFLAME_MIN_FREE_BYTES", 2**30, low=0)  # PostgreSQL stops when its disk is full
 INGEST_DATABASE_WAIT_MS = read_int("FIELDFLAME_DATABASE_WAIT_MS", 1_700, low=1)  # of a post, in all
-# Posts of a project that arrive while others are stored share the next statement, up to so many traces and packed bytes.
+# Posts of a project that arrive while others are stored share the next statement, up to this many traces and packed bytes.
 # That is one full batch, and as much as a pause of 20 ms lets 64 threads receive.
 INGEST_TOGETHER_TRACES = 200
 INGEST_TOGETHER_BYTES = 4 * 2**20
@@ -86,14 +86,14 @@ FOLD_BATCH_BYTES = read_int("FIELDFLAME_FOLD_BATCH_BYTES", 8 * 2**20, low=1)  # 
 # New funcs of a project in a UTC day, then "(other)": ten releases of a large site, each with 10,000 new ones that run.
 FOLD_MAX_NEW_FUNCS = 100_000
 FOLD_BATCH_CPU_S = 2  # then its rest waits: 200 recorded traces take 0.2 s
-# After a small batch, a process leaves its project alone for so long, so that traces gather. Batches of 10 heavy traces
+# After a small batch, a process leaves its project alone for this long, so that traces gather. Batches of 10 heavy traces
 # take 2.4 times as much of the server's processor per trace as batches of 41, and write a third more to its log.
 FOLD_GATHER_MS = 300
-FOLD_LEASE_S = 120  # so long a claim is trusted while its worker beats
-# A worker that the database has not heard for so long is taken for dead, and others take over its claims: six heartbeats.
+FOLD_LEASE_S = 120  # a claim is trusted for this long while its worker beats
+# A worker that the database has not heard for this long is taken for dead, and others take over its claims: six heartbeats.
 # Others of its own machine see its end at once. One that was only stopped writes nothing of what it has lost.
 CLAIM_SILENCE_S = 30
-# A transaction that holds others back, and from which nothing has come for so long, is ended by PostgreSQL: its host was
+# A transaction that holds others back, and from which nothing has come for this long, is ended by PostgreSQL: its host was
 # cut off. Between two statements of such a transaction, a process works for some seconds at most.
 IDLE_TRANSACTION_S = 60
 FOLD_TURN_S = read_int("FIELDFLAME_FOLD_TURN_S", 5)  # of folding, and of maintenance; then other tasks have their turn
@@ -126,8 +126,8 @@ KEEP_AUDIT_DAYS = read_int("FIELDFLAME_KEEP_AUDIT_DAYS", 730, low=1)
 TOKEN_MAX_DAYS = read_int("FIELDFLAME_TOKEN_MAX_DAYS", 0, high=36_500)
 # Before the last step of deleting a project: web processes remember its keys for 10 s, and a slow post may be under way.
 DELETE_GRACE_S = 60
-DELETE_SWEEP_S = 30  # deletions are rare; a lost wake-up or a killed worker delays one by so long
-KEEP_REFOLD_RUNS_DAYS = 30  # the list of refolds; so long a killed one may continue, and delays merges
+DELETE_SWEEP_S = 30  # deletions are rare; a lost notification or a killed worker delays one by this much
+KEEP_REFOLD_RUNS_DAYS = 30  # the list of refolds; a killed one may continue for this long, and delays merges
 INGEST_MAX_TRACES_PER_DAY = read_int("FIELDFLAME_MAX_TRACES_PER_DAY", 0)  # of a project, by UTC day; 0 is no quota
 # Of a project's raw traces, as stored: 50 recorded traces a second take about 15 GB a day. A stranger fills no disk.
 INGEST_MAX_MB_PER_DAY = read_int("FIELDFLAME_MAX_MB_PER_DAY", 20_000)  # received in a UTC day; 0 is no quota
@@ -180,10 +180,10 @@ SYMBOLICATE_AT_ONCE = 1  # maps of all workers: others go on folding
 SYMBOLICATE_SWEEP_S = read_int("FIELDFLAME_SYMBOLICATE_SWEEP_S", 10, low=1)
 
 # --- The doctor: visits of live pages ----------------------------------------------------------------------------------
-# A visit asks what somebody else names, so it goes to public addresses on the ports of the web only.
+# A visit asks what someone else names, so it goes to public addresses on the ports of the web only.
 DOCTOR_PORTS = read_ports("FIELDFLAME_DOCTOR_PORTS", [80, 443])
 DOCTOR_ALLOW_PRIVATE = read_networks("FIELDFLAME_DOCTOR_ALLOW_PRIVATE")
-DOCTOR_TIME_S = 20  # a web thread waits so long; slow pages take a few
+DOCTOR_TIME_S = 20  # a web thread waits this long; slow pages take a few
 DOCTOR_MAX_PAGE_BYTES = 2 * 2**20  # HTML of 1 MB is rare
 DOCTOR_MAX_SCRIPT_BYTES = 2**20  # if a server sends more than its end
 DOCTOR_MAX_SCRIPTS = 30  # nine of ten pages have fewer files
@@ -197,7 +197,7 @@ ALERTS_SWEEP_S = 30  # between two looks for what is due, or has to be sent
 ALERTS_RELEASES = read_int(
     "FIELDFLAME_ALERTS_RELEASES", 3, low=1
 )  # newest ones that are watched: two roll-outs overlap
-ALERTS_RELEASE_DAYS = 28  # for so long: two plans of looks
+ALERTS_RELEASE_DAYS = 28  # for this long: two plans of looks
 ALERTS_MAX_RULES = 50  # of a project: each takes some statements
 ALERTS_MAX_CHANNELS = 20  # of a project: each gets each message
 # Views of a day whose raw traces a budget on interactions reads: about 1 s, and some hundred of them have an interaction.
@@ -217,7 +217,7 @@ WEBHOOK_PORTS = read_ports("FIELDFLAME_WEBHOOK_PORTS", [80, 443, 8080, 8443])
 WEBHOOK_ALLOW_PRIVATE = read_networks("FIELDFLAME_WEBHOOK_ALLOW_PRIVATE")
 
 # --- Reading ----------------------------------------------------------------------------------------------------------
-# Views whose contributions statistics look at: all of a slice up to so many, else a uniform sample. A comparison of
+# Views whose contributions statistics look at: all of a slice up to this many, else a uniform sample. A comparison of
 # twice as many should take less than half a second. Intervals narrow with the square root of the number.
 STATISTICS_MAX_VIEWS = 2_000
 # The same for a comparison by one tag: of each view one raw trace is read, 0.24 ms each.
@@ -281,9 +281,9 @@ READ_MAX_RAW_NODES = 250_000
 # pages is not read, and Prometheus keeps each series for its whole retention.
 METRICS_PAGES = read_int("FIELDFLAME_METRICS_PAGES", 20, low=1, high=1_000)
 METRICS_RELEASES = read_int("FIELDFLAME_METRICS_RELEASES", 3, low=1, high=100)
-# Views whose times make its histograms: all of the window up to so many, else a uniform sample.
+# Views whose times make its histograms: all of the window up to this many, else a uniform sample.
 METRICS_MAX_VIEWS = 5_000
-# Views whose raw traces `vitals` reads while somebody waits: about 1 s for recorded ones of four traces each. A job reads
+# Views whose raw traces `vitals` reads while someone waits: about 1 s for recorded ones of four traces each. A job reads
 # all of a slice. With fewer, intervals of shares are wider than people can use.
 VITALS_MAX_VIEWS = 400
 VITALS_MAX_TRACES = 2_000  # of these views
@@ -309,7 +309,7 @@ COPIES_MAX_VIEWS = 2_000
 # Functions whose names a search reads, the newest ones of all projects searched: 0.1 s, with file names up to 0.3 s (one
 # core, of a project with a million). Those of source maps are as many again.
 SEARCH_MAX_FUNCS = 200_000
-# Views that a person saves in one project: each has a name that somebody looks for in a list.
+# Views that a person saves in one project: each has a name that someone looks for in a list.
 SAVED_VIEWS_MAX = 100
 # Texts of original sources in one export: enough for the own code of a large app; the viewer holds the file in memory.
 SOURCE_TEXTS_MAX_BYTES = 20 * 2**20

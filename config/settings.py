@@ -235,7 +235,7 @@ if read_secret("FIELDFLAME_REPLICA_URL", ""):
         **{"connect_timeout": 2, "keepalives_idle": 2, "keepalives_interval": 1, "keepalives_count": 3},
         "tcp_user_timeout": 5_000,
     }
-    MIDDLEWARE.append("dashboard.web.replica.reading.OwnWritesMiddleware")
+    MIDDLEWARE.append("dashboard.web.replica.reading.ReadYourWritesMiddleware")
 REDIS_URL = read_secret("REDIS_URL", "redis://127.0.0.1:6379/0")
 # Bodies of traces in an object store: `s3://bucket/folder`. Empty: they lie in PostgreSQL.
 OBJECTS = read_bucket("FIELDFLAME_OBJECTS")
@@ -330,7 +330,9 @@ MAINTENANCE_TASKS = [
 ]
 CELERY_TASK_ROUTES = {name: {"queue": MAINTENANCE_QUEUE} for name in MAINTENANCE_TASKS}
 CELERY_TASK_IGNORE_RESULT = True
-CELERY_TASK_ACKS_LATE = False  # wake-ups have no data: the sweep replaces lost ones, and redelivery would only add load
+CELERY_TASK_ACKS_LATE = (
+    False  # notifications have no data: the sweep replaces lost ones, and redelivery would only add load
+)
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_WORKER_CONCURRENCY = read_int("FIELDFLAME_WORKER_PROCESSES", 2, low=1)
 CELERY_WORKER_MAX_MEMORY_PER_CHILD = 200_000  # KiB: half of what 2 processes may take under 300 MB each

@@ -48,9 +48,7 @@ def application(environ: dict[str, Any], start_response: Any) -> Iterable[bytes]
 
 
 def serve(environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:  # Any: as above
-    """Serves a request. Its body is read within limits of time, whoever reads it. The endpoint is asked before
-    Django.
-    """
+    """Serves a request, whose body is read within limits of time. The endpoint is asked before Django."""
     endpoint = ENDPOINTS.get(environ["PATH_INFO"])
     if endpoint is None:
         drop_charset(environ)
@@ -72,10 +70,10 @@ def answer(environ: dict[str, Any], start_response: Any, body: TimedBody) -> Ite
     """Returns Django's answer. If the body was given up, the answer also ends the connection."""
     status, headers = "", list[tuple[str, str]]()
 
-    def begin(given: str, fields: list[tuple[str, str]], exc_info: Any = None, /) -> Any:
+    def begin(new_status: str, fields: list[tuple[str, str]], exc_info: Any = None, /) -> Any:
         nonlocal status, headers
-        status, headers = given, fields
-        return start_response(given, fields)
+        status, headers = new_status, fields
+        return start_response(new_status, fields)
 
     content = _django(environ, begin)
     if body.error is None:

@@ -41,7 +41,7 @@ class AbsentCount(models.Model):
     day_on = models.DateField()
     page = models.TextField()
     browser = models.SmallIntegerField()
-    reason = models.SmallIntegerField()  # an index into profcore.trace.absence.ABSENT_REASONS
+    reason = models.SmallIntegerField()  # an index into profcore.trace.absence.ABSENCE_REASONS
     status = models.SmallIntegerField()
     shard = models.SmallIntegerField()
     reports = models.BigIntegerField()

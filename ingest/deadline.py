@@ -38,7 +38,7 @@ POOL_TIMEOUTS: Final = Counter(
 for _pool in POOLS:  # so that the first one of each is seen as a rise
     POOL_WAIT_SECONDS.labels(_pool)
     POOL_TIMEOUTS.labels(_pool)
-# By itself a pool waits twice as long after each attempt, for five minutes, and then never tries again until somebody
+# By itself a pool waits twice as long after each attempt, for five minutes, and then never tries again until someone
 # asks: after an outage of two minutes, posts were refused for up to two more. An attempt costs less than a post.
 RECONNECT_S: Final = 1.0
 

@@ -30,7 +30,7 @@ from profcore.formats.importers.shapes import FileError
 from profcore.trace.posted import NO_TRACE
 from projects.audit.acts import Act
 from projects.audit.entries import record
-from projects.key_cache import KeyFacts, facts_of
+from projects.key_cache import KeyConfig, key_config_of
 from projects.lifecycle import hold_project
 from projects.models import Project
 
@@ -39,7 +39,7 @@ STATEMENT_BYTES: Final = 8 * 2**20  # packed
 MAX_IMPORT_S: Final = NEAR_BORDER.total_seconds() / 2  # from its time of receipt to its commit
 Identity = tuple[UUID, int]
 # Names for people of the fields that a file may lack.
-WORDS: Final = {
+FIELD_TITLES: Final = {
     "release": "release",
     "page": "page",
     "timeOrigin": "time",
@@ -61,7 +61,7 @@ class InputReport:
     @property
     def missing_words(self) -> str:
         """The fields that the inputs lack, for people."""
-        return ", ".join(WORDS[name] for name in self.missing)
+        return ", ".join(FIELD_TITLES[name] for name in self.missing)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -154,11 +154,11 @@ def _find_known(project_id: int, identities: Sequence[Identity]) -> set[Identity
 def _store(project: Project, name: str, arrivals: Sequence[Arrival], now: datetime, began_s: float) -> None:
     """Stores arrivals, sorted by identity, in one transaction. Raises `FileError` if the project has no room.
 
-    Also if the import has taken too long since `began_s`: what is posted beside it would not know of it any more.
+    Also if the import has taken too long since `began_s`: what is posted next to it would not know of it any more.
     """
     if not arrivals:
         return
-    key = facts_of(project)
+    key = key_config_of(project)
     if not hold_project(project.pk):  # before pages are made for it
         raise _refused_in_deletion(name)
     if key.is_archived:
@@ -205,7 +205,7 @@ def _batches(arrivals: Sequence[Arrival]) -> Iterator[list[Arrival]]:
     yield batch
 
 
-def _beyond_quota(name: str, key: KeyFacts, count: int) -> FileError:
+def _beyond_quota(name: str, key: KeyConfig, count: int) -> FileError:
     detail = f"The project may take {quota_of(key)} traces a day (UTC), with no room for {count} more."
     return _refused(name, Reason.QUOTA_EXCEEDED, detail)
 

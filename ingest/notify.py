@@ -1,4 +1,4 @@
-"""Wake-ups: telling a worker that there is work. They have no data, coalesce, and may be lost: the sweep finds all.
+"""Notifications tell a worker that there is work. They have no data, coalesce, and may be lost: the sweep finds all.
 
 Publishing never delays an answer: there is one try with a short timeout, and after a failure none for a while.
 """
@@ -16,10 +16,10 @@ from kombu.exceptions import OperationalError as KombuOperationalError
 logger = logging.getLogger(__name__)
 
 FLAG: Final = "fieldflame:notify"
-WAITS: Final = ":waits"  # the end of the name of a key that is there while a wake-up may still wait
-FLAG_S: Final = 10  # two turns of folding; if a wake-up was lost with its worker, the sweep folds before
-# So long, workers keep the flag of a wake-up that waits in a queue. Then it counts as lost, as with a host that was cut
-# off: else they would keep its flag as long as there is more to fold, and only sweeps would fold, a batch each.
+WAITS: Final = ":waits"  # the end of the name of a key that is there while a notification may still wait
+FLAG_S: Final = 10  # two turns of folding; if a notification was lost with its worker, the sweep folds before
+# Workers keep the flag of a notification in a queue for this long. Then it counts as lost, as with a host that was
+# cut off: else they would keep its flag as long as there is more to fold, and only sweeps would fold, a batch each.
 LOST_S: Final = 30
 TIMEOUT_S: Final = 0.2
 PAUSE_S: Final = 5.0
@@ -44,7 +44,7 @@ def flag_client() -> redis.Redis:
 
 
 def notify_worker(task: str = FOLD_TASK, flag: str = FLAG) -> bool:
-    """Publishes one wake-up unless one is under way; returns whether it did. Never raises if the broker is absent.
+    """Publishes one notification unless one is under way; returns whether it did. Never raises if the broker is absent.
 
     Each task has a flag of its own.
     """
@@ -59,7 +59,7 @@ def notify_worker(task: str = FOLD_TASK, flag: str = FLAG) -> bool:
     except (redis.RedisError, OSError, KombuOperationalError) as error:
         with _lock:
             _paused_until = time.monotonic() + PAUSE_S
-        logger.warning("No wake-up could be published (%s); the sweep will find the work.", type(error).__name__)
+        logger.warning("No notification could be published (%s); the sweep will find the work.", type(error).__name__)
         return False
     return True
 
@@ -74,29 +74,29 @@ def _publish(task: str, flag: str) -> None:
 
 
 class Notifier:
-    """A thread that wakes workers for the posts of this process: at once, and then at most once in `NOTIFY_PAUSE_S`.
+    """A thread that notifies workers for the posts of this process: at once, and then at most once in `NOTIFY_PAUSE_S`.
 
-    Posts only leave a word here. None is lost: what is asked for after the thread began to wake is done next.
+    Posts only leave a word here. None is lost: what is asked for after the thread began to notify is done next.
     """
 
     def __init__(self) -> None:
-        self._asked = threading.Event()
+        self._requested = threading.Event()
         self._idle = threading.Event()
         self._idle.set()
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
 
     def ask(self) -> None:
-        """Lets the thread wake a worker soon. Never waits."""
-        if self._asked.is_set():
+        """Lets the thread notify a worker soon. Never waits."""
+        if self._requested.is_set():
             return
         self._idle.clear()
-        self._asked.set()
+        self._requested.set()
         if self._thread is None or not self._thread.is_alive():
             self._start()
 
     def settle(self, limit_s: float) -> bool:
-        """Waits until nothing is asked for; tells whether that came to be in time. For tests."""
+        """Waits until nothing is asked for; says whether that came to be in time. For tests."""
         return self._idle.wait(limit_s)
 
     def _start(self) -> None:
@@ -106,16 +106,16 @@ class Notifier:
                 self._thread.start()
 
     def _work(self) -> None:
-        while self._asked.wait():
-            self._asked.clear()
+        while self._requested.wait():
+            self._requested.clear()
             try:
                 notify_worker()
             except Exception:
-                logger.exception("A wake-up failed; the sweep will find the work.")
+                logger.exception("A notification failed; the sweep will find the work.")
             time.sleep(NOTIFY_PAUSE_S)
-            if not self._asked.is_set():
+            if not self._requested.is_set():
                 self._idle.set()
-                if self._asked.is_set():
+                if self._requested.is_set():
                     self._idle.clear()
 
 
@@ -123,7 +123,7 @@ _notifier = Notifier()
 
 
 def notify_soon() -> None:
-    """Wakes a worker soon, and keeps nobody waiting: the broker is asked once for all posts of some milliseconds."""
+    """Notifies a worker soon, and keeps no one waiting: the broker is asked once for all posts of some milliseconds."""
     _notifier.ask()
 
 
@@ -133,7 +133,7 @@ def settle_notifications(limit_s: float) -> bool:
 
 
 def keep_flag(flag: str = FLAG) -> None:
-    """Keeps a flag from expiring while its wake-up waits in a long queue: a second one would wait there for ever.
+    """Keeps a flag from expiring while its notification waits in a long queue: a second one would wait there for ever.
 
     It does so for LOST_S at most.
     """
@@ -141,7 +141,7 @@ def keep_flag(flag: str = FLAG) -> None:
         if flag_client().exists(flag + WAITS):
             flag_client().expire(flag, FLAG_S)
     except (redis.RedisError, OSError):
-        logger.warning("The wake-up flag could not be kept; there may be another wake-up.")
+        logger.warning("The notification flag could not be kept; there may be another notification.")
 
 
 def clear_flag(flag: str = FLAG) -> None:
@@ -149,4 +149,4 @@ def clear_flag(flag: str = FLAG) -> None:
     try:
         flag_client().delete(flag)
     except (redis.RedisError, OSError):
-        logger.warning("The wake-up flag could not be cleared; it expires by itself.")
+        logger.warning("The notification flag could not be cleared; it expires by itself.")

@@ -49,8 +49,8 @@ def warm_up() -> None:
 def list_templates() -> list[str]:
     """Returns the names of our own templates."""
     folders = [Path(folder) for engine in engines.all() for folder in engine.template_dirs]
-    own = [folder for folder in folders if folder.is_relative_to(settings.BASE_DIR / "dashboard")]
-    return sorted(str(path.relative_to(folder)) for folder in own for path in folder.rglob("*.html"))
+    ours = [folder for folder in folders if folder.is_relative_to(settings.BASE_DIR / "dashboard")]
+    return sorted(str(path.relative_to(folder)) for folder in ours for path in folder.rglob("*.html"))
 
 
 def load_all() -> None:

@@ -41,8 +41,8 @@ def digest_static_files() -> str:
     digest = hashlib.sha256()
     for finder in get_finders():
         for name, storage in finder.list([]):
-            found = Path(storage.path(name)).stat()
-            digest.update(f"{name}\0{found.st_size}\0{found.st_mtime_ns}\n".encode())
+            status = Path(storage.path(name)).stat()
+            digest.update(f"{name}\0{status.st_size}\0{status.st_mtime_ns}\n".encode())
     return digest.hexdigest()
 
 

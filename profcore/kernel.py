@@ -26,7 +26,7 @@ class KernelError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class FoundKernel:
+class LoadedKernel:
     """The compiled kernel; or none, and why the pure twin is used."""
 
     module: ModuleType | None
@@ -38,24 +38,24 @@ class FoundKernel:
         return "pure" if self.module is None else "compiled"
 
 
-def find_kernel(choice: str = KernelChoice.AUTO) -> FoundKernel:
+def find_kernel(choice: str = KernelChoice.AUTO) -> LoadedKernel:
     """Returns the kernel in use. A process loads it once, so that it never changes its twin.
 
     Raises `KernelError` if the choice is "compiled", and the kernel cannot be used.
     """
     if choice == KernelChoice.PURE:
-        return FoundKernel(None, "FIELDFLAME_KERNEL is pure")
-    found = _load_kernel()
-    if found.module is None and choice == KernelChoice.COMPILED:
-        raise KernelError(f"FIELDFLAME_KERNEL is compiled, but {found.why_pure}.")
-    return found
+        return LoadedKernel(None, "FIELDFLAME_KERNEL is pure")
+    kernel = _load_kernel()
+    if kernel.module is None and choice == KernelChoice.COMPILED:
+        raise KernelError(f"FIELDFLAME_KERNEL is compiled, but {kernel.why_pure}.")
+    return kernel
 
 
 @cache
-def _load_kernel() -> FoundKernel:
+def _load_kernel() -> LoadedKernel:
     try:
-        return FoundKernel(import_module(MODULE_NAME), "")
+        return LoadedKernel(import_module(MODULE_NAME), "")
     except ModuleNotFoundError:
-        return FoundKernel(None, "the compiled kernel is not installed")
+        return LoadedKernel(None, "the compiled kernel is not installed")
     except ImportError as error:
-        return FoundKernel(None, f"the compiled kernel cannot be loaded: {error}")
+        return LoadedKernel(None, f"the compiled kernel cannot be loaded: {error}")

@@ -10,15 +10,15 @@ from profcore.caching import keep
 from profcore.trace.collection import LEFT_TO_PAGES, Collection
 from projects.models import IngestKey, Project
 
-CACHE_S: Final = 10.0  # so long a web process may still accept a revoked key
+CACHE_S: Final = 10.0  # a web process may still accept a revoked key for this long
 CACHE_KEYS: Final = 10_000
 MAX_KEY_CHARS: Final = 80
 ORIGIN_ENTRY: Final = re.compile(r"^[a-z][a-z0-9+.-]*://(\*\.)?[^\s/*?#@]+/?$", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class KeyFacts:
-    """The facts of a key that the endpoint needs."""
+class KeyConfig:
+    """What the endpoint needs to know about a key and its project."""
 
     project_id: int
     origins: tuple[str, ...]
@@ -34,12 +34,12 @@ class KeyFacts:
 
 # Unknown keys are remembered too, so that a page with a mistyped key costs no queries. They are kept separately, so
 # that guessing keys pushes no live key out.
-_known: Final[dict[str, tuple[float, KeyFacts]]] = keep({})
+_known: Final[dict[str, tuple[float, KeyConfig]]] = keep({})
 _unknown: Final[dict[str, float]] = keep({})
 
 
-def find_key(public_key: str) -> KeyFacts | None:
-    """Returns the facts of a live key, or None."""
+def find_key(public_key: str) -> KeyConfig | None:
+    """Returns the configuration of a live key, or None."""
     if not public_key or len(public_key) > MAX_KEY_CHARS or "\0" in public_key:
         return None
     now = time.monotonic()
@@ -57,14 +57,14 @@ def find_key(public_key: str) -> KeyFacts | None:
         return None
     # Asked apart, since keys are on every server of a cluster, and receipts on one; and no more once there are some.
     has_traces = (cached is not None and cached[1].has_traces) or row.project.receipt_set.exists()
-    facts = facts_of(row.project, tuple(row.origins), has_traces=has_traces)
-    _known[public_key] = (now, facts)
-    return facts
+    config = key_config_of(row.project, tuple(row.origins), has_traces=has_traces)
+    _known[public_key] = (now, config)
+    return config
 
 
-def facts_of(project: Project, origins: tuple[str, ...] = (), *, has_traces: bool = True) -> KeyFacts:
+def key_config_of(project: Project, origins: tuple[str, ...] = (), *, has_traces: bool = True) -> KeyConfig:
     """Returns what the endpoint needs of a project, with a key's origins."""
-    return KeyFacts(
+    return KeyConfig(
         project_id=project.pk,
         origins=origins,
         route_rules=tuple(project.route_rules),
@@ -85,12 +85,12 @@ def clear_keys() -> None:
 
 
 def is_origin_entry(entry: str) -> bool:
-    """Tells whether an entry of a key's origins can ever match: see `is_origin_allowed`."""
+    """Returns whether an entry of a key's origins can ever match: see `is_origin_allowed`."""
     return entry in ("*", "null") or ORIGIN_ENTRY.match(entry) is not None
 
 
 def is_origin_allowed(origin: str | None, allowed: tuple[str, ...]) -> bool:
-    """Tells whether a post from `origin` is allowed. Posts without `Origin` are: curl and beacons of the same origin.
+    """Returns whether a post from `origin` is allowed. Posts without `Origin` are: curl and beacons of the same origin.
 
     An entry is `*`, an origin (`https://shop.example`), or one with a wildcard host. `https://*.shop.example` matches
     every subdomain with that scheme and port, but not `shop.example` itself. `null`, the origin of sandboxed and local

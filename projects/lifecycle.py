@@ -32,7 +32,7 @@ def _set_archived(project: Project, at: datetime | None) -> None:
 def hold_project(project_id: int) -> bool:
     """Makes the last step of a deletion wait until the transaction ends. Returns False if the project is being deleted.
 
-    For whoever stores rows of the endpoint, which have no foreign key: written after that step they would stay for
+    For code that stores rows of the endpoint, which have no foreign key: written after that step they would stay for
     ever.
     """
     with connection.cursor() as cursor:
@@ -45,7 +45,7 @@ def hold_project(project_id: int) -> bool:
 def mark_for_deletion(project: Project) -> bool:
     """Marks a project for deletion, and revokes its keys and tokens. Returns False if it was marked already.
 
-    From now on nobody sees it any more. A worker deletes its rows.
+    From now on no one sees it any more. A worker deletes its rows.
     """
     now = database_now()  # a worker of another host waits from here on
     with transaction.atomic():

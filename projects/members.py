@@ -24,7 +24,7 @@ class LastAdmin(Exception):
 
 
 def add_member(*, project: Project, user: User, role: Membership.Role, by: User) -> Membership:
-    """Makes somebody a member, and returns the membership. Raises `ValidationError` for `role` or `username`.
+    """Makes someone a member, and returns the membership. Raises `ValidationError` for `role` or `username`.
 
     With its first member, a project no longer belongs to superusers. So `by`, who adds the first member, becomes an
     admin too and keeps access.
@@ -100,12 +100,12 @@ def create_account(username: str) -> User:
 
 
 def is_last_admin(membership: Membership) -> bool:
-    """Tells whether a project would have no admin who can log in without this member.
+    """Returns whether a project would have no admin who can log in without this member.
 
     An admin who has not opened the account yet does not count: the link expires, so this may never happen.
     """
-    others = Membership.objects.filter(project_id=membership.project_id, role=Membership.Role.ADMIN)
-    return not others.exclude(pk=membership.pk).filter(can_log_in("user__")).exists()
+    admins = Membership.objects.filter(project_id=membership.project_id, role=Membership.Role.ADMIN)
+    return not admins.exclude(pk=membership.pk).filter(can_log_in("user__")).exists()
 
 
 def can_log_in(path: str = "") -> Q:

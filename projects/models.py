@@ -40,7 +40,7 @@ class Project(models.Model):
     collection_absent_rate = models.FloatField(null=True, blank=True)
     is_sample = models.BooleanField(default=False, db_default=False)  # the demo: its pages say so
     archived_at = models.DateTimeField(null=True, blank=True)  # the endpoint refuses its traces; it can be read
-    # While it is deleted nobody sees it. Rows are deleted in batches; the number at the start is an estimate.
+    # While it is deleted no one sees it. Rows are deleted in batches; the number at the start is an estimate.
     deletion_started_at = models.DateTimeField(null=True, blank=True)
     deleted_rows = models.BigIntegerField(null=True, blank=True)
     rows_to_delete = models.BigIntegerField(null=True, blank=True)

@@ -21,10 +21,10 @@ MAX_LINK_CHARS: Final = 2_000  # as long as browsers and proxies take for certai
 PLACES: Final = ("{base}", "{head}")  # in the link to a range of commits
 EARLIEST: Final = datetime(2000, 1, 1, tzinfo=UTC)  # before: a clock that was never set
 LATEST_AHEAD: Final = timedelta(days=1)  # a planned release, or a clock that is wrong by a zone
-# What is said about a release beside its name. None removes it.
-FACTS: Final = ("commit", "base_commit", "released_at", "author", "link", "range_link", "rolled_back_at")
+# What is said about a release next to its name. None removes it.
+RELEASE_FIELDS: Final = ("commit", "base_commit", "released_at", "author", "link", "range_link", "rolled_back_at")
 TIMES: Final = ("released_at", "rolled_back_at")
-Facts = Mapping[str, str | datetime | None]
+ReleaseFields = Mapping[str, str | datetime | None]
 
 
 class ReleaseError(Exception):
@@ -41,9 +41,9 @@ def check_release(release: str) -> None:
         raise ReleaseError(f"1 to {settings.INGEST_MAX_TEXT_CHARS} printable characters.")
 
 
-def check_facts(facts: Facts, now: datetime) -> None:
-    """Raises `ReleaseError`, which names the field, unless these facts of a release can be kept."""
-    for field, value in facts.items():
+def check_fields(fields: ReleaseFields, now: datetime) -> None:
+    """Raises `ReleaseError`, which names the field, unless these fields of a release can be kept."""
+    for field, value in fields.items():
         if value is None:
             continue
         if isinstance(value, datetime):
@@ -86,15 +86,15 @@ def _check_link(field: str, link: str) -> None:
         raise ReleaseError("An address without a user name and password.", field)
 
 
-def announce_release(project_id: int, release: str, at: datetime, facts: Facts | None = None) -> None:
-    """Announces a release, or again. Facts that are not named stay as they were. Writes the log if it was rolled back.
+def announce_release(project_id: int, release: str, at: datetime, fields: ReleaseFields | None = None) -> None:
+    """Announces a release, or again. Fields that are not named stay as they were. Writes the log if it was rolled back.
 
     Raises `ReleaseError` for one that cannot be announced, or if the project has too many.
     """
     check_release(release)
-    given = {} if facts is None else facts
-    check_facts(given, at)
-    names = [name for name in FACTS if name in given and name != "rolled_back_at"]
+    fields = {} if fields is None else fields
+    check_fields(fields, at)
+    names = [name for name in RELEASE_FIELDS if name in fields and name != "rolled_back_at"]
     columns = ", ".join(["project_id", "release", "announced_at", *names])
     types = {name: "timestamptz" if name in TIMES else "text" for name in names}
     values = ", ".join(["%(project)s", "%(release)s", "%(at)s", *(f"%({name})s::{types[name]}" for name in names)])
@@ -106,12 +106,12 @@ def announce_release(project_id: int, release: str, at: datetime, facts: Facts |
                WHERE (SELECT count(*) FROM projects_announcedrelease
                       WHERE project_id = %(project)s AND release <> %(release)s) < %(most)s
                ON CONFLICT (project_id, release) DO UPDATE SET {changes}""",
-            {**given, "project": project_id, "release": release, "at": at, "most": settings.MAX_ANNOUNCED_RELEASES},
+            {**fields, "project": project_id, "release": release, "at": at, "most": settings.MAX_ANNOUNCED_RELEASES},
         )
         if not cursor.rowcount:
             raise ReleaseError(f"the project has {settings.MAX_ANNOUNCED_RELEASES} announced releases already.")
-        if "rolled_back_at" in given:  # the row is locked now: whoever says the same at once waits, and writes no entry
-            _write_rollback(project_id, release, given["rolled_back_at"])
+        if "rolled_back_at" in fields:  # the row is locked now: a second request waits, and writes no entry
+            _write_rollback(project_id, release, fields["rolled_back_at"])
 
 
 def _write_rollback(project_id: int, release: str, at: str | datetime | None) -> None:

@@ -22,7 +22,7 @@ SECRET_BYTES: Final = 32
 CLEAR: Final = re.compile(rf"ffs_([0-9a-f]{{{PREFIX_CHARS}}})_[A-Za-z0-9_-]{{43}}")
 MAX_PAGE_CHARS: Final = 4_000  # an address: proxies accept twice that
 EXPIRY_DAYS: Final = (1, 7, 30)  # what people can choose
-# Links that ended stay in the list for so long, and can say why they do not work.
+# Links that ended stay in the list for this long, and can say why they do not work.
 KEEP_ENDED_DAYS: Final = 30
 # Reading by a link is noted at most so often: each note is a write.
 NOTE_EVERY: Final = timedelta(minutes=5)
@@ -69,7 +69,7 @@ def list_expiry_days() -> list[int]:
 
 
 def read_expiry(days: int | None, now: datetime) -> datetime:
-    """Returns when a link ends that is valid for so many days (None: the default). Raises `ValidationError`."""
+    """Returns when a link ends that is valid for this many days (None: the default). Raises `ValidationError`."""
     most = settings.SHARED_LINK_MAX_DAYS
     if not most:
         raise ValidationError({"days": "Sharing is switched off on this server."})
@@ -81,7 +81,7 @@ def read_expiry(days: int | None, now: datetime) -> datetime:
 
 
 def change_expiry(link: SharedLink, days: int, now: datetime) -> bool:
-    """Makes a live link end so many days from now. Returns False if it has ended. Raises `ValidationError`."""
+    """Makes a live link end this many days from now. Returns False if it has ended. Raises `ValidationError`."""
     expires_at = read_expiry(days, now)
     with transaction.atomic():
         if not live_links(now).filter(pk=link.pk).update(expires_at=expires_at):
@@ -99,8 +99,8 @@ def live_links(now: datetime) -> QuerySet[SharedLink]:
 def revoke_links(links: QuerySet[SharedLink], now: datetime) -> int:
     """Revokes the live ones of some links, at once, and returns how many."""
     with transaction.atomic():
-        found = links.filter(revoked_at=None, expires_at__gt=now).select_related("project")
-        live = list(found.select_for_update(of=("self",)))
+        unexpired = links.filter(revoked_at=None, expires_at__gt=now).select_related("project")
+        live = list(unexpired.select_for_update(of=("self",)))
         SharedLink.objects.filter(pk__in=[link.pk for link in live]).update(revoked_at=now)
         for link in live:
             record(Act.LINK_REVOKED, project=link.project, link=link.prefix)
@@ -119,7 +119,7 @@ def find_shared_link(clear: str) -> SharedLink | None:
 
 
 def note_use(link: SharedLink, now: datetime) -> None:
-    """Notes that somebody reads with a link, if the last note is old."""
+    """Notes that someone reads with a link, if the last note is old."""
     if link.last_used_at is None or link.last_used_at < now - NOTE_EVERY:
         SharedLink.objects.filter(pk=link.pk).update(last_used_at=now)
 

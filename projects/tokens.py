@@ -63,7 +63,7 @@ def clean_scopes(scopes: Iterable[str]) -> list[str]:
 
 
 def read_expiry(days: int | None, now: datetime) -> datetime | None:
-    """Returns when a token ends that is valid for so many days. Raises `ValidationError` for `days`."""
+    """Returns when a token ends that is valid for this many days. Raises `ValidationError` for `days`."""
     most = settings.TOKEN_MAX_DAYS
     if days is None:
         return now + timedelta(days=most) if most else None

@@ -19,7 +19,7 @@ from ingest.storage.partitions import create_partitions
 from profcore.sums.blobs import Contribution, encode_call_tree, encode_contribution
 from profcore.sums.calltree import CallTree
 from profcore.times import DAY
-from profcore.trace.absence import ABSENT_REASONS
+from profcore.trace.absence import ABSENCE_REASONS
 from profcore.trace.dimensions import BROWSERS, DEVICE_CLASSES, NAVIGATIONS
 from profcore.trace.weights import TimeParts
 from projects.creation import create_project
@@ -350,7 +350,7 @@ def make_absence(
         day_on=day_on or datetime.now(UTC).date(),
         page=page,
         browser=BROWSERS.index(browser),
-        reason=ABSENT_REASONS.index(reason),
+        reason=ABSENCE_REASONS.index(reason),
         status=status,
         shard=shard,
         reports=reports,

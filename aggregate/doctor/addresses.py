@@ -1,6 +1,6 @@
 """Which addresses the doctor may visit: public ones, on the ports of the web.
 
-Whoever may start a visit could otherwise make this server ask machines of its own network.
+Without this, everyone who may start a visit could make this server ask machines of its own network.
 """
 
 import socket
@@ -88,25 +88,25 @@ def resolve(
 ) -> list[Address]:
     """Returns the addresses of a host, all of which may be visited. Raises `RefusedAddress`, `OSError`.
 
-    One bad address refuses the host: nobody has a public and a private one by chance. `setting` allows private ones.
+    One bad address refuses the host: no host has a public and a private one by chance. `setting` allows private ones.
     """
     try:
-        found = socket.getaddrinfo(target.host, target.port, type=socket.SOCK_STREAM)
+        entries = socket.getaddrinfo(target.host, target.port, type=socket.SOCK_STREAM)
     except UnicodeError:
         raise RefusedAddress("The address has no usable host.") from None
-    addresses = list(dict.fromkeys(ip_address(str(entry[4][0])) for entry in found))
+    addresses = list(dict.fromkeys(ip_address(str(entry[4][0])) for entry in entries))
     if not addresses or not all(may_visit(address, allowed) for address in addresses):
         raise RefusedAddress(f"{target.host} is not a public address; {setting} can name it.")
     return addresses
 
 
 def may_visit(address: Address, allowed: Sequence[Network]) -> bool:
-    """Tells whether an address is public, or within an allowed network. An address within another counts too."""
-    return all(is_public(each) or any(each in network for network in allowed) for each in unwrap(address))
+    """Returns whether an address is public, or within an allowed network. An address within another counts too."""
+    return all(is_public(ip) or any(ip in network for network in allowed) for ip in unwrap(address))
 
 
 def is_public(address: Address) -> bool:
-    """Tells whether an address is that of a machine on the internet."""
+    """Returns whether an address is that of a machine on the internet."""
     is_special = address.is_multicast or address.is_reserved or address.is_unspecified or address.is_link_local
     return address.is_global and not is_special and not getattr(address, "is_site_local", False)
 

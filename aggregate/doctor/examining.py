@@ -112,10 +112,9 @@ def find_in_page(
     """Yields what the page itself shows: the tag, its policy, and the scripts."""
     tags = find_tags(result, page)
     host = server or "https://fieldflame.example"
-    own = find_own_key(project) if project and not key else key
-    line = (
-        f'<script src="{host}/snippet.js" data-key="{own or "PUBLIC_KEY"}" data-release="1.4.2" crossorigin></script>'
-    )
+    public_key = find_own_key(project) if project and not key else key
+    data_key = public_key or "PUBLIC_KEY"
+    line = f'<script src="{host}/snippet.js" data-key="{data_key}" data-release="1.4.2" crossorigin></script>'
     yield from check_place(result, tags, tag_line=line)
     release, live = "", None
     if tags:

@@ -80,5 +80,5 @@ def problem(check: str, sentence: str, *, line: str = "", about: Sequence[str] =
 
 def quote(text: str) -> str:
     """Returns a text of the page for a sentence: short, and without what does not print."""
-    shown = "".join(char if char.isprintable() else "\ufffd" for char in text[:MAX_QUOTED_CHARS])
-    return f"“{shown}{'…' if len(text) > MAX_QUOTED_CHARS else ''}”"
+    printable = "".join(char if char.isprintable() else "\ufffd" for char in text[:MAX_QUOTED_CHARS])
+    return f"“{printable}{'…' if len(text) > MAX_QUOTED_CHARS else ''}”"

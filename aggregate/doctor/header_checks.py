@@ -29,7 +29,7 @@ class Announcement:
 
     @property
     def is_on(self) -> bool:
-        """Tells whether the server says that it sent the header."""
+        """Returns whether the server says that it sent the header."""
         return self.values.get("on") == "1"
 
     @property
@@ -186,7 +186,7 @@ def check_announcement(page: Hop) -> Iterator[Finding]:
 
 
 def may_be_shared(page: Hop) -> bool:
-    """Tells whether a shared cache stored this answer, or may."""
+    """Returns whether a shared cache stored this answer, or may."""
     control = page.header("cache-control").lower()
     if "private" in control or "no-store" in control:
         return False

@@ -43,9 +43,9 @@ class MarkupReader(HTMLParser):
 
     def __init__(self) -> None:
         super().__init__(convert_charrefs=True)
-        self.found = Markup()
+        self.markup = Markup()
         self._in_body = False
-        self._asleep = 0  # in so many templates and noscripts
+        self._asleep = 0  # the depth of templates and noscripts
         self._styles = 0
         self._open: ScriptTag | None = None
         self._text: list[str] = []
@@ -62,9 +62,9 @@ class MarkupReader(HTMLParser):
         elif self._asleep:
             return
         elif tag == "meta" and "http-equiv" in attributes:
-            self.found.metas.append((attributes["http-equiv"].strip().lower(), attributes.get("content", "")))
-        elif tag == "base" and not self.found.base:
-            self.found.base = attributes.get("href", "")
+            self.markup.metas.append((attributes["http-equiv"].strip().lower(), attributes.get("content", "")))
+        elif tag == "base" and not self.markup.base:
+            self.markup.base = attributes.get("href", "")
         elif tag == "link" and "stylesheet" in attributes.get("rel", "").lower().split():
             self._styles += 1
 
@@ -86,7 +86,7 @@ class MarkupReader(HTMLParser):
 
     def _begin_script(self, attributes: dict[str, str]) -> None:
         is_run = attributes.get("type", "").strip().lower() in SCRIPT_TYPES and not self._asleep
-        if is_run and len(self.found.scripts) < MAX_SCRIPTS_KEPT:
+        if is_run and len(self.markup.scripts) < MAX_SCRIPTS_KEPT:
             self._open = ScriptTag(attributes=attributes, in_head=not self._in_body, styles_before=self._styles)
             self._text = []
 
@@ -95,7 +95,7 @@ class MarkupReader(HTMLParser):
         if "src" not in script.attributes:
             script.hashes = hash_text(text)
             script.text = text[:MAX_TEXT_CHARS]
-        self.found.scripts.append(script)
+        self.markup.scripts.append(script)
         self._open, self._text = None, []
 
 
@@ -104,7 +104,7 @@ def read_markup(text: str) -> Markup:
     reader = MarkupReader()
     reader.feed(text)
     reader.close()
-    return reader.found
+    return reader.markup
 
 
 def hash_text(text: str) -> list[str]:

@@ -22,21 +22,21 @@ Policy = Mapping[str, Sequence[str]]
 
 @dataclass(frozen=True, slots=True)
 class Blocked:
-    """The directive of a policy that blocks something, and its words."""
+    """The directive of a policy that blocks something, and its sources."""
 
     directive: str
-    words: Sequence[str]
+    sources: Sequence[str]
 
 
 def read_policies(lines: Iterable[str]) -> list[Policy]:
     """Returns the policies of header lines; all of them hold at a time."""
     policies: list[Policy] = []
-    for each in (policy for line in lines for policy in line.split(",")):
+    for text in (part for line in lines for part in line.split(",")):
         directives: dict[str, Sequence[str]] = {}
-        for directive in each.split(";"):
-            name, *words = directive.split() or [""]
+        for directive in text.split(";"):
+            name, *sources = directive.split() or [""]
             if name:
-                directives.setdefault(name.lower(), words)
+                directives.setdefault(name.lower(), sources)
         if directives:
             policies.append(directives)
     return policies
@@ -45,27 +45,27 @@ def read_policies(lines: Iterable[str]) -> list[Policy]:
 def find_blocked_script(policies: Sequence[Policy], tag: ScriptTag, url: str, page_url: str) -> Blocked | None:
     """Returns what blocks an external script, None if it may run."""
     for policy in policies:
-        found = _directive(policy, ("script-src-elem", "script-src", "default-src"))
-        if found is not None and not _allows_script(found.words, tag, url, page_url):
-            return found
+        blocked = _directive(policy, ("script-src-elem", "script-src", "default-src"))
+        if blocked is not None and not _allows_script(blocked.sources, tag, url, page_url):
+            return blocked
     return None
 
 
 def find_blocked_inline(policies: Sequence[Policy], tag: ScriptTag) -> Blocked | None:
     """Returns what blocks an inline script, None if it may run."""
     for policy in policies:
-        found = _directive(policy, ("script-src-elem", "script-src", "default-src"))
-        if found is not None and not _allows_inline(found.words, tag):
-            return found
+        blocked = _directive(policy, ("script-src-elem", "script-src", "default-src"))
+        if blocked is not None and not _allows_inline(blocked.sources, tag):
+            return blocked
     return None
 
 
 def find_blocked_connection(policies: Sequence[Policy], url: str, page_url: str) -> Blocked | None:
     """Returns what blocks a request of the page's scripts, None if it may be sent."""
     for policy in policies:
-        found = _directive(policy, ("connect-src", "default-src"))
-        if found is not None and not any(matches_source(word, url, page_url) for word in found.words):
-            return found
+        blocked = _directive(policy, ("connect-src", "default-src"))
+        if blocked is not None and not any(matches_source(word, url, page_url) for word in blocked.sources):
+            return blocked
     return None
 
 
@@ -73,34 +73,34 @@ def _directive(policy: Policy, names: Sequence[str]) -> Blocked | None:
     return next((Blocked(name, policy[name]) for name in names if name in policy), None)
 
 
-def _allows_script(words: Sequence[str], tag: ScriptTag, url: str, page_url: str) -> bool:
-    if _has_nonce(words, tag) or _has_integrity(words, tag):
+def _allows_script(sources: Sequence[str], tag: ScriptTag, url: str, page_url: str) -> bool:
+    if _has_nonce(sources, tag) or _has_integrity(sources, tag):
         return True
-    if any(word.lower() == "'strict-dynamic'" for word in words):
+    if any(word.lower() == "'strict-dynamic'" for word in sources):
         return False  # hosts do not count then
-    return any(matches_source(word, url, page_url) for word in words)
+    return any(matches_source(word, url, page_url) for word in sources)
 
 
-def _allows_inline(words: Sequence[str], tag: ScriptTag) -> bool:
-    if _has_nonce(words, tag) or any(f"'{each}'" in words for each in tag.hashes):
+def _allows_inline(sources: Sequence[str], tag: ScriptTag) -> bool:
+    if _has_nonce(sources, tag) or any(f"'{digest}'" in sources for digest in tag.hashes):
         return True
-    lowered = [word.lower() for word in words]
+    lowered = [word.lower() for word in sources]
     is_strict = "'strict-dynamic'" in lowered or any(word.startswith(("'nonce-", *HASH_WORDS)) for word in lowered)
     return "'unsafe-inline'" in lowered and not is_strict
 
 
-def _has_nonce(words: Sequence[str], tag: ScriptTag) -> bool:
+def _has_nonce(sources: Sequence[str], tag: ScriptTag) -> bool:
     nonce = tag.attributes.get("nonce", "")
-    return bool(nonce) and f"'nonce-{nonce}'" in words
+    return bool(nonce) and f"'nonce-{nonce}'" in sources
 
 
-def _has_integrity(words: Sequence[str], tag: ScriptTag) -> bool:
+def _has_integrity(sources: Sequence[str], tag: ScriptTag) -> bool:
     hashes = tag.attributes.get("integrity", "").split()
-    return bool(hashes) and all(f"'{each.partition('?')[0]}'" in words for each in hashes)
+    return bool(hashes) and all(f"'{digest.partition('?')[0]}'" in sources for digest in hashes)
 
 
 def matches_source(word: str, url: str, page_url: str) -> bool:
-    """Tells whether a source of a policy, such as `https://*.shop.example`, allows a URL."""
+    """Returns whether a source of a policy, such as `https://*.shop.example`, allows a URL."""
     source, target, page = word.lower(), urlsplit(url), urlsplit(page_url)
     if source == "*":
         return target.scheme in ("http", "https", page.scheme)

@@ -67,7 +67,7 @@ def check_loading(result: VisitResult, page_origin: str, tags: Sequence[SnippetT
 
 
 def allows_origin(script: FetchedScript, origin: str, with_credentials: bool) -> bool:
-    """Tells whether a script's CORS header lets the page's origin read it."""
+    """Returns whether a script's CORS header lets the page's origin read it."""
     allowed = script.allow_origin.strip()
     if with_credentials:
         return allowed == origin and script.allow_credentials.strip() == "true"
@@ -79,15 +79,17 @@ def check_maps(
 ) -> Iterator[Finding]:
     """Yields which of the project's own scripts have source maps: uploaded, or public only."""
     skipped = {tag.url for tag in tags}
-    own = [script for script in result.scripts if script.url not in skipped and is_own(script, page_origin, key)]
-    own = [script for script in own if script.status in (200, 206)]
-    if not own:
+    own_scripts = [
+        script for script in result.scripts if script.url not in skipped and is_own(script, page_origin, key)
+    ]
+    own_scripts = [script for script in own_scripts if script.status in (200, 206)]
+    if not own_scripts:
         yield ok("source-maps", "The page loads no files of its own that could have source maps.")
         return
-    uploaded = select_uploaded(key.project_id, release, [script.url for script in own]) if key else set()
-    have = [script.url for script in own if clean(script.url) in uploaded]
-    public = [script.url for script in own if script.url not in have and script.map_url]
-    none = [script.url for script in own if script.url not in have and not script.map_url]
+    uploaded = select_uploaded(key.project_id, release, [script.url for script in own_scripts]) if key else set()
+    have = [script.url for script in own_scripts if clean(script.url) in uploaded]
+    public = [script.url for script in own_scripts if script.url not in have and script.map_url]
+    none = [script.url for script in own_scripts if script.url not in have and not script.map_url]
     if have:
         yield ok(
             "source-maps", f"{count(have, 'script')} {plural(have, 'has', 'have')} an uploaded source map.", about=have
@@ -95,7 +97,7 @@ def check_maps(
     project = key.project.slug if key else "PROJECT"
     line = (
         f"./run upload_sourcemaps --project {project} --release {shlex.quote(release or 'RELEASE')} "
-        f"--url-prefix {shlex.quote(prefix_of(own[0].url))} dist/"
+        f"--url-prefix {shlex.quote(prefix_of(own_scripts[0].url))} dist/"
     )
     if public:
         yield warning(
@@ -115,10 +117,10 @@ def check_maps(
 
 
 def is_own(script: FetchedScript, page_origin: str, key: IngestKey | None) -> bool:
-    """Tells whether a script belongs to the site: it is of the page's origin, or of one that the key names."""
+    """Returns whether a script belongs to the site: it is of the page's origin, or of one that the key names."""
     if not script.is_foreign:
         return True
-    named = tuple(each for each in key.origins if each not in ("*", "null")) if key else ()
+    named = tuple(origin for origin in key.origins if origin not in ("*", "null")) if key else ()
     return bool(named) and is_origin_allowed(origin_of(script.url) or "null", named)
 
 
@@ -146,6 +148,6 @@ def count(urls: Sequence[str], word: str) -> str:
     return f"{len(urls)} {word}{'' if len(urls) == 1 else 's'}"
 
 
-def plural(urls: Sequence[str], one: str, many: str) -> str:
-    """Returns the verb for so many."""
-    return one if len(urls) == 1 else many
+def plural(urls: Sequence[str], singular: str, many: str) -> str:
+    """Returns the verb for this number of URLs."""
+    return singular if len(urls) == 1 else many

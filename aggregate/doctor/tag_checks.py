@@ -56,7 +56,7 @@ def find_tags(result: VisitResult, page: Hop) -> list[SnippetTag]:
     if result.markup is None:
         return []
     base = urljoin_safely(page.url, result.markup.base)
-    found = []
+    tags = []
     for at, tag in enumerate(result.markup.scripts):
         src = tag.attributes.get("src", "").strip()
         url = urljoin_safely(base, src) if src else ""
@@ -65,8 +65,8 @@ def find_tags(result: VisitResult, page: Hop) -> list[SnippetTag]:
             continue
         endpoint = urljoin_safely(base, tag.attributes.get("data-endpoint", "") or origin_of(url) + INGEST_PATH)
         key = tag.attributes.get("data-key", "") or match[1] or ""
-        found.append(SnippetTag(at=at, tag=tag, url=url, key=key, endpoint=endpoint))
-    return found
+        tags.append(SnippetTag(at=at, tag=tag, url=url, key=key, endpoint=endpoint))
+    return tags
 
 
 def find_stub(scripts: Sequence[ScriptTag]) -> int | None:
@@ -124,14 +124,14 @@ def judge_place(first: SnippetTag, scripts: Sequence[ScriptTag], line: str) -> F
     return ok("tag", "The tag is first in <head>." if stub is None else "The stub is first in <head>, the tag follows.")
 
 
-def write_tag(found: SnippetTag) -> str:
+def write_tag(snippet: SnippetTag) -> str:
     """Returns a tag as it should be: the same key and release, without async, defer or type."""
     kept = [
         f'{name}="{escape(value)}"' if value else name
-        for name, value in found.tag.attributes.items()
+        for name, value in snippet.tag.attributes.items()
         if name not in ("src", "async", "defer", "type", "crossorigin") and len(value) <= MAX_QUOTED_CHARS
     ]
-    attributes = " ".join([f'src="{escape(found.url)}"', *kept])
+    attributes = " ".join([f'src="{escape(snippet.url)}"', *kept])
     return f"<script {attributes} crossorigin></script>"
 
 
@@ -209,17 +209,17 @@ def read_release(tag: SnippetTag, page: Hop) -> str:
 
 def check_release(tag: SnippetTag, page: Hop) -> Iterator[Finding]:
     """Yields whether the page says its release."""
-    own = tag.tag.attributes.get("data-release", "")
+    tag_release = tag.tag.attributes.get("data-release", "")
     announcement = read_announcement(page)
     announced = announcement.values.get("release", "") if announcement else ""
-    if own and announced and own != announced:
+    if tag_release and announced and tag_release != announced:
         yield warning(
             "release",
-            f"The tag says release {quote(own)}, Server-Timing says {quote(announced)}.",
+            f"The tag says release {quote(tag_release)}, Server-Timing says {quote(announced)}.",
             line=f'data-release="{announced}"',
         )
-    elif own or announced:
-        yield ok("release", f"The release is {quote(own or announced)}.")
+    elif tag_release or announced:
+        yield ok("release", f"The release is {quote(tag_release or announced)}.")
     else:
         yield problem("release", "The page does not say its release.", line='data-release="1.4.2"')
 
@@ -239,21 +239,21 @@ def check_policy(result: VisitResult, tag: SnippetTag, page: Hop) -> Iterator[Fi
     else:
         yield ok("csp-script", "The Content-Security-Policy lets the snippet run.")
     stub = find_stub(result.markup.scripts)
-    if stub is not None and (found := find_blocked_inline(policies, result.markup.scripts[stub])) is not None:
+    if stub is not None and (blocked_stub := find_blocked_inline(policies, result.markup.scripts[stub])) is not None:
         inline = result.markup.scripts[stub]
         yield problem(
             "csp-stub",
-            f"The policy’s {found.directive} blocks the inline stub.",
-            line=f"{found.directive} '{inline.hashes[0]}'",
+            f"The policy’s {blocked_stub.directive} blocks the inline stub.",
+            line=f"{blocked_stub.directive} '{inline.hashes[0]}'",
         )
-    found = find_blocked_connection(policies, tag.endpoint, page.url)
-    if found is not None:
+    blocked_post = find_blocked_connection(policies, tag.endpoint, page.url)
+    if blocked_post is not None:
         host = origin_of(tag.endpoint)
-        words = " ".join(word for word in found.words if word.lower() != "'none'")
+        sources = " ".join(word for word in blocked_post.sources if word.lower() != "'none'")
         yield problem(
             "csp-connect",
-            f"The policy’s {found.directive} blocks the snippet’s posts to {host}.",
-            line=" ".join(f"connect-src {words} {host}".split()),
+            f"The policy’s {blocked_post.directive} blocks the snippet’s posts to {host}.",
+            line=" ".join(f"connect-src {sources} {host}".split()),
         )
     else:
         yield ok("csp-connect", "The Content-Security-Policy lets the snippet post.")
@@ -261,7 +261,7 @@ def check_policy(result: VisitResult, tag: SnippetTag, page: Hop) -> Iterator[Fi
 
 def advise_script(blocked: Blocked, tag: SnippetTag) -> str:
     """Returns what lets a script run under a policy: its nonce, or its host."""
-    lowered = [word.lower() for word in blocked.words]
+    lowered = [word.lower() for word in blocked.sources]
     nonce = any(word.startswith("'nonce-") for word in lowered)
     if "'strict-dynamic'" in lowered:
         return (
@@ -269,5 +269,5 @@ def advise_script(blocked: Blocked, tag: SnippetTag) -> str:
             if nonce
             else ("Give the tag a nonce, and the policy the same one: 'strict-dynamic' ignores hosts.")
         )
-    words = " ".join(word for word in blocked.words if word.lower() != "'none'")
-    return " ".join(f"script-src {words} {tag.origin}".split())
+    sources = " ".join(word for word in blocked.sources if word.lower() != "'none'")
+    return " ".join(f"script-src {sources} {tag.origin}".split())

@@ -93,7 +93,7 @@ class OutOfTime(Exception):
 def visit(task: VisitTask) -> VisitResult:
     """Visits a page without and with its cookies, then asks for its scripts. Stops when its time is over."""
     result = VisitResult()
-    limits = Limits(ports=task.ports, allowed=[ip_network(each) for each in task.allowed])
+    limits = Limits(ports=task.ports, allowed=[ip_network(network) for network in task.allowed])
     try:
         with limit_time(task.time_s):
             _visit(task, limits, result)
@@ -111,7 +111,7 @@ def _visit(task: VisitTask, limits: Limits, result: VisitResult) -> None:
     except FailedRequest as error:
         result.failure = str(error)
     finally:
-        result.hops = [to_hop(each) for each in hops]
+        result.hops = [to_hop(hop) for hop in hops]
     result.has_cookies = any(jar.kept.values())
     if result.has_cookies:
         hops = []
@@ -121,7 +121,7 @@ def _visit(task: VisitTask, limits: Limits, result: VisitResult) -> None:
         except FailedRequest as error:
             result.cookie_failure = str(error)
         finally:
-            result.cookie_hops = [to_hop(each) for each in hops]
+            result.cookie_hops = [to_hop(hop) for hop in hops]
     if page is None or "html" not in page.header("content-type").lower():
         return
     result.is_cut = page.is_cut
@@ -167,19 +167,19 @@ def _look_at(script: FetchedScript, tag: ScriptTag, page: Answer, limits: Limits
     script.map_url = (answer.header("sourcemap") or answer.header("x-sourcemap"))[:1_000]
     if not script.map_url and script.end_seen:
         try:
-            facts = read_bundle(answer.body)
+            bundle = read_bundle(answer.body)
         except InlineMapError:
             return
-        script.map_url = "inline" if facts.inline_map is not None else (facts.mapping_url or "")[:1_000]
+        script.map_url = "inline" if bundle.inline_map is not None else (bundle.mapping_url or "")[:1_000]
 
 
 def is_cors(tag: ScriptTag) -> bool:
-    """Tells whether a browser requests a script with CORS: modules always, others with `crossorigin`."""
+    """Returns whether a browser requests a script with CORS: modules always, others with `crossorigin`."""
     return "crossorigin" in tag.attributes or tag.attributes.get("type", "").strip().lower() == "module"
 
 
 def is_foreign(url: str, page: Answer) -> bool:
-    """Tells whether a script is from another origin than the page."""
+    """Returns whether a script is from another origin than the page."""
     try:
         return split_url(url).origin != page.target.origin
     except RefusedAddress:
@@ -201,16 +201,16 @@ def to_hop(answer: Answer) -> Hop:
 
 def decode(page: Answer) -> str:
     """Returns the text of a page. Its tags are ASCII in all encodings but UTF-16, which pages hardly use."""
-    words = page.header("content-type").lower().partition("charset=")[2].split(";")[0].strip(" \"'")
+    charset = page.header("content-type").lower().partition("charset=")[2].split(";")[0].strip(" \"'")
     try:
-        return page.body.decode(words or "utf-8", "replace")
+        return page.body.decode(charset or "utf-8", "replace")
     except LookupError:
         return page.body.decode("utf-8", "replace")
 
 
 @contextmanager
 def limit_time(seconds: int) -> Iterator[None]:
-    """Raises `OutOfTime` in the block after so many seconds. For the main thread only."""
+    """Raises `OutOfTime` in the block after some seconds. For the main thread only."""
 
     def stop(number: int, frame: Any) -> None:  # Any: as in the standard library's stubs
         raise OutOfTime

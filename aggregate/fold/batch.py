@@ -48,7 +48,7 @@ class FoldedBatch:
     claim: Claim  # of the traces that it has
     unreached: list[ClaimedTrace] = field(default_factory=list)  # claimed too, when the batch's time was over
     funcs: FuncTable
-    id_of: list[int] = field(default_factory=list)  # of each func index with time; 0 for one that has none
+    id_of: list[int] = field(default_factory=list)  # of each func index with time; 0 for one without time
     sums: BatchSums[CellKey]
     # With the measured interval and the one in use, µs.
     folded: list[tuple[ClaimedTrace, int | None, int]] = field(default_factory=list)
@@ -61,7 +61,7 @@ def fold_claim(claim: Claim, *, expired: Collection[ViewKey] = (), cpu_s: float 
     """Returns a claim decoded and folded, with ids for its funcs; traces of the views in `expired` are rejected.
 
     A batch ends early when it has taken `cpu_s` of a processor: the traces behind wait for another batch, and for other
-    projects' turns. So whoever makes traces dear to fold delays others by one of them, not by 200.
+    projects' turns. So a client with traces that are expensive to fold delays others by one of them, not by 200.
     If the project has no room for some funcs, the batch is folded again with "(other)" in their place: a stack may have
     two of them, and counts its time once for each func. Raises `CrashedAlone`, or `django.db.Error` if reading fails.
     """

@@ -79,7 +79,7 @@ class StoredTreeSum:
         self._nodes = 0
 
     def add(self, blob: bytes, nodes: int) -> None:
-        """Adds a tree of so many nodes."""
+        """Adds a tree by its number of nodes."""
         if self._nodes + nodes > settings.TREE_BATCH_NODES:
             self._add_waiting()
         self._blobs.append(blob)
@@ -134,7 +134,7 @@ def append_pieces(
 
 
 def pick_mergeable(project_id: int, table: str, full: Sequence[Key], section: int | None) -> set[Key]:
-    """Returns the keys with many pieces that the caller merges: all, or in a section those that nobody merges now."""
+    """Returns the keys with many pieces that the caller merges: all, or in a section those that no one merges now."""
     if section is None or not full:
         return set(full)
     return {key for key, is_ours in zip(full, try_keys(project_id, table, full), strict=True) if is_ours}

@@ -235,7 +235,8 @@ def _pick_group(params: dict[str, Any], most_bytes: int) -> list[ClaimedTrace]: 
 
 
 def release_claim(claim: Claim, *, is_attempt: bool = True) -> None:
-    """Releases the claimed traces that were not folded. The attempt stays counted, unless nobody had begun with them.
+    """Releases the claimed traces that were not folded. The attempt stays counted, unless no worker had begun with
+    them.
 
     A trace that failed alone waits before its next turn, longer each time, so that it does not block others.
     """

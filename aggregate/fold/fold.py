@@ -227,12 +227,12 @@ def _grow_views(batch: FoldedBatch, cell_ids: Mapping[CellKey, int]) -> tuple[li
     deltas: dict[int, CellDelta] = {}
     for key, of_cell in folds.items():
         for view_id, fold in of_cell.items():
-            own = (view_id, key.group_id)
-            known = stored.get(own)
+            view_key = (view_id, key.group_id)
+            known = stored.get(view_key)
             cell_id = cell_ids[key] if known is None else known.cell_id
             blob = sums.grow(key, view_id, cell_id=cell_id, known=known.contribution if known else None)
             view, delta = grow_view(
-                known, fold, key=own, cell_id=cell_id, sample_rate=batch.sample_rates[own], contribution=blob
+                known, fold, key=view_key, cell_id=cell_id, sample_rate=batch.sample_rates[view_key], contribution=blob
             )
             views.append(view)
             add_delta(deltas.setdefault(cell_id, CellDelta()), delta)

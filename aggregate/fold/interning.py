@@ -43,16 +43,16 @@ def intern_funcs(project_id: int, keys: Sequence[FuncKey], *, is_bounded: bool =
     """
     _func_ids.clear_sometimes()
     digests = {func_digest(project_id, key): key for key in keys}
-    found = {digest: _func_ids[digest] for digest in digests if digest in _func_ids}
-    missing = sorted(digest for digest in digests if digest not in found)
+    known = {digest: _func_ids[digest] for digest in digests if digest in _func_ids}
+    missing = sorted(digest for digest in digests if digest not in known)
     if missing:
         ids = _select_funcs(project_id, missing)
         fresh = {digest: digests[digest] for digest in missing if digest not in ids}
         if fresh:
             ids |= _make_funcs(project_id, fresh, is_bounded=is_bounded)
-        found |= ids
+        known |= ids
         _func_ids.update(ids)
-    return {key: found[digest] for digest, key in digests.items() if digest in found}
+    return {key: known[digest] for digest, key in digests.items() if digest in known}
 
 
 def select_other(project_id: int) -> int | None:
@@ -78,9 +78,9 @@ def _make_funcs(project_id: int, keys: dict[bytes, FuncKey], *, is_bounded: bool
     digests = sorted(keys)
     with transaction.atomic(), connection.cursor() as cursor:
         transaction.on_commit(_wake_symbolication)
-        own = [digest for digest in digests if keys[digest] != OTHER_FUNC]
-        room = _take_room(project_id, len(own), is_bounded=is_bounded)
-        digests = sorted(set(digests).difference(own[room:]))
+        bounded = [digest for digest in digests if keys[digest] != OTHER_FUNC]
+        room = _take_room(project_id, len(bounded), is_bounded=is_bounded)
+        digests = sorted(set(digests).difference(bounded[room:]))
         cursor.execute(
             """INSERT INTO aggregate_func (project_id, id, digest, name, uri, line, col)
                SELECT %s, * FROM unnest(%b::int[], %b::bytea[], %b::text[], %b::text[], %b::bigint[], %b::bigint[])
@@ -144,15 +144,15 @@ def _take_room(project_id: int, count: int, *, is_bounded: bool) -> int:
 
 
 def _wake_symbolication() -> None:
-    """Wakes a worker after new funcs: there may be source maps for them."""
+    """Notifies a worker after new funcs: there may be source maps for them."""
     notify_worker(SYMBOLICATE_TASK, SYMBOLICATE_FLAG)
 
 
 def intern_cells(project_id: int, keys: Sequence[CellKey]) -> dict[CellKey, int]:
     """Returns the id of each hour cell; new keys get empty cells. Then use `settle_cells` under the groups' locks."""
     ordered = sorted(set(keys), key=astuple)
-    found = _select_cells(project_id, ordered)
-    missing = [key for key in ordered if key not in found]
+    cell_ids = _select_cells(project_id, ordered)
+    missing = [key for key in ordered if key not in cell_ids]
     if missing:
         with transaction.atomic(), connection.cursor() as cursor:
             ids = allocate_ids(project_id, "cell", len(missing))
@@ -166,8 +166,8 @@ def intern_cells(project_id: int, keys: Sequence[CellKey]) -> dict[CellKey, int]
                    ON CONFLICT (project_id, grain, {KEY_COLUMNS}) DO NOTHING""",
                 [project_id, HOUR_GRAIN, FOLD_VERSION, list(ids), *_columns(missing)],
             )
-        found.update(_select_cells(project_id, missing))
-    return found
+        cell_ids.update(_select_cells(project_id, missing))
+    return cell_ids
 
 
 def settle_cells(project_id: int, cell_ids: Mapping[CellKey, int]) -> dict[CellKey, int]:
@@ -187,9 +187,9 @@ def settle_cells(project_id: int, cell_ids: Mapping[CellKey, int]) -> dict[CellK
 
 
 def settle_known_cells(project_id: int, keys: Sequence[CellKey]) -> dict[CellKey, int]:
-    """Returns the cells that have the sums, as `settle_cells`, but creates none: expired cells are left out."""
-    found = _select_cells(project_id, keys)
-    return settle_cells(project_id, found) if found else {}
+    """Returns the cells that have the sums, as `settle_cells`, but creates no cell: expired cells are left out."""
+    cell_ids = _select_cells(project_id, keys)
+    return settle_cells(project_id, cell_ids) if cell_ids else {}
 
 
 def _columns(keys: Sequence[CellKey]) -> list[list[object]]:

@@ -74,17 +74,17 @@ def views_of(batch: FoldedBatch, places: Mapping[ViewKey, int]) -> dict[ViewKey,
     rebuilt = {}
     for key in batch.sums.cells:
         for view_id, fold in batch.sums.views(key).items():
-            own = (view_id, key.group_id)
-            rebuilt[own] = StoredView(
+            view_key = (view_id, key.group_id)
+            rebuilt[view_key] = StoredView(
                 view_id=view_id,
                 group_id=key.group_id,
-                cell_id=places[own],
+                cell_id=places[view_key],
                 traces=fold.traces,
                 is_truncated=fold.is_truncated,
                 parts=fold.parts,
                 marker_us=fold.marker_us,
-                sample_rate=batch.sample_rates[own],
-                contribution=decode_contribution(batch.sums.grow(key, view_id, cell_id=places[own])),
+                sample_rate=batch.sample_rates[view_key],
+                contribution=decode_contribution(batch.sums.grow(key, view_id, cell_id=places[view_key])),
             )
     return rebuilt
 

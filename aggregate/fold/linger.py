@@ -36,7 +36,7 @@ class Linger:
         return sorted(self._until_s)
 
     def wait(self) -> bool:
-        """Waits until the first project has lingered; returns False at once if none of them has a pending trace."""
+        """Waits until the first project has lingered; returns False at once if no project has a pending trace."""
         resting = self.projects()
         if not resting or not _has_pending(resting):
             return False

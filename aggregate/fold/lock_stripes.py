@@ -17,7 +17,7 @@ from django.conf import settings
 from aggregate.sql import select_rows
 from ingest.models import PENDING
 
-# So many workers can fold one group without waiting for each other. All that fold at a time must agree on it.
+# This number of workers can fold one group without waiting for each other. All that fold at a time must agree on it.
 SECTIONS: Final = 16
 # By section, in the part of the queue that a claim looks at: whether others have claims there, how many traces are
 # free, and their bytes.
@@ -41,7 +41,7 @@ def section_of(view_id: UUID) -> int:
 
 
 def choose_sections(project_id: int, group_id: int, *, until: datetime, room: int, room_bytes: int) -> list[int]:
-    """Returns sections of a group in which a batch may find `room` traces, or as many as have so many bytes.
+    """Returns sections of a group in which a batch may find `room` traces, or `room_bytes` bytes of them.
 
     Those in which no others have claims come first, and alone if there are any: who claims in the same section waits
     when it writes. They are drawn by chance, because two workers may choose at the same moment.

@@ -1,6 +1,6 @@
 """Advisory locks: of groups, for changes of their sums, and one that keeps raw traces from being deleted meanwhile.
 
-Whoever changes a group's sums has its lock alone. Only folds of different sections of it share the lock.
+Every other change of a group's sums has its lock alone. Only folds of different sections of it share the lock.
 """
 
 from collections.abc import Sequence
@@ -31,7 +31,7 @@ def lock_groups(project_id: int, group_ids: Sequence[int]) -> None:
 def lock_sections(project_id: int, group_ids: Sequence[int], shared: int, sections: Sequence[int]) -> None:
     """Takes the groups' locks as `lock_groups` does, except that one is `shared`, and then its sections' locks.
 
-    Sections come after all groups, so that nobody who holds one waits for a group.
+    Sections come after all groups, so that no holder of one waits for a group.
     """
     numbers = sorted((shared * SECTIONS + section + 2**31) % 2**32 - 2**31 for section in sections)  # as int4
     rows = [(project_id, group_id, group_id == shared) for group_id in group_ids]
@@ -97,7 +97,9 @@ def hold_raw_traces() -> None:
 
 
 def lock_raw_traces() -> None:
-    """Waits until nobody holds raw traces, and blocks others until the transaction ends. Take no group's lock after."""
+    """Waits until no transaction holds raw traces, and blocks others until the transaction ends. Take no group's lock
+    after.
+    """
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT pg_advisory_xact_lock(%s) FROM set_config('idle_in_transaction_session_timeout', %s, true)",

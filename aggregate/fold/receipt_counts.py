@@ -1,6 +1,6 @@
-"""Counts of receipts that are folded or rejected, by project and hour of receipt, so that nobody has to count them.
+"""Counts of receipts that are folded or rejected, by project and hour of receipt, so that reads need not count them.
 
-A pending receipt is in no count: the endpoint writes none, and pending receipts are few and indexed. Each statement
+A pending receipt is in no count: the endpoint writes no count, and pending receipts are few and indexed. Each statement
 that changes the state of receipts, or deletes them, also changes the counts. So `received = pending + folded +
 rejected` holds at any moment.
 """

@@ -130,5 +130,5 @@ def _is_same(manifest: Manifest, source: DaySource) -> bool:
 
 
 def _has_lost(manifest: Manifest, source: DaySource) -> bool:
-    """Tells whether cells of a written day have expired. An erased view leaves its cell; new cells have higher ids."""
+    """Returns whether cells of a written day have expired. An erased view leaves its cell; new ids are higher."""
     return source.cells < manifest.cells or source.first_cell > manifest.first_cell

@@ -5,8 +5,8 @@
     FOLDER/writing/SLUG/                            while a day is written
 
 A day is complete if it has a manifest whose files are there in their sizes. Its files are written elsewhere, compared,
-and renamed; the manifest goes first and comes back last. So a day that was killed halfway has none, and is written
-again.
+and renamed; the manifest goes first and comes back last. So a day that was killed halfway has no manifest, and is
+written again.
 """
 
 import fcntl
@@ -95,28 +95,28 @@ class HistoryFolder:
                 path.unlink()
 
     def read_manifests(self) -> dict[date, Manifest]:
-        """Returns the manifests of all days by day. One that cannot be read counts as none."""
-        found: dict[date, Manifest] = {}
+        """Returns the manifests of all days by day. One that cannot be read is left out."""
+        manifests: dict[date, Manifest] = {}
         for path in sorted((self.root / MANIFESTS / f"project={self.slug}").glob("*.json")):
             try:
                 manifest = _read_manifest(json.loads(path.read_text(encoding="utf-8")))
-                found[date.fromisoformat(path.stem)] = manifest
+                manifests[date.fromisoformat(path.stem)] = manifest
             except (ValueError, KeyError, TypeError):
                 continue
-        return found
+        return manifests
 
     def days_without_manifest(self) -> list[date]:
         """Returns the days that have files but no manifest."""
-        found = set()
+        days = set()
         for table in TABLES:
             for path in (self.root / table.name / f"project={self.slug}").glob("day=*/*.parquet"):
                 day = date.fromisoformat(path.parent.name.removeprefix("day="))
                 if not self.manifest_path(day).exists():
-                    found.add(day)
-        return sorted(found)
+                    days.add(day)
+        return sorted(days)
 
     def is_whole(self, day: date, manifest: Manifest) -> bool:
-        """Tells whether the files of a day are there as its manifest says."""
+        """Returns whether the files of a day are there as its manifest says."""
         for table in TABLES:
             try:
                 size = self.path_of(table, day).stat().st_size

@@ -23,7 +23,7 @@ CELL_ID: Final = {"id": "INTEGER"}
 
 
 def is_installed() -> bool:
-    """Tells whether DuckDB is there. It is not loaded: that takes 30 MB."""
+    """Returns whether DuckDB is there. It is not loaded: that takes 30 MB."""
     return find_spec("duckdb") is not None
 
 
@@ -36,7 +36,7 @@ class DayTables:
         self.folder = folder
         self._database = duckdb.connect(
             config={
-                "threads": 1,  # beside a server: the command takes one core
+                "threads": 1,  # next to a server: the command takes one core
                 "memory_limit": f"{settings.HISTORY_MEMORY_BYTES // 1024}KiB",
                 "temp_directory": str(folder / "spilled"),
                 "preserve_insertion_order": False,
@@ -71,10 +71,10 @@ class DayTables:
 
     def iter_pairs(self) -> Iterator[list[tuple[str, int]]]:
         """Yields the release and func id of all hotspots, in lists of at most `PAIRS_AT_ONCE`."""
-        found = self._database.cursor().execute(
+        result = self._database.cursor().execute(
             """SELECT DISTINCT c.release, h.func_id FROM spots h JOIN places c ON c.id = h.id ORDER BY 1, 2"""
         )
-        while pairs := found.fetchmany(PAIRS_AT_ONCE):
+        while pairs := result.fetchmany(PAIRS_AT_ONCE):
             yield pairs
 
     def write(self, table: HistoryTable, select: str) -> Path:
@@ -102,10 +102,10 @@ class DayTables:
 
     def iter_texts(self, path: Path) -> Iterator[tuple[Any, ...]]:  # Any: rows as DuckDB types them
         """Yields the rows of a written file of functions, in their order."""
-        found = self._database.cursor().execute(
+        result = self._database.cursor().execute(
             "SELECT * FROM read_parquet($path) ORDER BY release, func_id", {"path": str(path)}
         )
-        while rows := found.fetchmany(PAIRS_AT_ONCE):
+        while rows := result.fetchmany(PAIRS_AT_ONCE):
             yield from rows
 
     def _read(self, statement: str, path: Path) -> list[Any]:  # Any: as above

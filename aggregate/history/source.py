@@ -121,8 +121,8 @@ class DaySnapshot:
 
     def source(self) -> DaySource | None:
         """Returns what the database has of the day, None if it has no cells of it."""
-        found = _select_day_sources(self._database.cursor(), self._project_id, self._day, self._day)
-        return found[0] if found else None
+        sources = _select_day_sources(self._database.cursor(), self._project_id, self._day, self._day)
+        return sources[0] if sources else None
 
     def keep_cells_days(self) -> int | None:
         """Returns the project's own retention of cells, None if it has the server's."""
@@ -162,12 +162,12 @@ class DaySnapshot:
 
     def load_funcs(self, func_ids: Sequence[int]) -> dict[int, tuple[bytes, FuncKey]]:
         """Returns the digests and keys of funcs by id."""
-        found = self._select(
+        rows = self._select(
             """SELECT id, digest, uri, line, col, name FROM aggregate_func
                WHERE project_id = %(project_id)s AND id = ANY(%(func_ids)s::int[])""",
             func_ids=list(func_ids),
         )
-        return {func_id: (bytes(digest), FuncKey(*key)) for func_id, digest, *key in found}
+        return {func_id: (bytes(digest), FuncKey(*key)) for func_id, digest, *key in rows}
 
     def _select(self, statement: str, **params: object) -> list[Any]:  # Any: rows as the driver types them
         with self._database.cursor() as cursor:
@@ -188,12 +188,12 @@ def _by_place(rows: Sequence[tuple[Any, ...]]) -> PlaceSums:  # Any: as above
 @contextmanager
 def open_snapshot(project_id: int, day: date) -> Iterator[DaySnapshot]:
     """Yields a snapshot of a day, on a connection of its own: its transaction sees one moment and writes nothing."""
-    own = connections.create_connection(connection.alias)
+    database = connections.create_connection(connection.alias)
     try:
-        own.set_autocommit(False)
-        with own.cursor() as cursor:
+        database.set_autocommit(False)
+        with database.cursor() as cursor:
             cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
-        yield DaySnapshot(project_id, day, own)
-        own.rollback()
+        yield DaySnapshot(project_id, day, database)
+        database.rollback()
     finally:
-        own.close()
+        database.close()

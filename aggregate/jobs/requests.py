@@ -16,7 +16,7 @@ from aggregate.models import Job, JobPiece
 from ingest.deadline import idle_timeout
 from ingest.notify import notify_worker
 
-JOB_FORGET_DAYS: Final = 7  # a job is deleted so long after its result: its address answers 410 until then, then 404
+JOB_FORGET_DAYS: Final = 7  # a job is deleted this long after its result: its address answers 410 until then, then 404
 JOB_TASK: Final = "dashboard.run_jobs"
 JOB_FLAG: Final = "fieldflame:notify-jobs"
 JOB_LOCK: Final = 0x6A6F_6273  # "jobs": with a project's id to start a job, without one to claim a job
@@ -43,8 +43,8 @@ def start_job(project_id: int, *, kind: str, params: Pairs, link: str, needs_roo
                    FROM set_config('idle_in_transaction_session_timeout', %s, true)""",
                 [JOB_LOCK, project_id, idle_timeout()],
             )
-        own = Job.objects.filter(project_id=project_id)
-        unfinished = list(own.filter(state__in=UNFINISHED).order_by("created_at"))
+        jobs = Job.objects.filter(project_id=project_id)
+        unfinished = list(jobs.filter(state__in=UNFINISHED).order_by("created_at"))
         for job in unfinished:
             if (job.kind, job.params, job.link) == (kind, wanted, link):
                 return job
@@ -77,7 +77,7 @@ def select_jobs(project_id: int, kinds: Iterable[str] | None = None) -> Sequence
 
 
 def select_job(project_id: int, job_id: UUID) -> Job | None:
-    """Returns a project's job, None if it has none of that id."""
+    """Returns a project's job, None if it has no job of that id."""
     return Job.objects.filter(project_id=project_id, id=job_id).first()
 
 
@@ -95,7 +95,7 @@ def cancel_job(project_id: int, job_id: UUID) -> None:
 
 
 def has_result(job: Job, now: datetime) -> bool:
-    """Tells whether a job's result can be read."""
+    """Returns whether a job's result can be read."""
     return job.state == Job.State.DONE and job.expires_at is not None and job.expires_at > now
 
 

@@ -87,7 +87,7 @@ class JobRun:
         self._update("total_traces = %(total)s", total=traces)
 
     def advance(self, traces: int) -> None:
-        """Notes that so many more traces were looked at. Raises `JobLost` or `Stopping`."""
+        """Notes the number of traces that were looked at in addition. Raises `JobLost` or `Stopping`."""
         check_stop()
         self.done_traces += traces
         done = self.done_traces if self.total_traces is None else min(self.done_traces, self.total_traces)
@@ -141,7 +141,7 @@ class JobRun:
 
     def _update(self, change: str, **values: Any) -> None:  # Any: as above
         job = self.job
-        own: dict[str, Any] = {
+        of_run: dict[str, Any] = {
             "project_id": job.project_id,
             "id": job.id,
             "attempts": job.attempts,
@@ -152,7 +152,7 @@ class JobRun:
             cursor.execute(
                 f"""UPDATE aggregate_job SET {change}, claimed_until = now() + make_interval(secs => %(lease_s)s)
                     WHERE {OURS}""",
-                {**values, **own},
+                {**values, **of_run},
             )
             if cursor.rowcount != 1:
                 raise JobLost(str(job.id))
@@ -221,9 +221,9 @@ def _run(run: JobRun, answer: Callable[[JobRun], JobResult]) -> str:
 
 
 def run_job_in_turn(answer: Callable[[JobRun], JobResult]) -> None:
-    """Runs the next job, if one may run now and this worker has a slot for it; the jobs behind it are woken.
+    """Runs the next job, if one may run now and this worker has a slot for it; the jobs behind it are notified.
 
-    Source maps wait for the same slots, so they are woken before the next job. Without a slot, the sweep tries again.
+    Source maps wait for the same slots, so they come before the next job. Without a slot, the sweep tries again.
     """
     clear_flag(JOB_FLAG)  # before claiming, as with traces
     drop_dead_leases()
@@ -250,12 +250,12 @@ def claim_job() -> JobRun | None:
             picked = cursor.fetchone()
             if picked is None:
                 return None
-            own: dict[str, Any] = {"project_id": picked[0], "id": picked[1]}  # Any: a statement's parameters
-            cursor.execute(TAKE, {**own, "lease_s": settings.JOB_LEASE_S, "token": register()})
+            of_job: dict[str, Any] = {"project_id": picked[0], "id": picked[1]}  # Any: a statement's parameters
+            cursor.execute(TAKE, {**of_job, "lease_s": settings.JOB_LEASE_S, "token": register()})
             if cursor.rowcount != 1:  # cancelled in between
                 continue
             JobPiece.objects.filter(project_id=picked[0], job_id=picked[1]).delete()
-            run = JobRun(Job.objects.get(**own))
+            run = JobRun(Job.objects.get(**of_job))
             if run.job.attempts <= settings.JOB_ATTEMPTS:
                 return run
             run.fail(None, f"The job was begun {settings.JOB_ATTEMPTS} times, and its worker ended each time.")

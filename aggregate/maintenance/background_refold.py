@@ -21,7 +21,7 @@ from profcore.times import midnight_days_before
 from projects.limits import limit_of
 from projects.models import Project
 
-# A worker of older rules would fold the traces by them again. So none may have been at work for so long.
+# A worker of older rules would fold the traces by them again. So no such worker may have run within this time.
 OLDER_WORKERS_GONE: Final = timedelta(minutes=10)
 FIND_OLDER: Final = """SELECT EXISTS (SELECT 1 FROM aggregate_workerlease
     WHERE heartbeat_at > %s AND fold_version < %s)"""
@@ -46,7 +46,7 @@ def set_paused(run: RefoldRun, at: datetime | None) -> None:
 
 
 def list_background_runs(project_id: int) -> list[RefoldRun]:
-    """Returns the unfinished background runs of a project: one, or none."""
+    """Returns the unfinished background runs of a project: at most one."""
     return list(
         RefoldRun.objects.filter(project_id=project_id, is_background=True, finished_at=None, fold_version=FOLD_VERSION)
     )

@@ -27,7 +27,7 @@ def delete_some(
     *,
     most: int,
 ) -> int:
-    """Deletes at most so many rows of one project, and returns how many.
+    """Deletes a bounded number of rows of one project, and returns how many.
 
     `table` is a table, or one partition: a place is unique in that only. `key` is the table's key within a project.
     `where` is over `t`, and names the project by `%(project_id)s`. Two statements.

@@ -42,12 +42,12 @@ class Erasure:
     kept_sums: int = 0
     kept_trees: int = 0
 
-    def add(self, other: "Erasure") -> None:
+    def add(self, more: "Erasure") -> None:
         """Adds the counts of another one."""
-        self.traces += other.traces
-        self.views += other.views
-        self.kept_sums += other.kept_sums
-        self.kept_trees += other.kept_trees
+        self.traces += more.traces
+        self.views += more.views
+        self.kept_sums += more.kept_sums
+        self.kept_trees += more.kept_trees
 
 
 def _ignore(_: object) -> None:
@@ -138,8 +138,8 @@ def _take_tree(project_id: int, view: StoredView, batch: FoldedBatch) -> bool:
 
     If some of its funcs count as "(other)", others may have done so when it was folded: its paths are unknown.
     """
-    other, cell_id = select_other(project_id), view.cell_id
-    if other is not None and (other in view.contribution.func or other in batch.id_of):
+    other_func, cell_id = select_other(project_id), view.cell_id
+    if other_func is not None and (other_func in view.contribution.func or other_func in batch.id_of):
         return False
     mine = CallTreeBuilder()
     for key in batch.sums.cells:

@@ -53,7 +53,7 @@ def merge_old_hours(now: datetime, *, limit: int | None = None) -> int:
 
 
 def find_due(before: datetime, limit: int) -> list[GroupDay]:
-    """Returns group-days with unmerged hours before `before`, if none of these awaits a refold, oldest first."""
+    """Returns group-days with unmerged hours before `before`, if no cell of these awaits a refold, oldest first."""
     with connection.cursor() as cursor:
         cursor.execute(
             """SELECT c.project_id, c.group_id, date_trunc('day', c.starts_at, 'UTC') AS day_at
@@ -136,7 +136,7 @@ def _intern_days(day: GroupDay, wanted: list[Codes]) -> dict[Codes, int]:
         cells = {tuple(codes): cell_id for cell_id, *codes in cursor}
         missing = [codes for codes in wanted if codes not in cells]
         if missing:
-            # Nobody else creates day cells of this group, because we hold its lock.
+            # No one else creates day cells of this group, because we hold its lock.
             ids = allocate_ids(day.project_id, "cell", len(missing))
             Cell.objects.bulk_create(
                 [_empty_day(day, cell_id, codes) for cell_id, codes in zip(ids, missing, strict=True)]

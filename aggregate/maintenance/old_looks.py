@@ -12,8 +12,8 @@ MAX_LOOKS_KEPT: Final = 20_000
 def delete_old_looks(project_id: int, before: datetime, *, most: int = MAX_LOOKS_KEPT) -> int:
     """Deletes the looks at questions that were last asked before a time, and at the oldest ones beyond `most` looks.
 
-    A question loses all of its looks or none: without the early ones, later ones would have more to spend. Returns how
-    many.
+    A question loses all of its looks or keeps all: without the early ones, later ones would have more to spend. Returns
+    how many.
     """
     with connection.cursor() as cursor:
         cursor.execute(

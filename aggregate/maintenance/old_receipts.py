@@ -19,7 +19,7 @@ from profcore.times import midnight_days_before
 from projects.limits import limit_of
 from projects.models import Project
 
-LOCK_WAIT: Final = "500ms"  # posts queue behind this: if somebody reads for longer, the next run drops the partition
+LOCK_WAIT: Final = "500ms"  # posts queue behind this: if a read takes longer, the next run drops the partition
 BATCH_ROWS: Final = 5_000  # of one transaction: about 100 ms
 
 
@@ -32,7 +32,7 @@ def drop_receipt_partitions(now: datetime) -> int:
             break
         try:
             dropped += _drop(partition)
-        except OperationalError:  # no lock in time: somebody reads it
+        except OperationalError:  # no lock in time: it is being read
             continue
         end_step()
     for project_id in _list_border_projects(before):

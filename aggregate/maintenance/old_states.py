@@ -36,7 +36,7 @@ DELETE FROM alerts_message WHERE project_id = %(project_id)s AND created_at < %(
 def expire_alerts(project_id: int, now: datetime, *, cells_before: datetime) -> int:
     """Deletes a project's old states, changes, notices and messages; returns how many rows.
 
-    What is open stays as long as cells do; other states go when their release is no longer watched.
+    What is open stays as long as cells do; other states go when their release is no longer evaluated.
     """
     values: dict[str, int | datetime | list[int]] = {
         "project_id": project_id,

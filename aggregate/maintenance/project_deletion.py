@@ -1,6 +1,6 @@
 """Deleting a project: every row of every table that names it, in small transactions, and its own row last.
 
-The project is marked first (`projects.lifecycle`), and nobody sees it any more. A worker that is killed loses at
+The project is marked first (`projects.lifecycle`), and is no longer visible. A worker that is killed loses at
 most its present batch; the next turn goes on with what is left. The last step waits until no web process remembers a
 key of the project, and no post is under way: rows of the endpoint have no foreign key, and would stay for ever.
 """
@@ -56,7 +56,7 @@ class ProjectTable:
 
 
 def begin_deletion(project: Project) -> bool:
-    """Marks a project for deletion and wakes a worker. Returns False if it was marked already."""
+    """Marks a project for deletion and notifies a worker. Returns False if it was marked already."""
     with transaction.atomic():
         is_new = mark_for_deletion(project)
         transaction.on_commit(lambda: notify_worker(DELETE_TASK, DELETE_FLAG))
@@ -111,7 +111,7 @@ def estimate_rows(project_id: int) -> int:
 def delete_packs_of(project_id: int) -> None:
     """Deletes a project's packs: their objects, then their rows. Raises `BodiesUnavailable`, and `BudgetSpent`.
 
-    Raises `NotOurs` if the bucket is marked as another database's: somebody must say whose it is.
+    Raises `NotOurs` if the bucket is marked as another database's: an operator must say whose it is.
     """
     if not Pack.objects.filter(project_id=project_id).exists():
         return

@@ -24,7 +24,7 @@ from projects.audit.entries import record
 
 
 class CellOutcome(Enum):
-    """The outcome for a cell: its sums were taken back, it is kept, or it has none."""
+    """The outcome for a cell: its sums were taken back, it is kept, or it has no sums."""
 
     RESET = "reset"
     KEPT = "kept"

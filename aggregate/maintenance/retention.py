@@ -92,29 +92,7 @@ def expire_all(now: datetime, on_step: Callable[[str], None] = lambda _: None) -
     _drop_partitions(now, expired)
     for project in Project.objects.order_by("id"):
         on_step(project.slug)
-        raw_before = midnight_days_before(now, limit_of(project, "keep_raw_days").effective)
-        for name, day in list_partitions():
-            if day < raw_before.date():
-                expired.raw_traces += _in_batches("raw_traces", partial(_delete_raw, name, project.pk))
-                doom_unnamed_packs(project.pk, day, name)
-        views_days = limit_of(project, "keep_views_days").effective
-        cells_days = limit_of(project, "keep_cells_days").effective
-        _expire_views(project.pk, midnight_days_before(now, views_days), expired)
-        _in_batches("absences", partial(_delete_absences, project.pk, midnight_days_before(now, views_days)))
-        cells_before = expired.cells
-        _expire_cells(project.pk, midnight_days_before(now, cells_days), expired)
-        if expired.cells > cells_before or has_unused(project.pk, now):
-            expired.funcs += expire_funcs(project.pk, now)
-        expired.source_maps += expire_source_maps(
-            project.pk, now, keep_days=settings.KEEP_SOURCE_MAPS_DAYS, shared_days=cells_days
-        )
-        counts_before = midnight_days_before(now, max(settings.KEEP_RECEIPTS_DAYS, views_days, cells_days))
-        expired.refusals += _delete_counts(project.pk, counts_before)
-        _delete_byte_counts(project.pk, raw_before)
-        expired.groups += expire_groups(project.pk, now, raw_before=raw_before)
-        expired.releases += expire_announced(project.pk, midnight_days_before(now, cells_days))
-        delete_old_looks(project.pk, midnight_days_before(now, cells_days))
-        expire_alerts(project.pk, now, cells_before=midnight_days_before(now, cells_days))
+        _expire_project(project, now, expired)
     on_step("receipts")
     expired.receipt_partitions = drop_receipt_partitions(now)
     count_maintenance("receipt_partitions", expired.receipt_partitions)
@@ -131,6 +109,33 @@ def expire_all(now: datetime, on_step: Callable[[str], None] = lambda _: None) -
     runs_before = midnight_days_before(now, settings.KEEP_REFOLD_RUNS_DAYS)
     expired.refold_runs, _ = RefoldRun.objects.filter(started_at__lt=runs_before).delete()
     return expired
+
+
+def _expire_project(project: Project, now: datetime, expired: Expired) -> None:
+    """Deletes what a project has beyond its retention, and adds up the counts."""
+    raw_before = midnight_days_before(now, limit_of(project, "keep_raw_days").effective)
+    for name, day in list_partitions():
+        if day < raw_before.date():
+            expired.raw_traces += _in_batches("raw_traces", partial(_delete_raw, name, project.pk))
+            doom_unnamed_packs(project.pk, day, name)
+    views_days = limit_of(project, "keep_views_days").effective
+    cells_days = limit_of(project, "keep_cells_days").effective
+    _expire_views(project.pk, midnight_days_before(now, views_days), expired)
+    _in_batches("absences", partial(_delete_absences, project.pk, midnight_days_before(now, views_days)))
+    cells_before = expired.cells
+    _expire_cells(project.pk, midnight_days_before(now, cells_days), expired)
+    if expired.cells > cells_before or has_unused(project.pk, now):
+        expired.funcs += expire_funcs(project.pk, now)
+    expired.source_maps += expire_source_maps(
+        project.pk, now, keep_days=settings.KEEP_SOURCE_MAPS_DAYS, shared_days=cells_days
+    )
+    counts_before = midnight_days_before(now, max(settings.KEEP_RECEIPTS_DAYS, views_days, cells_days))
+    expired.refusals += _delete_counts(project.pk, counts_before)
+    _delete_byte_counts(project.pk, raw_before)
+    expired.groups += expire_groups(project.pk, now, raw_before=raw_before)
+    expired.releases += expire_announced(project.pk, midnight_days_before(now, cells_days))
+    delete_old_looks(project.pk, midnight_days_before(now, cells_days))
+    expire_alerts(project.pk, now, cells_before=midnight_days_before(now, cells_days))
 
 
 def _tidy_packs(now: datetime) -> int:
@@ -169,7 +174,7 @@ def _drop_partitions(now: datetime, expired: Expired) -> None:
             continue
         try:
             expired.partitions += _drop_partition(name, day)
-        except OperationalError:  # no lock in time: somebody reads it
+        except OperationalError:  # no lock in time: it is being read
             continue
     count_maintenance("partitions", expired.partitions)
 

@@ -59,14 +59,14 @@ def start_tag_erasure(project_id: int, name: str, value: str) -> Job:
 def run_tag_erasure(run: JobRun) -> JobResult:
     """Erases what a job is about and returns the outcome in JSON. A job that forgot its tag has erased it."""
     job = run.job
-    told = dict(job.params)
-    if "value" in told:
+    params = dict(job.params)
+    if "value" in params:
         run.expect(_count_stored(job.project_id))
         erase_tagged(
             job.project_id,
-            told["name"],
-            told["value"],
-            read_days=told.get("read", ""),
+            params["name"],
+            params["value"],
+            read_days=params.get("read", ""),
             on_group=partial(count_group, job),
             on_traces=run.advance,
             on_day=partial(_note_day, job),
@@ -111,9 +111,9 @@ def _erase_batch(
     outcome: Erasure,
     on_group: Callable[[Erasure], object],
 ) -> None:
-    bodies = load_raw_bodies(project_id, [(each.view_id, each.seq, each.received_at) for each in batch])
-    found = {view_id for (view_id, _), body in bodies.items() if carries_tag(body.expand(), *tag)}
-    for view_id in sorted(found):
+    bodies = load_raw_bodies(project_id, [(trace.view_id, trace.seq, trace.received_at) for trace in batch])
+    view_ids = {view_id for (view_id, _), body in bodies.items() if carries_tag(body.expand(), *tag)}
+    for view_id in sorted(view_ids):
         outcome.add(erase_view(project_id, view_id, on_group=on_group))
 
 
@@ -153,6 +153,6 @@ def _count_stored(project_id: int) -> int:
 
 def _note_day(job: Job, day: str) -> None:
     """Notes in the job that a day is done: the next attempt passes it over."""
-    told = {**dict(job.params), "read": day}
-    job.params = [[name, value] for name, value in told.items()]
+    params = {**dict(job.params), "read": day}
+    job.params = [[name, value] for name, value in params.items()]
     Job.objects.filter(project_id=job.project_id, id=job.id).update(params=job.params)

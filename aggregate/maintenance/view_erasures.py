@@ -41,10 +41,10 @@ def finish_erasure(job: Job) -> JobResult:
     """Forgets what an erasure was about, and returns its outcome in JSON."""
     with transaction.atomic():
         jobs = Job.objects.filter(project_id=job.project_id, id=job.id)
-        told = asdict(Erasure()) | (jobs.select_for_update().values_list("counts", flat=True).get() or {})
+        counts = asdict(Erasure()) | (jobs.select_for_update().values_list("counts", flat=True).get() or {})
         if jobs.exclude(params=[]).update(params=[]):
-            record(Act.ERASURE_FINISHED, project=job.project_id, job=str(job.id), **told)
-    return JobResult("application/json", "erasure.json", [json.dumps(told).encode()])
+            record(Act.ERASURE_FINISHED, project=job.project_id, job=str(job.id), **counts)
+    return JobResult("application/json", "erasure.json", [json.dumps(counts).encode()])
 
 
 def count_group(job: Job, group: Erasure) -> None:

@@ -1,6 +1,6 @@
 """How far the replica is behind, without trusting clocks, and without writing anything.
 
-`pg_last_xact_replay_timestamp` says how old the last replayed commit is: minutes, if nobody writes. Here each look
+`pg_last_xact_replay_timestamp` says how old the last replayed commit is: minutes, if nothing is written. Here each look
 notes how far the database's log reaches. Once the replica has replayed as much, it has everything that was committed
 before that look. So the age of the newest such look is its lag, at most.
 """
@@ -24,9 +24,9 @@ logger = logging.getLogger(__name__)
 LOOK_S: Final = 0.5  # so exact is a lag; two statements that read no table
 LOOK_LIMIT_S: Final = 2.0  # then the server counts as away
 CONNECT_LIMIT_S: Final = 2  # libpq takes no less
-IDLE_S: Final = 60.0  # without a read for so long, nobody looks
+IDLE_S: Final = 60.0  # without a read for this time, the looks stop
 END: Final = "SELECT (pg_current_wal_flush_lsn() - '0/0'::pg_lsn)::bigint"
-# Not replayed, but received, it could not be read yet. A server that is no standby follows nobody.
+# Not replayed, but received, it could not be read yet. A server that is no standby follows no one.
 REPLAYED: Final = """
 SELECT CASE WHEN pg_is_in_recovery() THEN (pg_last_wal_replay_lsn() - '0/0'::pg_lsn)::bigint END
 """
@@ -44,9 +44,9 @@ class LagRecord:
     def empty(cls, kept: int) -> "LagRecord":
         return cls(deque(maxlen=kept))
 
-    def note_end(self, asked_s: float, end: int) -> None:
-        """Notes the end of the log. Everything that was committed before `asked_s` is within it."""
-        self.ends.append((asked_s, end))
+    def note_end(self, measured_s: float, end: int) -> None:
+        """Notes the end of the log. Everything that was committed before `measured_s` is within it."""
+        self.ends.append((measured_s, end))
 
     def note_replayed(self, replayed: int | None) -> None:
         """Notes how far the replica is; None if it is no standby."""
@@ -62,7 +62,7 @@ class LagRecord:
 
 
 class ReplicaWatch:
-    """Looks at the database and the replica in a thread, as long as somebody reads."""
+    """Looks at the database and the replica in a thread, while it is read."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -88,7 +88,7 @@ class ReplicaWatch:
         return self._is_away and self._has_looked.is_set()
 
     def note_fault(self) -> None:
-        """Notes that a read of the replica failed: nobody reads it before the next look that succeeds."""
+        """Notes that a read of the replica failed: it is not read before the next look that succeeds."""
         self._is_away = True
 
     def _start(self) -> None:
@@ -113,11 +113,11 @@ class ReplicaWatch:
                 look.close()
 
     def _look(self, database: "LagLook", replica: "LagLook") -> None:
-        asked_s = time.monotonic()
+        measured_s = time.monotonic()
         try:
             end = database.read()
             if end is not None:
-                self._record.note_end(asked_s, end)
+                self._record.note_end(measured_s, end)
         except psycopg.Error:  # of what is read from the replica meanwhile, the lag grows
             logger.debug("The database did not say how far its log reaches.")
         try:

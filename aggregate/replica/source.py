@@ -20,20 +20,20 @@ _database: ContextVar[Any] = ContextVar("database", default=None)  # Any: Django
 
 
 def has_replica() -> bool:
-    """Tells whether a replica is set."""
+    """Returns whether a replica is set."""
     return REPLICA in connections.settings
 
 
 @contextmanager
 def at_replica() -> Iterator[None]:
     """Sends the statements of this thread to the replica."""
-    own = connections[DEFAULT_DB_ALIAS]
-    token = _database.set(own)
+    database = connections[DEFAULT_DB_ALIAS]
+    token = _database.set(database)
     connections[DEFAULT_DB_ALIAS] = connections[REPLICA]
     try:
         yield
     finally:
-        connections[DEFAULT_DB_ALIAS] = own
+        connections[DEFAULT_DB_ALIAS] = database
         _database.reset(token)
 
 
@@ -46,12 +46,12 @@ def open_replica() -> None:
 @contextmanager
 def at_database() -> Iterator[None]:
     """Sends the statements of this thread to the database itself, also within `at_replica`."""
-    own = _database.get()
-    if own is None:
+    database = _database.get()
+    if database is None:
         yield
         return
     replica = connections[DEFAULT_DB_ALIAS]
-    connections[DEFAULT_DB_ALIAS] = own
+    connections[DEFAULT_DB_ALIAS] = database
     try:
         yield
     finally:

@@ -169,8 +169,8 @@ def _write(claim: ScriptClaim, funcs: list[FuncPlace], result: MapResult) -> Non
 def _intern_sources(project_id: int, sources: dict[int, SourceRow]) -> dict[int, int]:
     """Returns the id of each source, storing new ones. Under the project's lock."""
     digests = sorted({row.digest for row in sources.values()})
-    found = _select_sources(project_id, digests)
-    rows = {row.digest: row for row in sources.values() if row.digest not in found}
+    source_ids = _select_sources(project_id, digests)
+    rows = {row.digest: row for row in sources.values() if row.digest not in source_ids}
     fresh = [rows[digest] for digest in sorted(rows)]
     if fresh:
         ids = allocate_ids(project_id, "source", len(fresh))
@@ -189,8 +189,8 @@ def _intern_sources(project_id: int, sources: dict[int, SourceRow]) -> dict[int,
                     [row.size_bytes for row in fresh],
                 ],
             )
-        found.update(zip((row.digest for row in fresh), ids, strict=True))
-    return {index: found[row.digest] for index, row in sources.items()}
+        source_ids.update(zip((row.digest for row in fresh), ids, strict=True))
+    return {index: source_ids[row.digest] for index, row in sources.items()}
 
 
 def _select_sources(project_id: int, digests: list[bytes]) -> dict[bytes, int]:

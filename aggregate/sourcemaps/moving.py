@@ -15,7 +15,7 @@ from projects.audit.entries import record
 
 
 def move_scripts(project_id: int, release: str, prefix: str) -> int:
-    """Gives the files of a release URLs below a prefix, and returns their number; wakes a worker.
+    """Gives the files of a release URLs below a prefix, and returns their number; notifies a worker.
 
     Scripts at other addresses are deleted if no trace named them. Raises `UploadError`.
     """

@@ -122,8 +122,8 @@ def claim_script(*, project_id: int | None = None) -> ScriptClaim | None:
             if picked is None:
                 return None
             lease_s = settings.SYMBOLICATE_TIMEOUT_S + LEASE_MARGIN_S
-            own = {"project": picked[0], "script": picked[1], "lease_s": lease_s, "token": own_token()}
-            claimed = select_records(ScriptClaim, TAKE, own)
+            params = {"project": picked[0], "script": picked[1], "lease_s": lease_s, "token": own_token()}
+            claimed = select_records(ScriptClaim, TAKE, params)
             if claimed:  # else it was deleted in between
                 register()
                 return claimed[0]

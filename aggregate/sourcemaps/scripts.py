@@ -57,18 +57,18 @@ def write_scripts(project_id: int, release: str, rows: Sequence[ScriptRow]) -> s
     replaced = {
         artifact_id for script in by_uri.values() for artifact_id in (script.bundle_id, script.map_id) if artifact_id
     }
-    found: set[str] = set()
+    matched: set[str] = set()
     merged = []
     for row in sorted({row.uri: row for row in rows}.values(), key=lambda row: row.uri):
         whole = _merge(row, by_uri.get(row.uri))
         if whole.map_id is None and row.debug_id in early_maps:
             whole = replace(whole, map_id=early_maps[row.debug_id])
-            found.add(row.uri)
+            matched.add(row.uri)
         merged.append(whole)
     _upsert(project_id, release, merged, by_uri)
     _give_maps(project_id, merged)
     delete_unused_artifacts(project_id, sorted(replaced))
-    return found
+    return matched
 
 
 def _check_stored(project_id: int, rows: Sequence[ScriptRow]) -> None:
@@ -135,7 +135,7 @@ def _give_maps(project_id: int, rows: Sequence[ScriptRow]) -> None:
     waiting = list(without.select_for_update().order_by("id"))
     now = datetime.now(UTC)
     for script in waiting:
-        assert script.debug_id is not None  # the script was found by it
+        assert script.debug_id is not None  # the script was matched by it
         script.map_id = maps[script.debug_id]
         _mark_pending(script, now)
     _save(waiting)

@@ -22,7 +22,7 @@ from aggregate.sourcemaps.scripts import ScriptRow, StoredMeanwhileDeleted, writ
 from ingest.notify import notify_worker
 from ingest.storage.groups import allocate_ids
 from profcore.symbolicate.builds import (
-    BundleFacts,
+    BundleComments,
     InlineMapError,
     Match,
     Pair,
@@ -83,7 +83,7 @@ class UploadReport:
         return sum(script.match is Match.NO_MAP for script in self.scripts)
 
     @property
-    def words(self) -> str:
+    def summary(self) -> str:
         """Says how many maps are stored."""
         maps = len(self.scripts) - self.unmatched
         return f"{maps} map{'' if maps == 1 else 's'} stored. "
@@ -102,7 +102,7 @@ class _Target:
 class _StoredFiles:
     """Files of a build that are in the database: artifact ids by path, and the facts that pair them."""
 
-    bundles: dict[str, BundleFacts] = field(default_factory=dict)
+    bundles: dict[str, BundleComments] = field(default_factory=dict)
     maps: dict[str, UUID | None] = field(default_factory=dict)
     bundle_ids: dict[str, int] = field(default_factory=dict)
     map_ids: dict[str, int] = field(default_factory=dict)  # inline maps by their bundle's path
@@ -116,7 +116,7 @@ def store_build(
     files: Sequence[BuildFile],
     on_file: Callable[[str], object] = lambda _: None,
 ) -> UploadReport:
-    """Stores the bundles and maps among some files, and their scripts under each prefix; wakes a worker.
+    """Stores the bundles and maps among some files, and their scripts under each prefix; notifies a worker.
 
     `on_file` is called with each file's path. A bad map is left out and reported; the rest is stored. An equal upload
     changes nothing. Raises `UploadError`.
@@ -191,21 +191,21 @@ def _store_files(
 
 def _store_bundle(project_id: int, path: str, content: bytes, stored: _StoredFiles, report: UploadReport) -> None:
     try:
-        facts = read_bundle(content)
+        bundle = read_bundle(content)
     except InlineMapError as error:
         raise MapError("sourceMappingURL", str(error)) from None
-    stored.bundle_ids[path] = _store(project_id, Artifact.Kind.BUNDLE, content, report, debug_id=facts.debug_id)
-    stored.bundles[path] = facts
-    if facts.inline_map is not None:
-        stored.bundles[path] = BundleFacts(facts.debug_id, None, None)
+    stored.bundle_ids[path] = _store(project_id, Artifact.Kind.BUNDLE, content, report, debug_id=bundle.debug_id)
+    stored.bundles[path] = bundle
+    if bundle.inline_map is not None:
+        stored.bundles[path] = BundleComments(bundle.debug_id, None, None)
         try:
-            check_map(facts.inline_map)
+            check_map(bundle.inline_map)
         except MapError as error:
             raise MapError(f"sourceMappingURL {error.path}", error.detail) from None
-        stored.bundles[path] = BundleFacts(
-            facts.debug_id, None, b""
+        stored.bundles[path] = BundleComments(
+            bundle.debug_id, None, b""
         )  # says that there is one; its content need not be kept
-        stored.map_ids[path] = _store(project_id, Artifact.Kind.MAP, facts.inline_map, report)
+        stored.map_ids[path] = _store(project_id, Artifact.Kind.MAP, bundle.inline_map, report)
 
 
 def check_map(content: bytes) -> None:
@@ -237,9 +237,9 @@ def _store(
     """Returns the id of a bundle or map, and stores it if it is new."""
     digest = hashlib.sha256(content).digest()
     known = Artifact.objects.filter(project_id=project_id, kind=kind, digest=digest).values_list("id", flat=True)
-    found = known.first()
-    if found is not None:
-        return found
+    artifact = known.first()
+    if artifact is not None:
+        return artifact
     if kind is Artifact.Kind.MAP:
         debug_id = read_map_debug_id(content)
     packed = gzip.compress(content, GZIP_LEVEL, mtime=0)

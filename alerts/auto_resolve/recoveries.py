@@ -1,10 +1,10 @@
-"""What ends alarms of releases that newer ones replaced: a faster one, or that nobody looks any more."""
+"""What ends alarms of releases that newer ones replaced: a faster one, or they are no longer evaluated."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Final
 
-from alerts.changes import Cause, end_of, found_of, select_states, subject_of, write_standing
+from alerts.changes import Cause, end_of, finding_of, select_states, subject_of, write_standing
 from alerts.models import AlertRule, AlertState, StateChange
 from profcore.alerts.states import State
 from profcore.stats.verdict import Change
@@ -37,7 +37,7 @@ def end_recovered(
                     subject_of(row),
                     row,
                     end_of(row),
-                    found_of(row),
+                    finding_of(row),
                     at=now,
                     cause=Cause.NEWER_RELEASE,
                     about_release=head,
@@ -67,13 +67,13 @@ def end_unwatched(alert: AlertRule, watched: Collection[str], now: datetime) -> 
     rows = select_states(alert, state=State.SUSPECTED.value).values()
     left = sorted((row for row in rows if row.release not in watched), key=lambda row: row.seen_at)
     for row in left[:MAX_UNWATCHED]:
-        write_standing(alert, subject_of(row), row, end_of(row), found_of(row), at=now, cause=Cause.UNWATCHED)
+        write_standing(alert, subject_of(row), row, end_of(row), finding_of(row), at=now, cause=Cause.UNWATCHED)
 
 
-def select_recovered(alert: AlertRule, known: Mapping[bytes, AlertState], told: Collection[str]) -> set[bytes]:
+def select_recovered(alert: AlertRule, known: Mapping[bytes, AlertState], rolled_back: Collection[str]) -> set[bytes]:
     """Returns the states that a newer release ended, by key: the old one is as slow as ever, and it is over.
 
-    Releases that were `told` to be rolled back end nothing any more. Up to one statement.
+    Releases that were `rolled_back` to be rolled back end nothing any more. Up to one statement.
     """
     ended = {key: row.since_at for key, row in known.items() if State(row.state) in (State.OK, State.RESOLVED)}
     if not ended:
@@ -81,5 +81,5 @@ def select_recovered(alert: AlertRule, known: Mapping[bytes, AlertState], told: 
     ends = StateChange.objects.filter(
         project_id=alert.project_id, alert_id=alert.id, cause=Cause.NEWER_RELEASE, subject_key__in=list(ended)
     )
-    found = ends.exclude(about_release__in=list(told)).values_list("subject_key", "at")
-    return {bytes(key) for key, at in found if ended[bytes(key)] == at}
+    changes = ends.exclude(about_release__in=list(rolled_back)).values_list("subject_key", "at")
+    return {bytes(key) for key, at in changes if ended[bytes(key)] == at}

@@ -1,6 +1,6 @@
 """Which release a new one is compared with: the newest before it that was not rolled back.
 
-Three things are known of a release: whether somebody said that it was rolled back; what alerts has told
+Three things are known of a release: whether it was said to be rolled back; what alerts have reported
 (`alerts.auto_resolve.usage`), which asks every hour about those with alarms; and whether the same rule holds of the
 days on which the new release came, which is asked here.
 """
@@ -20,9 +20,9 @@ from profcore.alerts.usage import BestDay, is_gone
 from profcore.times import DAY, start_of_day
 
 # Releases about which the rule is asked to choose one base, the newest: up to two statements for each. More are
-# hardly ever rolled back in a row; of those only what was told counts.
-MAX_ASKED: Final = 3
-# Releases that an answer names as passed over, the newest. Somebody may say of all their releases that they were rolled
+# hardly ever rolled back in a row; of those only what was reported counts.
+MAX_COMPARED: Final = 3
+# Releases that an answer names as passed over, the newest. A client may say of all its releases that they were rolled
 # back, and names are long.
 MAX_NAMED: Final = 20
 # Of no release is more to be believed: what the rule does not call gone with it, it calls gone with no other.
@@ -50,26 +50,26 @@ def choose_base(
     head: str,
     candidates: Sequence[str],
     known: Sequence[ReleaseRow],
-    told: Mapping[str, datetime],
+    rolled_back: Mapping[str, datetime],
 ) -> BaseChoice:
     """Returns the first candidate that was not rolled back; the first of all if every one was.
 
-    `candidates` are older than the head, the newest first, at least one; `known` are the project's releases, and `told`
-    those of which somebody or alerts told. With one candidate nothing is asked, else up to two statements for each
-    of `MAX_ASKED`.
+    `candidates` are older than the head, the newest first, at least one; `known` are the project's releases, and
+    `rolled_back` those of them that a person or an alert reported. With one candidate nothing is asked, else up to two
+    statements for each of `MAX_COMPARED`.
     """
     if len(candidates) == 1:
         return BaseChoice(candidates[0])
     rows = {row.release: row for row in known}
     passed: list[Rollback] = []
-    asked = 0
+    compared_count = 0
     for candidate in candidates:
-        if candidate in told:
-            passed.append(Rollback(candidate, told[candidate]))
+        if candidate in rolled_back:
+            passed.append(Rollback(candidate, rolled_back[candidate]))
             continue
-        asked += 1
-        found = head in rows and candidate in rows and asked <= MAX_ASKED
-        if found and was_gone(project_id, rows[candidate], known, rows[head].first_seen_at):
+        compared_count += 1
+        is_comparable = head in rows and candidate in rows and compared_count <= MAX_COMPARED
+        if is_comparable and was_gone(project_id, rows[candidate], known, rows[head].first_seen_at):
             passed.append(Rollback(candidate, rows[head].first_seen_at))
             continue
         return BaseChoice(candidate, tuple(passed[:MAX_NAMED]))
@@ -77,31 +77,31 @@ def choose_base(
 
 
 def select_rolled_back(project_id: int, said: Mapping[str, datetime], now: datetime) -> Mapping[str, datetime]:
-    """Returns the releases that are `said` to be rolled back or that alerts told are gone, and when.
+    """Returns the releases that are `said` to be rolled back or that alerts reported as gone, and when.
 
-    Of alerts, one with an open state is back. One statement if it told of none, else two.
+    Of alerts, one with an open state is back. One statement if they reported no release, else two.
     """
-    own = {"project_id": project_id, "alert_id": RELEASE_ALERT_ID}
+    of_alert = {"project_id": project_id, "alert_id": RELEASE_ALERT_ID}
     since = now - timedelta(days=BEST_DAYS)
-    told = StateChange.objects.filter(**own, cause=Cause.GONE, at__gte=since).values_list(
+    gone = StateChange.objects.filter(**of_alert, cause=Cause.GONE, at__gte=since).values_list(
         "subject_key", "release", "at"
     )
-    ends = {(bytes(key), at): release for key, release, at in told}
+    ends = {(bytes(key), at): release for key, release, at in gone}
     if not ends:
         return said
-    found: dict[str, datetime] = {}
+    gone_since: dict[str, datetime] = {}
     opened: set[str] = set()
-    rows = AlertState.objects.filter(**own, release__in=set(ends.values()))
+    rows = AlertState.objects.filter(**of_alert, release__in=set(ends.values()))
     for key, release, state, at in rows.values_list("subject_key", "release", "state", "since_at"):
         if State(state).is_open:
             opened.add(release)
         elif (bytes(key), at) in ends:
-            found[release] = min(at, found.get(release, at))
-    return {release: at for release, at in found.items() if release not in opened} | dict(said)
+            gone_since[release] = min(at, gone_since.get(release, at))
+    return {release: at for release, at in gone_since.items() if release not in opened} | dict(said)
 
 
 def was_gone(project_id: int, release: ReleaseRow, known: Sequence[ReleaseRow], at: datetime) -> bool:
-    """Tells whether users had older releases again when another one came. One statement, if so two.
+    """Returns whether users had older releases again when another one came. One statement, if so two.
 
     It is asked of two whole UTC days, that of the moment and the one before: hours are merged into days later, and the
     answer must stay the same. What newer releases have does not matter, since one of them took over on that day. A
@@ -111,7 +111,7 @@ def was_gone(project_id: int, release: ReleaseRow, known: Sequence[ReleaseRow], 
     since, until = start_of_day(at) - DAY, start_of_day(at) + DAY
     if since <= start_of_day(release.first_seen_at):
         return False
-    older = [each.release for each in known if is_older(each, release)]
+    older = [row.release for row in known if is_older(row, release)]
     views = replace(measure_span(project_id, release, older, [], (since, until))[None], newer=0)
     if not is_gone(views, HIGHEST):
         return False

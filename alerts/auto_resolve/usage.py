@@ -1,6 +1,6 @@
 """Which watched releases are in use: alarms of one that was rolled back end, and open again if it comes back.
 
-Somebody may have said that it was rolled back: then nothing is counted. Otherwise page views tell, after a day.
+If a person said that it was rolled back, nothing is counted. Otherwise page views decide, after a day.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -12,7 +12,7 @@ from django.db import connection
 
 from aggregate.selectors.project.pages import ReleaseRow
 from aggregate.selectors.slice.slices import FROM_CELLS, Slice, where_days, where_slice
-from alerts.changes import Cause, end_of, found_of, select_states, subject_of, write_standing
+from alerts.changes import Cause, end_of, finding_of, select_states, subject_of, write_standing
 from alerts.models import AlertRule, AlertState, StateChange
 from ingest.storage.groups import OTHER
 from profcore.alerts.states import Standing, State
@@ -29,8 +29,8 @@ from profcore.alerts.usage import (
 from profcore.times import start_of_day, start_of_hour
 
 # Releases with open states, or ended ones, that are looked at in one evaluation, the newest: two statements for each,
-# 0.12 s with 10,000 groups on 28 days (measured 2026-11-23). Of those that somebody said were rolled back, as many are
-# looked at beside these; the next evaluations find the others, whose states are still open.
+# 0.12 s with 10,000 groups on 28 days (measured 2026-11-23). Of those that were said to be rolled back, as many are
+# looked at in addition; the next evaluations find the others, whose states are still open.
 MAX_FOLLOWED: Final = 20
 # A release whose best day is longer ago is not known by it any more.
 BEST_DAYS: Final = 28
@@ -39,7 +39,7 @@ ENDINGS: Final = (Cause.GONE, Cause.ROLLED_BACK)
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """What a state was before it ended, and whether somebody said that its release was rolled back."""
+    """What a state was before it ended, and whether its release was said to be rolled back."""
 
     was: State
     was_said: bool
@@ -53,23 +53,23 @@ class Usage:
     best: Mapping[str | None, BestDay]
 
     def is_gone(self, page: str | None) -> bool:
-        """Tells whether a page's users have older releases again. A page with few views follows the whole project."""
-        own, best = self.now.get(page, DayViews()), self.best.get(page, BestDay())
-        return is_gone(own, best) or (own.own == 0 and is_gone(self.now[None], self.best[None]))
+        """Returns whether a page's users have older releases again. A page with few views follows the whole project."""
+        now, best = self.now.get(page, DayViews()), self.best.get(page, BestDay())
+        return is_gone(now, best) or (now.own == 0 and is_gone(self.now[None], self.best[None]))
 
     def is_back(self, page: str | None) -> bool:
-        """Tells whether a release that was gone is in use again on a page. With few views it follows as above."""
-        own, best = self.now.get(page, DayViews()), self.best.get(page, BestDay())
-        return is_back(own, best) or (self._is_rare(page) and is_back(self.now[None], self.best[None]))
+        """Returns whether a release that was gone is in use again on a page. With few views it follows as above."""
+        now, best = self.now.get(page, DayViews()), self.best.get(page, BestDay())
+        return is_back(now, best) or (self._is_rare(page) and is_back(self.now[None], self.best[None]))
 
     def is_still_used(self, page: str | None) -> bool:
-        """Tells whether a release is in use that was only said to be rolled back: it need not be as much as before."""
+        """Returns whether a release is in use that was only said to be rolled back: less than before is enough."""
         seen = self.now[None] if self._is_rare(page) else self.now.get(page, DayViews())
         return seen.own >= MIN_BACK_VIEWS and not self.is_gone(page)
 
     def _is_rare(self, page: str | None) -> bool:
-        own = self.now.get(page, DayViews())
-        return own.own + own.others < MIN_OLDER_VIEWS
+        now = self.now.get(page, DayViews())
+        return now.own + now.others < MIN_OLDER_VIEWS
 
 
 def follow_usage(
@@ -77,7 +77,7 @@ def follow_usage(
 ) -> Collection[bytes]:
     """Ends what is open of releases that are gone, and opens it again for those that are back. In a transaction.
 
-    `said` are the releases that somebody said were rolled back: what is open of them ends at once. Returns the keys of
+    `said` are the releases that were said to be rolled back: what is open of them ends at once. Returns the keys of
     states that stay ended: what is left of such a release is not judged by looks. Views are counted once an hour, since
     the window has whole hours.
     """
@@ -87,14 +87,14 @@ def follow_usage(
         return ended.keys()
     rows = [row for row in select_states(alert).values() if State(row.state).is_open or bytes(row.subject_key) in ended]
     marked = [row for row in rows if row.release in said and bytes(row.subject_key) not in ended]
-    for head, older, own in _list_followed(releases, marked):
-        usage = measure_usage(alert.project_id, head, older, _pages_of(own), now)
-        ended |= _end(alert, own, usage, older, now, cause=Cause.ROLLED_BACK)
+    for head, older, states in _list_followed(releases, marked):
+        usage = measure_usage(alert.project_id, head, older, _pages_of(states), now)
+        ended |= _end(alert, states, usage, older, now, cause=Cause.ROLLED_BACK)
     counted = [row for row in rows if row.release not in said] if is_counted else []
-    for head, older, own in _list_followed(releases, counted):
-        usage = measure_usage(alert.project_id, head, older, _pages_of(own), now)
-        gone = [row for row in own if bytes(row.subject_key) not in ended and usage.is_gone(row.page)]
-        for row in own:
+    for head, older, states in _list_followed(releases, counted):
+        usage = measure_usage(alert.project_id, head, older, _pages_of(states), now)
+        gone = [row for row in states if bytes(row.subject_key) not in ended and usage.is_gone(row.page)]
+        for row in states:
             end = ended.get(bytes(row.subject_key))
             if end and (usage.is_back(row.page) or (end.was_said and usage.is_still_used(row.page))):
                 _open_again(alert, row, end.was, usage, now)
@@ -108,8 +108,8 @@ def _list_followed(
 ) -> Iterator[tuple[ReleaseRow, Sequence[str], Sequence[AlertState]]]:
     """Yields the newest releases of some states, with the names of older ones and with its own states."""
     concerned = {row.release for row in rows}
-    for head in [each for each in releases if each.release in concerned][:MAX_FOLLOWED]:
-        older = [each.release for each in releases if is_older(each, head)]
+    for head in [row for row in releases if row.release in concerned][:MAX_FOLLOWED]:
+        older = [row.release for row in releases if is_older(row, head)]
         yield head, older, [row for row in rows if row.release == head.release]
 
 
@@ -118,7 +118,7 @@ def _pages_of(rows: Sequence[AlertState]) -> list[str]:
 
 
 def is_older(release: ReleaseRow, head: ReleaseRow) -> bool:
-    """Tells whether a release was there before another."""
+    """Returns whether a release was there before another."""
     return release.first_seen_at < head.first_seen_at and release.release not in (head.release, OTHER)
 
 
@@ -126,10 +126,10 @@ def select_ended(alert: AlertRule, now: datetime) -> dict[bytes, Ended]:
     """Returns how states ended because their release was rolled back, by key."""
     rows = select_states(alert, state__in=(State.OK, State.RESOLVED))
     changes = StateChange.objects.filter(project_id=alert.project_id, alert_id=alert.id, cause__in=ENDINGS)
-    found = changes.filter(at__gte=now - timedelta(days=BEST_DAYS)).order_by("id")
+    changes_of_month = changes.filter(at__gte=now - timedelta(days=BEST_DAYS)).order_by("id")
     return {
         bytes(change.subject_key): Ended(State(change.was), change.cause == Cause.ROLLED_BACK)
-        for change in found
+        for change in changes_of_month
         if (row := rows.get(bytes(change.subject_key))) is not None and row.since_at == change.at
     }
 
@@ -153,8 +153,8 @@ def measure_span(
 ) -> Mapping[str | None, DayViews]:
     """Returns the views of a stretch of time on some pages, and on all together (None). One statement."""
     slice_ = Slice(project_id=project_id, ranges=(span,))
-    found = _sum_views(slice_, "'-infinity'::timestamptz", head, older, pages)
-    return {None: DayViews(), **{page: days[0] for page, days in found.items()}}
+    days_of_page = _sum_views(slice_, "'-infinity'::timestamptz", head, older, pages)
+    return {None: DayViews(), **{page: days[0] for page, days in days_of_page.items()}}
 
 
 def measure_best(
@@ -164,8 +164,8 @@ def measure_best(
     until = start_of_day(before)
     since = start_of_day(max(head.first_seen_at, before - timedelta(days=BEST_DAYS)))
     past = Slice(project_id=project_id, ranges=((since, until),))
-    found = _sum_views(past, "c.day_at", head, older, pages) if since < until else {}
-    return {None: BestDay(), **{page: find_best(days) for page, days in found.items()}}
+    days_of_page = _sum_views(past, "c.day_at", head, older, pages) if since < until else {}
+    return {None: BestDay(), **{page: find_best(days) for page, days in days_of_page.items()}}
 
 
 def window_of(now: datetime) -> tuple[datetime, datetime]:
@@ -194,10 +194,12 @@ def _sum_views(
                 HAVING grouping(x.page) = 1 OR x.page IS NOT NULL""",
             {**params, **more},
         )
-        found: dict[str | None, list[DayViews]] = {}
-        for page, own, of_older, whole in cursor:
-            found.setdefault(page, []).append(DayViews(own=own, older=of_older, newer=whole - own - of_older))
-    return found
+        days_of_page: dict[str | None, list[DayViews]] = {}
+        for page, views, of_older, whole in cursor:
+            days_of_page.setdefault(page, []).append(
+                DayViews(own=views, older=of_older, newer=whole - views - of_older)
+            )
+    return days_of_page
 
 
 def _end(
@@ -231,13 +233,15 @@ def _write(
     about: str = "",
 ) -> None:
     """Writes a change of a release's use. It tells the views of the window; the state keeps those of its figures."""
-    seen, kept = usage.now.get(row.page) or usage.now[None], found_of(row)
-    told = replace(kept, views=seen.own, base_views=seen.others)
-    write_standing(alert, subject_of(row), row, standing, kept, at=now, cause=cause, about_release=about, told=told)
+    seen, kept = usage.now.get(row.page) or usage.now[None], finding_of(row)
+    seen_views = replace(kept, views=seen.own, base_views=seen.others)
+    write_standing(
+        alert, subject_of(row), row, standing, kept, at=now, cause=cause, about_release=about, change_finding=seen_views
+    )
 
 
 def _find_most_used(project_id: int, older: Sequence[str], now: datetime) -> str:
-    """Returns the older release with the most page views in the window; an empty text if there is none."""
+    """Returns the older release with the most page views in the window; an empty text without one."""
     if not older:  # a slice of no releases has all of them
         return ""
     recent = Slice(project_id=project_id, releases=tuple(older), ranges=(window_of(now),))

@@ -1,1 +1,1 @@
-"""Messages about changed states: gathered from the outbox, written, and sent until somebody has them."""
+"""Messages about changed states: gathered from the outbox, written, and sent until they arrive."""

@@ -28,8 +28,8 @@ Json = dict[str, Any]  # Any: JSON
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Told:
-    """One change as it is told."""
+class DescribedChange:
+    """One change with its wording and links."""
 
     change: StateChange
     alert: AlertRule | None
@@ -50,21 +50,21 @@ class Letter:
     project: Project
     title: str
     created_at: datetime
-    told: Sequence[Told]
+    changes: Sequence[DescribedChange]
     history: str
     is_test: bool = False
 
     @property
     def note(self) -> str:
-        """What is said instead of changes if there are none; empty if there are."""
+        """The text without changes; empty if there are changes."""
         if self.is_test:
             return "This is a test. Messages of this project arrive here."
-        return "" if self.told else "The history of these changes was deleted."
+        return "" if self.changes else "The history of these changes was deleted."
 
     @property
     def more(self) -> int:
         """How many changes are not shown to people."""
-        return max(len(self.told) - SHOWN_CHANGES, 0)
+        return max(len(self.changes) - SHOWN_CHANGES, 0)
 
 
 def write_webhook(letter: Letter) -> bytes:
@@ -77,19 +77,19 @@ def write_webhook(letter: Letter) -> bytes:
             "project": {"slug": letter.project.slug, "name": letter.project.name},
             "title": letter.title,
             "history_url": letter.history,
-            "changes": [encode_change(each) for each in letter.told],
+            "changes": [encode_change(change) for change in letter.changes],
         },
     }
     return msgspec.json.encode(body)
 
 
-def encode_change(told: Told) -> Json:
+def encode_change(described: DescribedChange) -> Json:
     """Returns a change for JSON: of webhooks, and of the read API."""
-    change, alert = told.change, told.alert
+    change, alert = described.change, described.alert
     return {
         "id": change.id,
         "alert": {"id": change.alert_id, "kind": alert.kind, "name": alert.name} if alert else None,
-        "key": told.key,
+        "key": described.key,
         "state": State(change.state).name.lower(),
         "was": State(change.was).name.lower(),
         "cause": str(change.cause),
@@ -109,9 +109,9 @@ def encode_change(told: Told) -> Json:
         "look": change.look,
         "views": [change.base_views, change.views],
         "culprit": change.culprit,
-        "text": told.said.headline,
-        "url": told.links.slice,
-        "profile_url": told.links.profile or None,
+        "text": described.said.headline,
+        "url": described.links.slice,
+        "profile_url": described.links.profile or None,
     }
 
 
@@ -124,11 +124,11 @@ def write_slack(letter: Letter) -> bytes:
     blocks: list[Json] = [_slack_text(f"*{_slack(letter.title)}*")]
     if letter.note:
         blocks.append(_slack_text(letter.note))
-    for each in letter.told[:SHOWN_CHANGES]:
-        lines = [f"*{_slack(each.said.headline)}*"]
-        lines += [f"{label}: {_slack(text)}" for label, text in each.said.lines()]
+    for change in letter.changes[:SHOWN_CHANGES]:
+        lines = [f"*{_slack(change.said.headline)}*"]
+        lines += [f"{label}: {_slack(text)}" for label, text in change.said.lines()]
         blocks.append(_slack_text("\n".join(lines)))
-        blocks += _slack_links(list_links(each))
+        blocks += _slack_links(list_links(change))
     if letter.more:
         blocks += _slack_links([(f"{letter.more} more changes", letter.history)])
     return msgspec.json.encode({"text": _slack(letter.title), "blocks": blocks})
@@ -141,8 +141,8 @@ def _slack_text(text: str) -> Json:
 
 def _slack_links(links: Sequence[tuple[str, str]]) -> list[Json]:
     """Returns a block for each link. One that is too long is left out: Slack would refuse the whole message."""
-    found = [f"<{''.join(_escape(url))}|{word}>" for word, url in links]
-    return [_slack_text(link) for link in found if len(link) <= MAX_SLACK_CHARS]
+    written = [f"<{''.join(_escape(url))}|{word}>" for word, url in links]
+    return [_slack_text(link) for link in written if len(link) <= MAX_SLACK_CHARS]
 
 
 def _escape(text: str) -> list[str]:
@@ -161,15 +161,18 @@ def _slack(text: str) -> str:
 def write_teams(letter: Letter) -> bytes:
     """Returns a body for a workflow of Teams that is started by a webhook: an adaptive card.
 
-    Clients of Teams differ in how they read Markdown and its escapes, so names are in runs of text, which have none.
+    Clients of Teams differ in how they read Markdown and its escapes, so names are in runs of text, which have no
+    markup.
     """
     items: list[Json] = [_write_runs((letter.title, True), size="Medium")]
     if letter.note:
         items.append(_write_runs((letter.note, False)))
-    for each in letter.told[:SHOWN_CHANGES]:
-        items.append(_write_runs((each.said.headline, True), separator=True))
-        items += [_write_runs((f"{label}: ", True), (text, False), spacing="None") for label, text in each.said.lines()]
-        items += _write_links(list_links(each))
+    for change in letter.changes[:SHOWN_CHANGES]:
+        items.append(_write_runs((change.said.headline, True), separator=True))
+        items += [
+            _write_runs((f"{label}: ", True), (text, False), spacing="None") for label, text in change.said.lines()
+        ]
+        items += _write_links(list_links(change))
     if letter.more:
         items += _write_links([(f"{letter.more} more changes", letter.history)])
     card = {
@@ -182,27 +185,27 @@ def write_teams(letter: Letter) -> bytes:
     return msgspec.json.encode({"type": "message", "attachments": [attachment]})
 
 
-def _write_runs(*parts: tuple[str, bool], size: str = "Default", **own: object) -> Json:
+def _write_runs(*parts: tuple[str, bool], size: str = "Default", **options: object) -> Json:
     """Returns a line of texts, each with whether it is bold."""
     runs = [
         {"type": "TextRun", "text": text, "size": size, "weight": "Bolder" if is_bold else "Default"}
         for text, is_bold in parts
     ]
-    return {"type": "RichTextBlock", "inlines": runs, **own}
+    return {"type": "RichTextBlock", "inlines": runs, **options}
 
 
 def _write_links(links: Sequence[tuple[str, str]]) -> list[Json]:
-    """Returns links as buttons. Without FIELDFLAME_ADDRESS there are none: a card with half an address is refused."""
-    found = [{"type": "Action.OpenUrl", "title": word, "url": url} for word, url in links if "://" in url]
-    return [{"type": "ActionSet", "actions": found}] if found else []
+    """Returns links as buttons. None without FIELDFLAME_ADDRESS: a card with half an address is refused."""
+    actions = [{"type": "Action.OpenUrl", "title": word, "url": url} for word, url in links if "://" in url]
+    return [{"type": "ActionSet", "actions": actions}] if actions else []
 
 
 def write_mail(letter: Letter) -> str:
     """Returns the text of a mail."""
     parts = []
-    for each in letter.told[:SHOWN_CHANGES]:
-        lines = [each.said.headline, *(f"  {label}: {text}" for label, text in each.said.lines())]
-        lines += [f"  {word}: {url}" for word, url in list_links(each)]
+    for change in letter.changes[:SHOWN_CHANGES]:
+        lines = [change.said.headline, *(f"  {label}: {text}" for label, text in change.said.lines())]
+        lines += [f"  {word}: {url}" for word, url in list_links(change)]
         parts.append("\n".join(lines))
     if letter.note:
         parts.append(letter.note)
@@ -210,11 +213,11 @@ def write_mail(letter: Letter) -> str:
     return "\n\n".join([*parts, f"{more}{letter.history}\n"])
 
 
-def list_links(told: Told) -> list[tuple[str, str]]:
+def list_links(described: DescribedChange) -> list[tuple[str, str]]:
     """Returns the links of a change with their words."""
-    links = [("Compare" if told.change.base_release else "Show", told.links.slice)]
-    if told.links.profile:
-        links.append(("Difference in the Firefox Profiler", told.links.profile))
+    links = [("Compare" if described.change.base_release else "Show", described.links.slice)]
+    if described.links.profile:
+        links.append(("Difference in the Firefox Profiler", described.links.profile))
     return links
 
 

@@ -32,15 +32,15 @@ class Deadline:
 
     @property
     def is_over(self) -> bool:
-        """Tells whether no time is left."""
+        """Returns whether no time is left."""
         return time.monotonic() >= self._ends_at_s
 
     def shorten(self, seconds: float) -> None:
-        """Leaves at most so many seconds: what follows matters little."""
+        """Leaves at most `seconds`: what follows matters little."""
         self._ends_at_s = min(self._ends_at_s, time.monotonic() + seconds)
 
     def left_s(self) -> float:
-        """Returns the seconds that are left, more than none. Raises `TimeoutError`."""
+        """Returns the seconds that are left, more than 0. Raises `TimeoutError`."""
         left_s = self._ends_at_s - time.monotonic()
         if left_s <= 0:
             raise TimeoutError("the attempt took too long")
@@ -100,19 +100,19 @@ class _BoundSocket(socket.socket):
     deadline: Deadline
 
     # Any: the arguments of the socket, which are passed on
-    def recv_into(self, *words: Any, **named: Any) -> int:
+    def recv_into(self, *args: Any, **kwargs: Any) -> int:
         self.settimeout(self.deadline.left_s())
-        size = super().recv_into(*words, **named)
+        size = super().recv_into(*args, **kwargs)
         self.deadline.count_read(size)
         return size
 
-    def send(self, *words: Any, **named: Any) -> int:
+    def send(self, *args: Any, **kwargs: Any) -> int:
         self.settimeout(self.deadline.left_s())
-        return super().send(*words, **named)
+        return super().send(*args, **kwargs)
 
-    def sendall(self, *words: Any, **named: Any) -> None:
+    def sendall(self, *args: Any, **kwargs: Any) -> None:
         self.settimeout(self.deadline.left_s())
-        super().sendall(*words, **named)
+        super().sendall(*args, **kwargs)
 
 
 class _TlsSocket(_BoundSocket, ssl.SSLSocket):

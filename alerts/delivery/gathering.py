@@ -12,7 +12,7 @@ from django.urls import reverse
 
 from aggregate.time_budget import end_step
 from alerts.changes import alert_at
-from alerts.delivery.bodies import Letter, Told
+from alerts.delivery.bodies import DescribedChange, Letter
 from alerts.delivery.links import absolute, make_links
 from alerts.delivery.wording import clean, say_change, write_title
 from alerts.models import AlertRule, Channel, Message, Notice, StateChange
@@ -70,9 +70,9 @@ def gather_channel(project_id: int, channel_id: int, now: datetime) -> int:
     finds of yesterday, or after the workers were away, may be due in them. One transaction, under the channel's lock.
     """
     with transaction.atomic():
-        own = {"project_id": project_id, "channel_id": channel_id}
+        of_channel = {"project_id": project_id, "channel_id": channel_id}
         channel = Channel.objects.select_for_update().filter(project_id=project_id, id=channel_id).first()
-        waiting = Notice.objects.filter(**own, message_id=None)
+        waiting = Notice.objects.filter(**of_channel, message_id=None)
         if channel is None or not channel.is_on:
             waiting.delete()
             return 0
@@ -90,19 +90,19 @@ def gather_channel(project_id: int, channel_id: int, now: datetime) -> int:
 
 def _make_message(channel: Channel, change_ids: list[int], now: datetime) -> bool:
     project = Project.objects.get(pk=channel.project_id)
-    told = tell(project, change_ids)
+    changes = select_described(project, change_ids)
     message_id = uuid4()
     Notice.objects.filter(project_id=project.pk, channel_id=channel.id, change_id__in=change_ids).update(
         message_id=message_id
     )
-    if not told:  # their history was deleted meanwhile
+    if not changes:  # their history was deleted meanwhile
         return False
     Message.objects.create(
         project=project,
         id=message_id,
         channel_id=channel.id,
-        change_ids=[each.change.id for each in told],
-        title=write_title(project.name, [each.said for each in told]),
+        change_ids=[described.change.id for described in changes],
+        title=write_title(project.name, [described.said for described in changes]),
         created_at=now,
         due_at=now,
     )
@@ -135,31 +135,33 @@ def replay(project_id: int, message_id: UUID, now: datetime) -> bool:
     return bool(replayed.update(state=Message.State.WAITING, due_at=now, tries=0, problem=None))
 
 
-def tell(project: Project, change_ids: list[int]) -> list[Told]:
-    """Returns some changes as they are told: what needs somebody first, what is over by another one last.
+def select_described(project: Project, change_ids: list[int]) -> list[DescribedChange]:
+    """Returns some changes in the order of a message: what needs attention first, what another change ended last.
 
     Two statements.
     """
-    found = StateChange.objects.filter(project_id=project.pk, id__in=change_ids).order_by("id")
-    last = {(change.alert_id, bytes(change.subject_key)): change.id for change in found}
+    changes = StateChange.objects.filter(project_id=project.pk, id__in=change_ids).order_by("id")
+    last = {(change.alert_id, bytes(change.subject_key)): change.id for change in changes}
 
     def rank(change: StateChange) -> tuple[bool, bool, float, int]:
         is_over = change.id != last[change.alert_id, bytes(change.subject_key)]
         return is_over, change.state != State.CONFIRMED, -(change.value or 0.0), change.id
 
-    return put_into_words(project, sorted(found, key=rank))
+    return describe_changes(project, sorted(changes, key=rank))
 
 
-def put_into_words(project: Project, changes: Sequence[StateChange]) -> list[Told]:
-    """Returns changes with their words and links, in their order. One statement, none if there are none."""
+def describe_changes(project: Project, changes: Sequence[StateChange]) -> list[DescribedChange]:
+    """Returns changes with their words and links, in their order. One statement; without changes no statement."""
     if not changes:
         return []
     present = {alert.id: alert for alert in AlertRule.objects.filter(project_id=project.pk)}
-    return [_put_into_words(project, alert_at(change, present.get(change.alert_id)), change) for change in changes]
+    return [_describe_change(project, alert_at(change, present.get(change.alert_id)), change) for change in changes]
 
 
-def _put_into_words(project: Project, alert: AlertRule | None, change: StateChange) -> Told:
-    return Told(change=change, alert=alert, said=say_change(alert, change), links=make_links(project, alert, change))
+def _describe_change(project: Project, alert: AlertRule | None, change: StateChange) -> DescribedChange:
+    return DescribedChange(
+        change=change, alert=alert, said=say_change(alert, change), links=make_links(project, alert, change)
+    )
 
 
 def write_letter(message: Message) -> Letter:
@@ -170,7 +172,7 @@ def write_letter(message: Message) -> Letter:
         project=project,
         title=message.title,
         created_at=message.created_at,
-        told=tell(project, list(message.change_ids)),
+        changes=select_described(project, list(message.change_ids)),
         is_test=not message.change_ids,
         history=absolute(reverse("alerts", args=[project.slug])),
     )

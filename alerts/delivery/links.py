@@ -60,7 +60,7 @@ def slice_path(project: Project, alert: AlertRule | None, change: StateChange) -
 
 def _pairs_of_days(change: StateChange) -> list[tuple[str, str]]:
     """Returns the days from the one with which a state began to the one that was judged last."""
-    until = start_of_day(change.seen_at or change.at)  # somebody accepts a state at any time
+    until = start_of_day(change.seen_at or change.at)  # a state can be accepted at any time
     since = (change.began_at or until) - DAY  # a change of a day is written with the day's end
     return [("from", f"{since:%Y-%m-%dT00:00Z}"), ("to", f"{until:%Y-%m-%dT00:00Z}")]
 

@@ -26,7 +26,7 @@ MAX_SMTP_BYTES: Final = 65_536  # of all answers of a mail server to one mail: a
 
 
 def send_mail(sealed: Sealed, letter: Letter) -> Receipt:
-    """Sends a mail to all addresses of a channel. Raises `Undelivered` if nobody gets it.
+    """Sends a mail to all addresses of a channel. Raises `Undelivered` if no address gets it.
 
     If some get it, it has arrived: they would have it twice if it was sent again. The receipt names the others.
     """
@@ -106,13 +106,13 @@ class _Smtp(smtplib.SMTP):
     """A connection to a mail server that ends with a deadline."""
 
     # Any: the arguments of smtplib, which are passed on
-    def __init__(self, deadline: Deadline, refused: Refused, *words: Any, **named: Any) -> None:
+    def __init__(self, deadline: Deadline, refused: Refused, *args: Any, **kwargs: Any) -> None:
         self._deadline, self._refused = deadline, refused
-        super().__init__(*words, **named)
+        super().__init__(*args, **kwargs)
 
-    def sendmail(self, *words: Any, **named: Any) -> Refused:
+    def sendmail(self, *args: Any, **kwargs: Any) -> Refused:
         """Sends a mail, and keeps the answers about addresses that were refused, which Django drops."""
-        refused = super().sendmail(*words, **named)
+        refused = super().sendmail(*args, **kwargs)
         self._refused.update(refused)
         return refused
 
@@ -123,11 +123,11 @@ class _Smtp(smtplib.SMTP):
 class _TlsSmtp(smtplib.SMTP_SSL, _Smtp):
     """The same, with TLS from the start."""
 
-    def __init__(self, deadline: Deadline, refused: Refused, *words: Any, **named: Any) -> None:
+    def __init__(self, deadline: Deadline, refused: Refused, *args: Any, **kwargs: Any) -> None:
         self._deadline, self._refused = deadline, refused
-        smtplib.SMTP_SSL.__init__(self, *words, **named)
+        smtplib.SMTP_SSL.__init__(self, *args, **kwargs)
 
 
 def _list_addresses(host: str, port: int) -> list[str]:
-    found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    return list(dict.fromkeys(str(entry[4][0]) for entry in found))
+    entries = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    return list(dict.fromkeys(str(entry[4][0]) for entry in entries))

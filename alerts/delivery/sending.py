@@ -98,7 +98,7 @@ def list_due(now: datetime) -> list[tuple[int, UUID, int]]:
 
 
 def send_one(project_id: int, message_id: UUID, now: datetime) -> bool | None:
-    """Sends a message if nobody else does. Returns whether it arrived, None if it was not to be sent.
+    """Sends a message unless another worker does. Returns whether it arrived, None if it was not to be sent.
 
     Whatever is wrong with one message, others are sent. Faults of the database are raised.
     """
@@ -126,7 +126,7 @@ def send_one(project_id: int, message_id: UUID, now: datetime) -> bool | None:
 def claim(project_id: int, message_id: UUID, now: datetime) -> tuple[Message, Channel] | None:
     """Claims a message and counts the attempt, before anything is sent.
 
-    Returns it with its channel, None if somebody else has it, or if it is not to be sent.
+    Returns it with its channel, None if another worker has it, or if it is not to be sent.
     """
     with transaction.atomic():
         rows = Message.objects.select_for_update(skip_locked=True)
@@ -148,7 +148,7 @@ def claim(project_id: int, message_id: UUID, now: datetime) -> tuple[Message, Ch
 
 
 def _may_start(message: Message, channel: Channel, now: datetime) -> bool:
-    """Tells whether a message that is locked may be sent now. If not, it is given up or put off."""
+    """Returns whether a message that is locked may be sent now. If not, it is given up or put off."""
     if message.tries >= settings.ALERTS_TRIES:
         # Senders that were killed, or lost the database, noted nothing.
         give_up(message, f"After {message.tries} attempts nobody noted what became of it.")
@@ -183,7 +183,7 @@ def find_turn(message: Message) -> datetime | None:
 
 
 def is_asked_for(message: Message) -> bool:
-    """Tells whether a person asked for a message just now: a test, or a replay.
+    """Returns whether a person asked for a message just now: a test, or a replay.
 
     A replay sets only `tries` to zero. Whatever was sent or given up, and so can be replayed, had an attempt.
     """
@@ -191,13 +191,13 @@ def is_asked_for(message: Message) -> bool:
 
 
 def give_up(message: Message, problem: str) -> None:
-    """Notes that a message that is locked is not sent. Somebody may replay it."""
+    """Notes that a message that is locked is not sent. It can be replayed."""
     message.state, message.problem, message.claimed_until = Message.State.FAILED, problem, None
     message.save(update_fields=["state", "attempts", "problem", "claimed_until"])
 
 
 def lease_s(channel: Channel) -> int:
-    """Returns for how long nobody else sends a message: longer than an attempt, which has a deadline."""
+    """Returns for how long no other worker sends a message: longer than an attempt, which has a deadline."""
     is_mail = channel.kind == Channel.Kind.MAIL
     return (settings.ALERTS_MAIL_S if is_mail else settings.ALERTS_SEND_S) + LEASE_MARGIN_S
 
@@ -207,15 +207,15 @@ def settle(message: Message, channel: Channel, now: datetime, outcome: Receipt |
 
     The next attempt is not in quiet hours.
     """
-    own = Message.objects.filter(project_id=message.project_id, id=message.id)
+    row = Message.objects.filter(project_id=message.project_id, id=message.id)
     if isinstance(outcome, Receipt):
-        found = {"problem": outcome.problem, "status": outcome.status}
-        own.update(state=Message.State.SENT, sent_at=now, claimed_until=None, **found)
+        columns = {"problem": outcome.problem, "status": outcome.status}
+        row.update(state=Message.State.SENT, sent_at=now, claimed_until=None, **columns)
         _count("sent", message)
         return
     is_over = outcome.is_final or message.tries >= settings.ALERTS_TRIES
     wait_s = max(find_wait_s(message.tries), outcome.wait_s)
-    own.filter(state=Message.State.WAITING, attempts=message.attempts).update(
+    row.filter(state=Message.State.WAITING, attempts=message.attempts).update(
         state=Message.State.FAILED if is_over else Message.State.WAITING,
         due_at=leave_quiet(channel, now + timedelta(seconds=wait_s)),
         problem=str(outcome),
@@ -233,6 +233,6 @@ def _count(word: str, message: Message) -> None:
 
 
 def find_wait_s(tries: int) -> float:
-    """Returns how long to wait after so many tries: twice as long each time, and a part of it by chance."""
+    """Returns how long to wait after some tries: twice as long each time, and a part of it by chance."""
     wait_s = min(FIRST_WAIT_S * 2.0 ** (tries - 1), MAX_WAIT_S)
     return wait_s * _random.uniform(0.5, 1.0)

@@ -46,7 +46,7 @@ class Said:
 
 
 def say_change(alert: AlertRule | None, change: StateChange) -> Said:
-    """Returns a change in words. `alert` is as it was then; None if it was deleted and nobody knows that."""
+    """Returns a change in words. `alert` is as it was then; None if it was deleted and that is unknown."""
     return Said(
         headline=_plain(_headline(alert, change)),
         where=_plain(_where(alert, change)),
@@ -73,19 +73,19 @@ def _headline(alert: AlertRule | None, change: StateChange) -> str:
     name = clean(alert.name) if alert else "A deleted alert"
     if change.cause in ENDED_WITH_ALERT:
         about = f"{clean(change.subject)} is " if change.subject else ""
-        return f"{name}: {about}no longer watched, since the alert was {change.cause}"
+        return f"{name}: {about}no longer evaluated, since the alert was {change.cause}"
     if alert is not None and alert.kind == AlertRule.Kind.NEW_THIRD_PARTIES:
         return f"{name}: {_headline_of_new(alert, change)}"
     about = f"{clean(change.subject)}: " if change.subject else ""
     if change.cause == StateChange.Cause.PERSON:
         return f"{name}: {about}accepted"
-    words = {
+    phrases = {
         State.CONFIRMED: "over its limit",
         State.SUSPECTED: "may be over its limit",
         State.RESOLVED: "within its limit again",
     }
     figure = f" ({_figure(alert, change)})" if alert is not None else ""  # its question named the unit
-    return f"{name}: {about}{words.get(State(change.state), 'within its limit')}{figure}"
+    return f"{name}: {about}{phrases.get(State(change.state), 'within its limit')}{figure}"
 
 
 def _headline_of_release(alert: AlertRule | None, change: StateChange) -> str:
@@ -99,7 +99,7 @@ def _headline_of_release(alert: AlertRule | None, change: StateChange) -> str:
     by_cause: dict[str, str] = {
         StateChange.Cause.GONE: f"{release} is no longer in use: {users} have {_older(change)} again",
         StateChange.Cause.BACK: f"{release} is in use again; it made {where} slower: {figure}",
-        StateChange.Cause.UNWATCHED: f"{release} is no longer watched; it may have made {where} slower",
+        StateChange.Cause.UNWATCHED: f"{release} is no longer evaluated; it may have made {where} slower",
         StateChange.Cause.NEWER_RELEASE: f"{clean(change.about_release)} made {where} faster again after {release}",
         StateChange.Cause.PERSON: f"The slowdown of {where} in {release} was accepted",
     }
@@ -123,13 +123,13 @@ def _headline_of_new(alert: AlertRule, change: StateChange) -> str:
         return "nothing new"
     if change.cause == StateChange.Cause.PERSON:
         return f"the cost of {name} was accepted"
-    words = {
+    phrases = {
         State.CONFIRMED: "is new and costs more than the limit",
         State.SUSPECTED: "is new and may cost more than the limit",
     }
     is_first = State(change.was) is State.UNKNOWN
     within = "is new and costs no more than the limit" if is_first else "costs no more than the limit now"
-    return f"{name} {words.get(State(change.state), within)} ({_figure(alert, change)})"
+    return f"{name} {phrases.get(State(change.state), within)} ({_figure(alert, change)})"
 
 
 def _figure(alert: AlertRule | None, change: StateChange) -> str:
@@ -216,7 +216,7 @@ def _since(change: StateChange) -> str:
 
 
 def _write_end(change: StateChange) -> str:
-    """Returns the day that ended it, or the moment: somebody accepts a state at any time."""
+    """Returns the day that ended it, or the moment: a state can be accepted at any time."""
     return _write_day(change.at) if change.cause == StateChange.Cause.DAY else write_moment(change.at)
 
 
@@ -232,5 +232,5 @@ def write_moment(at: datetime) -> str:
 
 def clean(text: str | None) -> str:
     """Returns a name for a line of text: without line breaks and control characters, and cut."""
-    shown = "".join(char if char.isprintable() else " " for char in text or "")
-    return shown if len(shown) <= MAX_NAME_CHARS else shown[: MAX_NAME_CHARS - 1] + "…"
+    printable = "".join(char if char.isprintable() else " " for char in text or "")
+    return printable if len(printable) <= MAX_NAME_CHARS else printable[: MAX_NAME_CHARS - 1] + "…"

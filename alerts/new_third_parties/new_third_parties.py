@@ -14,8 +14,8 @@ from alerts.changes import Cause, select_states, step_state, write_standing
 from alerts.days import last_settled, list_days
 from alerts.models import AlertRule, AlertState
 from alerts.new_third_parties.new_third_party_rules import DayNames, choose_names, find_before, iter_days, weigh_names
-from alerts.questions import Question, read_question
-from alerts.subjects import Found, Subject
+from alerts.queries import AlertQuery, read_alert_query
+from alerts.subjects import Finding, Subject
 from profcore.alerts.states import DAYS_TO_CONFIRM, Evidence, Standing, State
 from profcore.stats.summaries import MIN_VIEWS
 from profcore.times import bounds_of_day
@@ -28,15 +28,15 @@ def evaluate_new_third_parties(alert: AlertRule, now: datetime) -> None:
     days = list_days(last, now)[-MAX_CATCH_UP:]
     if not days:
         return
-    question = read_question(alert)
-    for day, past in iter_days(alert.project_id, question, days):
-        _judge(alert, question, day, past)
+    query = read_alert_query(alert)
+    for day, past in iter_days(alert.project_id, query, days):
+        _judge(alert, query, day, past)
 
 
-def _judge(alert: AlertRule, question: Question, day: DayNames, past: Sequence[DayNames]) -> None:
+def _judge(alert: AlertRule, query: AlertQuery, day: DayNames, past: Sequence[DayNames]) -> None:
     before = find_before(past)
     if before is None or day.views < MIN_VIEWS:  # everything would be new, or over
-        most = max((each.views for each in past), default=0)
+        most = max((past_day.views for past_day in past), default=0)
         _keep_unjudged(alert, day.on, day.views if before is not None else min(day.views, most))
         return
     _unjudged_of(alert).delete()
@@ -44,26 +44,31 @@ def _judge(alert: AlertRule, question: Question, day: DayNames, past: Sequence[D
     known = {name: (State(row.state), row.since_at) for name, row in states.items()}
     watched, new = choose_names(known, day, before)
     opened = {name for name in watched if known[name][0].is_open}
-    for name, (evidence, figure) in weigh_names(alert.project_id, question, day, [*watched, *new], opened).items():
+    for name, (evidence, figure) in weigh_names(alert.project_id, query, day, [*watched, *new], opened).items():
         row = states.get(name)
         if row is not None and row.seen_at >= bounds_of_day(day.on)[1]:
             continue
         low, high = figure.ci95 or (None, None)
-        found = Found(views=day.views, value=figure.value, low=low, high=high, threshold=question.limit)
+        finding = Finding(views=day.views, value=figure.value, low=low, high=high, threshold=query.limit)
         # What is new again begins anew.
         _step(
-            alert, name, row if name in watched else None, evidence=evidence, found=found, at=bounds_of_day(day.on)[1]
+            alert,
+            name,
+            row if name in watched else None,
+            evidence=evidence,
+            finding=finding,
+            at=bounds_of_day(day.on)[1],
         )
 
 
 def _keep_unjudged(alert: AlertRule, day: date, views: int) -> None:
     """Keeps since when there are too few page views: as a state without a name.
 
-    `views` are those of the day; of the best one of the days before, if none of these had enough.
+    `views` are those of the day; of the best one of the days before, if no day before had enough.
     """
     row, ends_at = _unjudged_of(alert).first(), bounds_of_day(day)[1]
     write_standing(
-        alert, Subject(), row, Standing(), Found(views=views), at=ends_at, cause=Cause.DAY, keeps_unknown=True
+        alert, Subject(), row, Standing(), Finding(views=views), at=ends_at, cause=Cause.DAY, keeps_unknown=True
     )
 
 
@@ -74,7 +79,7 @@ def _unjudged_of(alert: AlertRule) -> QuerySet[AlertState]:
 
 
 def _step(
-    alert: AlertRule, name: str, before: AlertState | None, *, evidence: Evidence, found: Found, at: datetime
+    alert: AlertRule, name: str, before: AlertState | None, *, evidence: Evidence, finding: Finding, at: datetime
 ) -> None:
-    standing, found = step_state(before, evidence, found, bad_to_confirm=DAYS_TO_CONFIRM)
-    write_standing(alert, Subject(name=name), before, standing, found, at=at, cause=Cause.DAY)
+    standing, finding = step_state(before, evidence, finding, bad_to_confirm=DAYS_TO_CONFIRM)
+    write_standing(alert, Subject(name=name), before, standing, finding, at=at, cause=Cause.DAY)

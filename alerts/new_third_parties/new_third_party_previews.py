@@ -1,4 +1,4 @@
-"""What an alert on new third parties would have told on past days: the rules are those of its evaluation
+"""What an alert on new third parties would have reported on past days: the rules are those of its evaluation
 (`new_third_parties_rules`).
 """
 
@@ -17,7 +17,7 @@ from alerts.new_third_parties.new_third_party_rules import (
     iter_days,
     weigh_names,
 )
-from alerts.questions import Question
+from alerts.queries import AlertQuery
 from profcore.alerts.states import DAYS_TO_CONFIRM, Evidence, Standing, State, step
 from profcore.stats.estimates import Figure
 from profcore.stats.summaries import MIN_VIEWS
@@ -47,20 +47,20 @@ class PreviewDay:
 
     @property
     def has_long_history(self) -> bool:
-        """Tells whether three weeks before it are known. Else what is new may be new to Fieldflame only."""
+        """Returns whether three weeks before it are known. Else what is new may be new to Fieldflame only."""
         return self.days_before >= LONG_DAYS
 
 
 @dataclass(slots=True, kw_only=True)
 class NewThirdParties:
-    """A party or package that was new. Its value, ms per view, is that of the day on which it was told first.
+    """A party or package that was new. Its value, ms per view, is that of the day on which it was reported first.
 
     If it never was, it is the largest recorded mean of a day, without an interval.
     """
 
     name: str
     first_on: date
-    told_on: list[date] = field(default_factory=list)
+    reported_on: list[date] = field(default_factory=list)
     value: float = 0.0
     low: float | None = None
     high: float | None = None
@@ -75,20 +75,20 @@ class NewThirdParties:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewThirdPartiesPreview:
-    """What an alert on new third parties would have told: days, and what was new, told ones and the costliest first."""
+    """What an alert on new third parties would have reported: days, and what was new, reported and costliest first."""
 
     days: Sequence[PreviewDay]
-    found: Sequence[NewThirdParties]
+    parties: Sequence[NewThirdParties]
 
     @property
-    def told(self) -> Sequence[NewThirdParties]:
-        """What it would have told about."""
-        return [each for each in self.found if each.told_on]
+    def reported(self) -> Sequence[NewThirdParties]:
+        """What it would have reported."""
+        return [party for party in self.parties if party.reported_on]
 
     @property
     def alerts(self) -> int:
         """How often it would have alerted."""
-        return sum(len(each.told_on) for each in self.found)
+        return sum(len(party.reported_on) for party in self.parties)
 
     @property
     def judged_days(self) -> int:
@@ -111,10 +111,10 @@ class NewThirdPartiesPreview:
         return sum(day.use is DayUse.JUDGED and not day.has_long_history for day in self.days)
 
 
-def preview_new_third_parties(project_id: int, question: Question, now: datetime) -> NewThirdPartiesPreview:
-    """Returns what an alert on new third parties would have told in the last settled days, as many as a preview has."""
-    walk, days = _Walk(project_id, question), []
-    for day, past in iter_days(project_id, question, list_past(now)):
+def preview_new_third_parties(project_id: int, query: AlertQuery, now: datetime) -> NewThirdPartiesPreview:
+    """Returns what an alert on new third parties would have reported in the last settled days of a preview."""
+    walk, days = _Walk(project_id, query), []
+    for day, past in iter_days(project_id, query, list_past(now)):
         before = find_before(past)
         new = alerts = 0
         if before is None or day.views < MIN_VIEWS:
@@ -122,10 +122,10 @@ def preview_new_third_parties(project_id: int, question: Question, now: datetime
         else:
             use = DayUse.JUDGED
             new, alerts = walk.judge(day, before)
-        history = next((NEW_DAYS - at for at, each in enumerate(past) if each.views), 0)
+        history = next((NEW_DAYS - at for at, past_day in enumerate(past) if past_day.views), 0)
         days.append(PreviewDay(on=day.on, views=day.views, use=use, days_before=history, new=new, alerts=alerts))
-    order = sorted(walk.found.values(), key=lambda each: (not each.told_on, -each.value, each.name))
-    return NewThirdPartiesPreview(days=days, found=order)
+    order = sorted(walk.parties.values(), key=lambda party: (not party.reported_on, -party.value, party.name))
+    return NewThirdPartiesPreview(days=days, parties=order)
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,36 +133,38 @@ class _Walk:
     """A walk over the days of a preview, with what was new so far."""
 
     project_id: int
-    question: Question
-    found: dict[str, NewThirdParties] = field(default_factory=dict)
+    query: AlertQuery
+    parties: dict[str, NewThirdParties] = field(default_factory=dict)
 
     def judge(self, day: DayNames, before: Collection[str]) -> tuple[int, int]:
-        """Judges what is watched or new on a day. Returns how many are new on it, and how many would be told."""
-        known = {name: (each.state, each.since_at) for name, each in self.found.items()}
+        """Judges what is watched or new on a day. Returns how many are new on it, and how many would be reported."""
+        known = {name: (party.state, party.since_at) for name, party in self.parties.items()}
         watched, new = choose_names(known, day, before)
         for name in new:
-            each = self.found.setdefault(
+            party = self.parties.setdefault(
                 name, NewThirdParties(name=name, first_on=day.on, since_at=bounds_of_day(day.on)[1])
             )
-            each.standing = Standing()  # what is new again begins anew
-        opened = {name for name in watched if self.found[name].state.is_open}
-        found = weigh_names(self.project_id, self.question, day, [*watched, *new], opened)
-        told = [_step(self.found[name], evidence, figure, day) for name, (evidence, figure) in found.items()]
-        return len(new), sum(told)
+            party.standing = Standing()  # what is new again begins anew
+        opened = {name for name in watched if self.parties[name].state.is_open}
+        evidence_of_name = weigh_names(self.project_id, self.query, day, [*watched, *new], opened)
+        reported = [
+            _step(self.parties[name], evidence, figure, day) for name, (evidence, figure) in evidence_of_name.items()
+        ]
+        return len(new), sum(reported)
 
 
-def _step(each: NewThirdParties, evidence: Evidence, figure: Figure, day: DayNames) -> bool:
-    """Gives something new its standing after a day. Returns whether it would have been told."""
-    was = each.state
-    each.standing = step(each.standing, evidence, bad_to_confirm=DAYS_TO_CONFIRM)
-    if each.state is not was:
-        each.since_at = bounds_of_day(day.on)[1]
-    is_told = each.state is State.CONFIRMED and was is not each.state
-    if is_told:
-        each.told_on.append(day.on)
-        if len(each.told_on) == 1:
-            each.value = figure.value
-            each.low, each.high = figure.ci95 or (None, None)
-    elif not each.told_on:
-        each.value = max(each.value, day.ms.get(each.name, 0.0))
-    return is_told
+def _step(party: NewThirdParties, evidence: Evidence, figure: Figure, day: DayNames) -> bool:
+    """Gives something new its standing after a day. Returns whether it would have been reported."""
+    was = party.state
+    party.standing = step(party.standing, evidence, bad_to_confirm=DAYS_TO_CONFIRM)
+    if party.state is not was:
+        party.since_at = bounds_of_day(day.on)[1]
+    is_reported = party.state is State.CONFIRMED and was is not party.state
+    if is_reported:
+        party.reported_on.append(day.on)
+        if len(party.reported_on) == 1:
+            party.value = figure.value
+            party.low, party.high = figure.ci95 or (None, None)
+    elif not party.reported_on:
+        party.value = max(party.value, day.ms.get(party.name, 0.0))
+    return is_reported

@@ -2,7 +2,7 @@
 
 Something was there before if it cost at least a small part of the limit on one of the 28 days before. Days that could
 not be judged do not count: what ran on them only has not been looked at. Neither do days with more new names than are
-watched: some of these were not looked at, and whoever makes names up must not hide the others (decision 22).
+watched: some of these were not looked at, and a client that makes names up must not hide the others (decision 22).
 """
 
 from collections import deque
@@ -14,14 +14,14 @@ from typing import Final
 from aggregate.selectors.code.symbols import Symbols, load_symbols
 from aggregate.selectors.functions.group_sums import sum_groups
 from alerts.days import select_costs, slice_of
-from alerts.questions import Question
+from alerts.queries import AlertQuery
 from profcore.alerts.states import Evidence, State, weigh_day
 from profcore.code.categories import NO_GROUP
 from profcore.stats.estimates import Figure
 from profcore.stats.summaries import MIN_VIEWS, US_PER_MS
 from profcore.times import bounds_of_day
 
-# What ran within so many days before is not new; and so long something is watched that is.
+# What ran within this number of days before is not new. What is new is watched for the same number of days.
 NEW_DAYS: Final = 28
 # New ones of one day, those that most page views ran: a page that makes up names must not fill the table.
 MAX_NEW: Final = 50
@@ -31,7 +31,8 @@ LEAST_PART: Final = 0.02
 # Below this part of the limit, by its recorded sum, a cost is taken as quiet without an estimate. It could be above
 # the limit only if sample rates differ so much that the recorded mean is a tenth of the real one.
 SURELY_QUIET: Final = 0.1
-# Names of a day that are kept while the days after it are judged, those that most page views ran. No site has so many.
+# Names of a day that are kept while the days after it are judged, those that most page views ran. No site has that
+# number.
 MAX_NAMES: Final = 5_000
 
 
@@ -47,21 +48,21 @@ class DayNames:
     ms: Mapping[str, float]
 
 
-def iter_days(project_id: int, question: Question, days: Sequence[date]) -> Iterator[tuple[DayNames, list[DayNames]]]:
+def iter_days(project_id: int, query: AlertQuery, days: Sequence[date]) -> Iterator[tuple[DayNames, list[DayNames]]]:
     """Yields some days in a row, each with the `NEW_DAYS` days before it. Each day is summed up once."""
     code = load_symbols(project_id, as_stored=True)
     past: deque[DayNames] = deque(maxlen=NEW_DAYS)
     first = days[0] - timedelta(days=NEW_DAYS)
     for number in range((days[-1] - first).days + 1):
-        day = _sum_day(project_id, question, first + timedelta(days=number), code)
+        day = _sum_day(project_id, query, first + timedelta(days=number), code)
         if day.on >= days[0]:
             yield day, list(past)
         past.append(day)
 
 
-def _sum_day(project_id: int, question: Question, day: date, code: Symbols) -> DayNames:
-    sums = sum_groups(slice_of(project_id, question, day, day), question.by or "party", code=code)
-    least_us = LEAST_PART * question.limit * US_PER_MS * sums.views
+def _sum_day(project_id: int, query: AlertQuery, day: date, code: Symbols) -> DayNames:
+    sums = sum_groups(slice_of(project_id, query, day, day), query.by or "party", code=code)
+    least_us = LEAST_PART * query.limit * US_PER_MS * sums.views
     names = [name for name, us in sums.cost_us.items() if us >= least_us and us > 0 and name != NO_GROUP]
     names.sort(key=lambda name: (-sums.ran[name], -sums.cost_us[name], name))
     ms = {name: sums.cost_us[name] / US_PER_MS / sums.views for name in names[:MAX_NAMES]}
@@ -69,7 +70,7 @@ def _sum_day(project_id: int, question: Question, day: date, code: Symbols) -> D
 
 
 def find_before(past: Sequence[DayNames]) -> Collection[str] | None:
-    """Returns what was there on some days, the oldest first. None if none of them had enough page views."""
+    """Returns what was there on some days, the oldest first. None if no day had enough page views."""
     before: set[str] | None = None
     for day in past:
         if day.views < MIN_VIEWS:
@@ -87,7 +88,7 @@ def choose_names(
     """Returns what is watched already on a day, and what is new on it.
 
     `known` has states with the moments since which they hold, `before` what was there before. Something that was known
-    is new again if nobody alerts it any more and it was not there before.
+    is new again if no alert watches it any more and it was not there before.
     """
     watched = [name for name, (state, since_at) in known.items() if _is_watched(state, since_at, day.on)]
     old = {*watched, *before}
@@ -99,7 +100,7 @@ def _is_watched(state: State, since_at: datetime, day: date) -> bool:
 
 
 def weigh_names(
-    project_id: int, question: Question, day: DayNames, names: Collection[str], opened: Collection[str]
+    project_id: int, query: AlertQuery, day: DayNames, names: Collection[str], opened: Collection[str]
 ) -> Mapping[str, tuple[Evidence, Figure]]:
     """Returns what a day says of some names, with their ms per page view. `opened` are those with an open state.
 
@@ -107,14 +108,14 @@ def weigh_names(
     few page views for them, the day is doubtful.
     """
     recorded = {name: Figure(day.ms.get(name, 0.0), None) for name in names}
-    found = {name: (Evidence.QUIET, figure) for name, figure in recorded.items()}
-    worth = [name for name in names if name in opened or recorded[name].value > SURELY_QUIET * question.limit]
-    costs = select_costs(project_id, question, day.on) if worth else None
+    weighed = {name: (Evidence.QUIET, figure) for name, figure in recorded.items()}
+    worth = [name for name in names if name in opened or recorded[name].value > SURELY_QUIET * query.limit]
+    costs = select_costs(project_id, query, day.on) if worth else None
     for name in worth:
         if costs is None or costs.is_too_few:
-            found[name] = Evidence.DOUBTFUL, recorded[name]
+            weighed[name] = Evidence.DOUBTFUL, recorded[name]
             continue
         figure = costs.find(name).per_view
         low, high = figure.ci95 or (None, None)
-        found[name] = weigh_day(low, high, question.limit, value=figure.value), figure
-    return found
+        weighed[name] = weigh_day(low, high, query.limit, value=figure.value), figure
+    return weighed

@@ -9,7 +9,7 @@ import numpy as np
 from benchmarks.statistics.population import SIGMA, Recorded
 from profcore.stats.standardised import ClassSums
 from profcore.stats.strata import KnownKinds, text_code
-from profcore.stats.views import FloatColumn, IntColumn, ViewFacts, ViewSample, sample_of_times
+from profcore.stats.views import FloatColumn, IntColumn, ViewColumns, ViewSample, sample_of_times
 
 HOURS: Final = 24
 # How much the shares of device classes differ from day to day: by a tenth or so of each.
@@ -52,7 +52,7 @@ class Arrived:
         most = max(LEAST_VIEWS, MOST_VIEWS * PAGES_OF_ALL // max(len(self.names), PAGES_OF_ALL))
         kept = np.sort(np.concatenate([np.flatnonzero(self.page == each)[:most] for each in range(len(self.names))]))
         codes = np.array([text_code(name) for name in self.names])
-        facts = ViewFacts.of(
+        facts = ViewColumns.of(
             self.us[kept].tolist(),
             [0] * kept.size,
             self.device[kept].tolist(),

@@ -102,7 +102,7 @@ def find_truth(pages: Sequence[Recorded], shares: Sequence[float], func: int, sh
 
 def measure_day(sample: ViewSample, func: int) -> dict[Kind, Figure | None]:
     """Returns the figures of a day: time per view, and the share and the time per view of one function."""
-    us = sample.facts.js_us + sample.facts.hidden_us
+    us = sample.columns.js_us + sample.columns.hidden_us
     read = us[:POINT_VIEWS]
     (time,) = estimate_buckets(
         [BucketSums(us.size, int(us.sum()))],

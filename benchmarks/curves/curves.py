@@ -12,7 +12,7 @@ from typing import Final
 
 from benchmarks.curves.costs import Cost, measure_costs
 from benchmarks.shared.here import add_here, run_here
-from ops.supervisor.running import open_own_stores
+from ops.supervisor.running import open_temporary_stores
 
 MOST_ROWS: Final = 1_000_000  # views with rows of their own take more than a kilobyte each
 
@@ -28,7 +28,7 @@ class Point:
 
 def measure_point(views: int) -> Point:
     """Returns the costs in a project of one size: in stores of its own, without web, worker and beat."""
-    with open_own_stores("curves") as stores:
+    with open_temporary_stores("curves") as stores:
         return read_point(run_here(stores.environment, "curves", "--views", str(views)))
 
 

@@ -22,7 +22,7 @@ from aggregate.selectors.verdict.breakdown import select_breakdown
 from aggregate.selectors.verdict.verdict import Verdict, select_verdict
 from alerts.auto_resolve.usage import is_older, measure_best, measure_span
 from alerts.new_third_parties.new_third_party_previews import preview_new_third_parties
-from alerts.questions import Question
+from alerts.queries import AlertQuery
 from benchmarks.shared.fill import LAST_RELEASE, PRIOR_RELEASE, TOP_PAGE, fill_project
 from benchmarks.shared.here import add_here, run_here
 from ops.supervisor.running import run_stack
@@ -87,7 +87,7 @@ def bench_queries(views: int, rounds: int) -> tuple[int, list[QueryResult]]:
         "metrics of the last 24 hours, computed": lambda: select_page_metrics(last_day(project)),
         "the same, nothing folded since": lambda: fingerprint_slice(last_day(project)),
         "preview of an alert on new third parties, 30 days": lambda: preview_new_third_parties(
-            project.pk, Question(measure="time", by="party", limit=5.0), datetime.now(UTC)
+            project.pk, AlertQuery(measure="time", by="party", limit=5.0), datetime.now(UTC)
         ),
         "was the release before rolled back": lambda: ask_about_rollback(project),
         "state of the queue": lambda: select_status(project.pk),

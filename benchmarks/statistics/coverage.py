@@ -9,7 +9,7 @@ from benchmarks.statistics.tables import Simulation, Table, percent
 from profcore.stats.comparison import compare
 from profcore.stats.estimates import Figure, Interval
 from profcore.stats.summaries import MIN_VIEWS, summarise
-from profcore.stats.views import FloatColumn, ViewFacts, ViewSample, sample_of_columns
+from profcore.stats.views import FloatColumn, ViewColumns, ViewSample, sample_of_columns
 
 FUNCS = 40  # of one simulated sample
 FAST, SLOW = 1.0, 3.0  # how long devices of both rates take
@@ -29,7 +29,7 @@ def sample_of(ms: FloatColumn, *, whole: FloatColumn | None = None, rate: FloatC
     view, func = np.nonzero(us)
     js_us = us.sum(1) if whole is None else np.rint(10_000 * whole).astype(np.int64)
     zeros = [0] * len(us)
-    facts = ViewFacts.of(js_us.tolist(), zeros, zeros, None if rate is None else rate.tolist())
+    facts = ViewColumns.of(js_us.tolist(), zeros, zeros, None if rate is None else rate.tolist())
     own = us[view, func]
     return sample_of_columns(np.bincount(view, minlength=len(us)), [func, own, own, np.zeros_like(own)], facts)
 

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from profcore.stats.strata import text_code
-from profcore.stats.views import IntColumn, ViewFacts, ViewSample, sample_of_columns
+from profcore.stats.views import IntColumn, ViewColumns, ViewSample, sample_of_columns
 from profcore.sums.fold import ViewFold, contribution_of, fold_trace
 from profcore.trace.dimensions import DEVICE_CLASSES
 from profcore.trace.funcs import FuncTable
@@ -160,7 +160,7 @@ def draw_pages(
     self_us, hidden_us = _whole(self_us * own_factor), _whole(hidden_us * own_factor)
     names = [page.name for page in pages]
     page_of = np.repeat(np.arange(len(pages)), [page.js_us.size for page in pages])
-    facts = ViewFacts.of(
+    facts = ViewColumns.of(
         (_whole(whole.js_us[picked] * factor) + extra[0]).tolist(),
         (_whole(whole.hidden_us[picked] * factor) + extra[1]).tolist(),
         whole.device[picked].tolist(),

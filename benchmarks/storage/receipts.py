@@ -23,7 +23,7 @@ from ingest.storage.receipt_partitions import (
     list_receipt_partitions,
 )
 from ingest.storage.storing import COLUMNS, _store
-from ops.supervisor.running import open_own_stores
+from ops.supervisor.running import open_temporary_stores
 from profcore.times import DAY
 from projects.creation import create_project
 
@@ -142,5 +142,5 @@ def main() -> None:
         for line in measure_receipts(options.receipts):
             print(line)
     else:
-        with open_own_stores("receipts") as stores:
+        with open_temporary_stores("receipts") as stores:
             print(run_here(stores.environment, "receipts", "--receipts", str(options.receipts)))

@@ -22,7 +22,7 @@ from aggregate.fold.fold import BatchOutcome, fold_pending_batch
 from benchmarks.shared.here import add_here, run_here
 from benchmarks.shared.load import PROJECT, add_kind, make_bodies, read_envelopes
 from benchmarks.shared.posting import post_here
-from ops.supervisor.running import open_own_stores
+from ops.supervisor.running import open_temporary_stores
 from ops.supervisor.stores.binaries import find_postgres
 from projects.creation import create_project
 
@@ -63,7 +63,7 @@ class WalResult:
 
 def bench_wal(kind: str, *, traces: int, batch: int) -> WalResult:
     """Measures in a server of its own."""
-    with open_own_stores("wal") as stores:
+    with open_temporary_stores("wal") as stores:
         words = ("--kind", kind, "--traces", str(traces), "--batch", str(batch))
         run = Run(**json.loads(run_here(stores.environment, "wal", *words)))
         return _read_log(stores.folder.postgres, run, batch)

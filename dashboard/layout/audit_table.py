@@ -49,17 +49,17 @@ def read_table(entries: QuerySet[AuditEntry], params: QueryDict, *, export: str)
     """Returns a page of entries, the newest first: of one kind of act, and before an entry, if `params` says so."""
     act = read_act(params)
     before = params.get("before", "")
-    found = narrow(entries, act)
+    wanted = narrow(entries, act)
     if before.isascii() and before.isdigit() and len(before) < 19:
-        found = found.filter(pk__lt=int(before))
-    rows = list(found[: PAGE_ROWS + 1])
+        wanted = wanted.filter(pk__lt=int(before))
+    rows = list(wanted[: PAGE_ROWS + 1])
     chosen = {"act": act} if act else {}
     older = ""
     if len(rows) > PAGE_ROWS:
         older = "?" + urlencode(chosen | {"before": str(rows[PAGE_ROWS - 1].pk)})
     return AuditTable(
         rows=[describe(entry) for entry in rows[:PAGE_ROWS]],
-        choices=[(each.value, name_act(each), each == act) for each in Act],
+        choices=[(choice.value, name_act(choice), choice == act) for choice in Act],
         export=export + ("?" + urlencode(chosen) if chosen else ""),
         older=older,
         is_first=not before,
@@ -104,7 +104,7 @@ def write_value(value: object) -> str:
         text = value
     elif value is None:
         text = "none"
-    elif isinstance(value, list) and all(isinstance(each, str) for each in value):
+    elif isinstance(value, list) and all(isinstance(member, str) for member in value):
         text = ", ".join(value) or "none"
     else:
         text = json.dumps(value, ensure_ascii=False)

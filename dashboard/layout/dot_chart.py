@@ -31,7 +31,7 @@ class Point:
     value: float | None
     low: float | None
     high: float | None
-    words: str
+    text: str
     is_weak: bool = False
     is_marked: bool = False
 
@@ -93,7 +93,7 @@ def draw_dots(points: Sequence[Point]) -> DotChart:
         for at, point in enumerate(points)
     ]
     drawn = [dot for dot in dots if dot.y]
-    links = [Line(x1=one.x, y1=one.y, x2=other.x, y2=other.y) for one, other in pairwise(drawn)]
+    links = [Line(x1=start.x, y1=start.y, x2=end.x, y2=end.y) for start, end in pairwise(drawn)]
     marks = [step * n for n in range(round(top / step) + 1)]
     scale = [
         Line(x1="0%", y1=place(value), x2="100%", y2=place(value), text=text)

@@ -44,7 +44,7 @@ class Download:
 class ExportMenu:
     """The buttons of one slice, or of the difference of two, which the viewer can compare too.
 
-    The viewer opens `opened_url`, which has texts of sources as far as they are kept. A link for anyone has none.
+    The viewer opens `opened_url`, which has texts of sources as far as they are kept. A link for anyone has no texts.
     """
 
     profile_url: str
@@ -87,8 +87,8 @@ def build_export_menu(
     exported = [*slice_.params(), *sides]
     base, head = ([value for name, value in sides if name.startswith(side)] for side in ("base_", "head_"))
     between = [*base, "to", *head] if sides else []
-    words = [func, "in"] if func else []
-    words += [project.slug, *between, *slice_.releases, *slice_.pages, *([view] if view else [])]
+    parts = [func, "in"] if func else []
+    parts += [project.slug, *between, *slice_.releases, *slice_.pages, *([view] if view else [])]
     downloads = [
         Download(EXPORTERS[name].title, purpose, _link_export(project, exported, name), EXPORTERS[name].suffix)
         for name, purpose in PURPOSES.items()
@@ -97,7 +97,7 @@ def build_export_menu(
     return ExportMenu(
         profile_url=_link_export(project, exported, FIREFOX.name),
         opened_url=_link_export(project, exported, FIREFOX.name, with_texts=True),
-        profile_name=" ".join(words),
+        profile_name=" ".join(parts),
         profile_search=max(func.split(","), key=len).strip(),  # the viewer takes a comma for several searches
         links_url=reverse("api-links", args=[project.slug]),
         viewer_origin=settings.VIEWER_ORIGIN,

@@ -43,7 +43,7 @@ class SettingsForm(forms.Form):
 
 def read_lines(text: str) -> list[str]:
     """Returns the lines of a text, without empty ones."""
-    return [line for each in text.splitlines() if (line := each.strip())]
+    return [line for raw_line in text.splitlines() if (line := raw_line.strip())]
 
 
 if TYPE_CHECKING:

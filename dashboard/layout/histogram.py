@@ -91,10 +91,10 @@ def build_histogram(values_us: Sequence[int], scale: Scale, marks: Sequence[tupl
 
     ticks = _ticks(edges, scale)
     ticks_placed = [place_tick(us, word) for us, word in zip(ticks, _write_ticks(ticks, scale), strict=True)]
-    return Histogram(bars, ticks_placed, _raise_words([place_tick(us, word) for word, us in marks]))
+    return Histogram(bars, ticks_placed, _raise_labels([place_tick(us, word) for word, us in marks]))
 
 
-def _raise_words(marks: Sequence[Tick]) -> list[Tick]:
+def _raise_labels(marks: Sequence[Tick]) -> list[Tick]:
     """Puts the word of a mark a line higher where it would print over the one before it."""
     raised: list[Tick] = []
     for mark in marks:

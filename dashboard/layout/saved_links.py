@@ -11,7 +11,7 @@ from dashboard.web.queries import write_query
 from projects.models import Project, SavedView
 from projects.saved_views import ViewAddress
 
-MAX_QUERY: Final = 4_000  # as the table has it; a slice may name 500 pages, but nobody saves that
+MAX_QUERY: Final = 4_000  # as the table has it; a slice may name 500 pages, but no one saves that
 MAX_PARAMS: Final = 500
 
 
@@ -27,8 +27,8 @@ def read_saved_address(project: Project, address: str) -> ViewAddress:
     except (ValueError, Resolver404):
         raise wrong from None
     home = reverse("overview", args=[project.slug])
-    is_own = not parts.scheme and not parts.netloc and parts.path.startswith(home)
-    if not is_own or not find_traits(match).is_saveable or match.kwargs.get("slug") != project.slug:
+    is_of_project = not parts.scheme and not parts.netloc and parts.path.startswith(home)
+    if not is_of_project or not find_traits(match).is_saveable or match.kwargs.get("slug") != project.slug:
         raise wrong
     query = write_query(pairs)
     if len(query) > MAX_QUERY:

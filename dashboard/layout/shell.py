@@ -59,7 +59,7 @@ class Choice:
 class ChoiceField:
     """One field of the bar: its choices, and the labels of those that are selected (none means all).
 
-    `cleared_link` is the page without a selection in this field. `all_word` says that there is none.
+    `cleared_link` is the page without a selection in this field. `all_word` says that nothing is selected.
     """
 
     name: str
@@ -186,27 +186,12 @@ def build_shell(
     Category and search are read from the address: they go along like the slice, also over pages that show no function.
     """
     narrowing = read_page_narrowing(request.GET)
-    pages = select_overview(Slice(project_id=project.pk), ["page"], limit=MAX_CHOICES).rows
-    releases_known = [(row.release, row.release, row.views) for row in releases]
-    pages_known = [(row.page or "", row.page or "", row.views) for row in pages]
     address = _Address(request.path, slice_.params(), narrowing.params(), kept)
-    fields = [
-        _field(address, "release", releases_known, slice_.releases),
-        _field(address, "page", pages_known, slice_.pages),
-        *(
-            _field(
-                address,
-                dimension.name,
-                [(value, value, None) for value in dimension.values],
-                slice_.values(dimension.name),
-            )
-            for dimension in DIMENSIONS
-        ),
-    ]
+    fields = _fields(address, project, slice_, releases)
     narrows = PAGES[here].narrows
     if narrows != "no":
-        words = [(key, word, None) for key, word in FUNC_CATEGORIES.items()]
-        fields.append(_field(address, "category", words, narrowing.categories))
+        choices = [(key, word, None) for key, word in FUNC_CATEGORIES.items()]
+        fields.append(_field(address, "category", choices, narrowing.categories))
     has_search = narrows == "bar" or (narrows == "page" and ("plain", "1") in kept)
     start, end = slice_.ranges[0] if len(slice_.ranges) == 1 else (None, None)
     bar = SliceBar(
@@ -257,22 +242,33 @@ class _Address:
         return {value: f"{self.path}?{write_query([(name, value)])}{tail}" for value in values}
 
 
+def _fields(address: _Address, project: Project, slice_: Slice, releases: Sequence[ReleaseRow]) -> list[ChoiceField]:
+    """Returns the fields of the slice: the project's releases and pages, and the dimensions of views."""
+    pages = select_overview(Slice(project_id=project.pk), ["page"], limit=MAX_CHOICES).rows
+    known: dict[str, list[tuple[str, str, int | None]]] = {
+        "release": [(row.release, row.release, row.views) for row in releases],
+        "page": [(row.page or "", row.page or "", row.views) for row in pages],
+        **{dimension.name: [(value, value, None) for value in dimension.values] for dimension in DIMENSIONS},
+    }
+    return [_field(address, name, values, slice_.values(name)) for name, values in known.items()]
+
+
 def _field(
     address: _Address, name: str, known: Sequence[tuple[str, str, int | None]], chosen: Sequence[str]
 ) -> ChoiceField:
     """`known` are (value, word, views)."""
-    facts = {value: (word, views) for value, word, views in known[:MAX_CHOICES]}
-    facts |= {value: (value, None) for value in chosen if value not in facts}
-    links = address.of_each(name, facts)
+    known_choices = {value: (word, views) for value, word, views in known[:MAX_CHOICES]}
+    known_choices |= {value: (value, None) for value in chosen if value not in known_choices}
+    links = address.of_each(name, known_choices)
     choices = [
         Choice(value=value, word=word, views=views, is_chosen=value in chosen, link=links[value])
-        for value, (word, views) in facts.items()
+        for value, (word, views) in known_choices.items()
     ]
     return ChoiceField(
         name=name,
         word=name.capitalize(),
         choices=choices,
-        chosen=[facts[value][0] for value in chosen],
+        chosen=[known_choices[value][0] for value in chosen],
         cleared_link=address.without(name),
     )
 

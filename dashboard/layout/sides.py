@@ -23,7 +23,7 @@ PHONES: Final = tuple(word for word in DEVICE_CLASSES if word.startswith("mobile
 
 
 @dataclass(frozen=True, slots=True)
-class AskedSides:
+class SideQueries:
     """Both sides as an address names them, unchecked; empty if it names none."""
 
     base: SliceQuery
@@ -31,7 +31,7 @@ class AskedSides:
 
     @property
     def is_empty(self) -> bool:
-        """Tells whether no side names anything."""
+        """Returns whether no side names anything."""
         return not has_sides(self.base, self.head)
 
     def of(self, side: str) -> SliceQuery:
@@ -69,50 +69,51 @@ class Sides:
         return [*self.common.params(), *self.pairs()]
 
     @property
-    def own_fields(self) -> frozenset[str]:
+    def side_fields(self) -> frozenset[str]:
         """The fields that a side has of its own; time is `from`."""
         names = {name.partition("_")[2] for name, _ in self.pairs()}
         return frozenset("from" if name == "to" else name for name in names)
 
     @property
     def are_equal(self) -> bool:
-        """Tells whether both sides are one slice."""
+        """Returns whether both sides are one slice."""
         return self.base == self.head
 
 
-def read_asked_sides(params: QueryDict) -> AskedSides:
+def read_side_queries(params: QueryDict) -> SideQueries:
     """Returns the sides in an address; empty fields, as forms send, name nothing."""
-    given = QueryDict(mutable=True)
+    without_empty = QueryDict(mutable=True)
     for field in SIDE_FIELDS:
-        given.setlist(field, [value for value in params.getlist(field) if value])
-    return AskedSides(read_side(given, BASE), read_side(given, HEAD))
+        without_empty.setlist(field, [value for value in params.getlist(field) if value])
+    return SideQueries(read_side(without_empty, BASE), read_side(without_empty, HEAD))
 
 
-def settle_sides(slice_: Slice, asked: AskedSides) -> Sides:
+def settle_sides(slice_: Slice, queries: SideQueries) -> Sides:
     """Returns the sides that an address names, within a slice.
 
     If only one side names a field, the other side has the slice's value. Raises `SliceError`, which names
     the side's field.
     """
-    common, given = slice_, {BASE: asked.base, HEAD: asked.head}
+    common, query_of_side = slice_, {BASE: queries.base, HEAD: queries.head}
     for field in VALUE_FIELDS:
-        if not any(query.get(field) for query in given.values()):
+        if not any(query.get(field) for query in query_of_side.values()):
             continue
         shared = slice_.values(field)
         for side in (BASE, HEAD):
-            if not shared and not given[side].get(field):
-                words = f"Choose a {field} for {SIDE_WORDS[side]} too, or for neither side."
-                raise SliceError(f"{side}_{field}", words)
-        given = {side: {**query, field: query.get(field) or shared} for side, query in given.items()}
+            if not shared and not query_of_side[side].get(field):
+                problem = f"Choose a {field} for {SIDE_WORDS[side]} too, or for neither side."
+                raise SliceError(f"{side}_{field}", problem)
+        query_of_side = {side: {**query, field: query.get(field) or shared} for side, query in query_of_side.items()}
         common = common.with_values(field)
-    if any(query.get("from") or query.get("to") for query in given.values()):
+    if any(query.get("from") or query.get("to") for query in query_of_side.values()):
         params = Slice(project_id=slice_.project_id, ranges=slice_.ranges).params()
         spans = {field: [value for name, value in params if name == field] for field in ("from", "to")}
-        given = {
-            side: query if query.get("from") or query.get("to") else query | spans for side, query in given.items()
+        query_of_side = {
+            side: query if query.get("from") or query.get("to") else query | spans
+            for side, query in query_of_side.items()
         }
         common = replace(common, ranges=())
-    base, head = resolve_sides(common, given[BASE], given[HEAD])
+    base, head = resolve_sides(common, query_of_side[BASE], query_of_side[HEAD])
     return Sides(common, base, head)
 
 
@@ -151,19 +152,19 @@ def _pick_first(slice_: Slice, releases: Sequence[ReleaseRow]) -> tuple[Sequence
     return (names[-1:], names[-2]) if len(names) > 1 and list(slice_.releases) == names[-1:] else None
 
 
-def trim_bar(shell: Shell, own_fields: frozenset[str], *, has_tags: bool) -> Shell:
+def trim_bar(shell: Shell, side_fields: frozenset[str], *, has_tags: bool) -> Shell:
     """Returns the shell without the fields of the slice bar that each side has of its own."""
     if shell.bar is None:
         return shell
-    fields = [field for field in shell.bar.fields if field.name not in own_fields]
-    return replace(shell, bar=replace(shell.bar, fields=fields, has_time="from" not in own_fields, has_tags=has_tags))
+    fields = [field for field in shell.bar.fields if field.name not in side_fields]
+    return replace(shell, bar=replace(shell.bar, fields=fields, has_time="from" not in side_fields, has_tags=has_tags))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SideName:
     """The name of a side, made of its own fields. `start` and `end` are its time, if it has its own."""
 
-    words: Sequence[str]
+    names: Sequence[str]
     start: datetime | None
     end: datetime | None
     has_time: bool
@@ -172,10 +173,14 @@ class SideName:
 
 def name_side(sides: Sides, side: Slice) -> SideName:
     """Returns the name of one of two sides."""
-    own = sides.own_fields
-    words = [_name_values(field, side.values(field)) for field in VALUE_FIELDS if field in own]
+    side_fields = sides.side_fields
+    names = [_name_values(field, side.values(field)) for field in VALUE_FIELDS if field in side_fields]
     return SideName(
-        words=words, start=side.from_at, end=side.to_at, has_time="from" in own, is_release=own == {"release"}
+        names=names,
+        start=side.from_at,
+        end=side.to_at,
+        has_time="from" in side_fields,
+        is_release=side_fields == {"release"},
     )
 
 

@@ -29,7 +29,7 @@ LINK_DAYS: Final = settings.PASSWORD_RESET_TIMEOUT // 86_400
 
 
 class LogOutForm(SettingsForm):
-    """Asks for the password once more: whoever sits at an open session must not throw its owner out."""
+    """Asks for the password once more: a stranger at an open session must not lock its owner out."""
 
     password = forms.CharField(
         label="Your password", strip=False, widget=forms.PasswordInput(attrs={"autocomplete": "current-password"})
@@ -56,7 +56,7 @@ class SetPassword(PasswordResetConfirmView):
     extra_context = {"days": LINK_DAYS}
 
     def dispatch(self, *args: Any, **kwargs: Any) -> HttpResponseBase:  # Any: as in Django's stubs
-        """Answers 403 if nobody logs in with a password."""
+        """Answers 403 if there are no logins with a password."""
         if not settings.PASSWORD_LOGIN:
             raise PermissionDenied
         return super().dispatch(*args, **kwargs)
@@ -86,7 +86,7 @@ def show_account(request: HttpRequest) -> HttpResponse:
         return stay(request, user, "Your password is changed. All your other sessions have ended.")
     if out.is_bound and out.is_valid():
         # The same password with a new salt: sessions are signed with its hash.
-        user.set_password(out.cleaned_data.get("password"))  # without a password, another one that nobody has
+        user.set_password(out.cleaned_data.get("password"))  # without a password, another one that no one knows
         with transaction.atomic():
             user.save(update_fields=["password"])
             record(Act.USER_SESSIONS_ENDED, user=describe_user(user))
@@ -94,24 +94,24 @@ def show_account(request: HttpRequest) -> HttpResponse:
     out.make_ready(may_change=True)
     status = 400 if is_post else 200
     is_linked = ProviderIdentity.objects.filter(user=user).exists()
-    words = {"password": password, "out": out, "is_linked": is_linked} | context()
-    return render(request, "dashboard/account/page.html", words, status=status)
+    values = {"password": password, "out": out, "is_linked": is_linked} | context()
+    return render(request, "dashboard/account/page.html", values, status=status)
 
 
 def has_password(user: User) -> bool:
-    """Tells whether somebody logs in with a password."""
+    """Returns whether a user logs in with a password."""
     return settings.PASSWORD_LOGIN and user.has_usable_password()
 
 
-def stay(request: HttpRequest, user: User, words: str) -> HttpResponse:
+def stay(request: HttpRequest, user: User, message: str) -> HttpResponse:
     """Keeps this session, which the new hash would end with the others."""
     update_session_auth_hash(request, user)
-    messages.success(request, words)
+    messages.success(request, message)
     return HttpResponseRedirect(reverse("account"))
 
 
 def write_password_link(request: HttpRequest, user: User) -> str:
-    """Returns an address by which somebody sets the password of an account, once, within `LINK_DAYS`."""
+    """Returns an address by which the owner sets the password of an account, once, within `LINK_DAYS`."""
     uid = urlsafe_base64_encode(force_bytes(user.pk))
     record(Act.USER_PASSWORD_LINK_CREATED, user=describe_user(user))
     token = default_token_generator.make_token(user)

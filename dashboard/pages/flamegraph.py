@@ -24,7 +24,7 @@ from aggregate.selectors.slice.slices import Slice, SliceError
 from dashboard.layout.display_line import build_display_line
 from dashboard.layout.export_menu import build_export_menu
 from dashboard.layout.shell import Shell, build_shell
-from dashboard.layout.sides import Sides, name_side, read_asked_sides, settle_sides, trim_bar
+from dashboard.layout.sides import Sides, name_side, read_side_queries, settle_sides, trim_bar
 from dashboard.web.access import get_visible_project
 from dashboard.web.decorators import project_page
 from dashboard.web.etags import answer_unchanged
@@ -91,38 +91,38 @@ class TreeQuery:
 )
 @answer_unchanged
 def show_flame_graph(request: HttpRequest, slug: str) -> HttpResponse:
-    question = read_tree_query(request, slug)
-    project, sides = question.project, question.sides
+    query = read_tree_query(request, slug)
+    project, sides = query.project, query.sides
     releases = select_releases(project.pk)
     if not releases:
         return redirect("overview", slug)  # it shows the first steps
     context = {
         "project": project,
-        "slice": question.slice_,
+        "slice": query.slice_,
         "status": select_status(project.pk),
-        "arrivals": select_arrivals(question.slice_),
-        "shell": build_tree_shell(request, question, releases),
-        "display": build_display_line(request, project, question.slice_),
-        "export": build_export_menu(project, question.slice_, sides=question.pairs),
-        "show": question.show,
-        "is_plain": question.is_plain,
+        "arrivals": select_arrivals(query.slice_),
+        "shell": build_tree_shell(request, query, releases),
+        "display": build_display_line(request, project, query.slice_),
+        "export": build_export_menu(project, query.slice_, sides=query.pairs),
+        "show": query.show,
+        "is_plain": query.is_plain,
         "releases": releases,
         "categories": FUNC_CATEGORIES.items(),
         "min_views": MIN_VIEWS,
         **describe_sides(sides),
-        **link_tree(question),
+        **link_tree(query),
     }
-    if question.is_plain:
-        context |= read_table([sides.base, sides.head] if sides else [question.slice_], question.narrowing)
+    if query.is_plain:
+        context |= read_table([sides.base, sides.head] if sides else [query.slice_], query.narrowing)
     return render(request, "dashboard/flamegraph/page.html", context)
 
 
 def read_tree_query(request: HttpRequest, slug: str) -> TreeQuery:
-    """Returns the question in the address. Raises `ParamError` and `SliceError`."""
+    """Returns the query in the address. Raises `ParamError` and `SliceError`."""
     project = get_visible_project(request.user, slug)
     slice_ = read_page_slice(request, project)
-    asked = read_asked_sides(request.GET)
-    sides = None if asked.is_empty else settle_sides(slice_, asked)
+    queries = read_side_queries(request.GET)
+    sides = None if queries.is_empty else settle_sides(slice_, queries)
     is_plain = read_choice(request.GET, "plain", ("", "1"), "") == "1"
     return TreeQuery(
         project=project,
@@ -134,18 +134,18 @@ def read_tree_query(request: HttpRequest, slug: str) -> TreeQuery:
     )
 
 
-def build_tree_shell(request: HttpRequest, question: TreeQuery, releases: Sequence[ReleaseRow]) -> Shell:
+def build_tree_shell(request: HttpRequest, query: TreeQuery, releases: Sequence[ReleaseRow]) -> Shell:
     """Returns the tabs and the bar, without the fields that the sides have of their own."""
     shell = build_shell(
         request,
-        question.project,
-        question.slice_,
+        query.project,
+        query.slice_,
         "flame-graph",
         releases=releases,
         now=timezone.now(),
-        kept=question.kept,
+        kept=query.kept,
     )
-    return trim_bar(shell, question.sides.own_fields, has_tags=True) if question.sides else shell
+    return trim_bar(shell, query.sides.side_fields, has_tags=True) if query.sides else shell
 
 
 def describe_sides(sides: Sides | None) -> dict[str, object]:
@@ -159,12 +159,12 @@ def describe_sides(sides: Sides | None) -> dict[str, object]:
     }
 
 
-def link_tree(question: TreeQuery) -> dict[str, object]:
+def link_tree(query: TreeQuery) -> dict[str, object]:
     """Returns the addresses that the page and its script use."""
-    slug, slice_, pairs = question.project.slug, question.slice_, question.pairs
+    slug, slice_, pairs = query.project.slug, query.slice_, query.pairs
     address = reverse("flame-graph", args=[slug])
-    narrowing = question.narrowing.params()
-    is_judged = question.sides is not None and not slice_.is_fine  # only whole page views can be compared
+    narrowing = query.narrowing.params()
+    is_judged = query.sides is not None and not slice_.is_fine  # only whole page views can be compared
     return {
         "slice_params": [*(pair for pair in slice_.params() if pair[0] != "release"), *narrowing],
         "compare_link": f"{reverse('compare', args=[slug])}?{join_query(slice_, [*pairs, *narrowing])}",
@@ -183,21 +183,21 @@ def join_query(slice_: Slice, pairs: Sequence[tuple[str, str]]) -> str:
 
 
 def read_table(slices: Sequence[Slice], narrowing: Narrowing) -> dict[str, object]:
-    """Returns the table's rows, or why there are none. Rows that match the search are marked."""
+    """Returns the table's rows, or the problem. Rows that match the search are marked."""
     try:
         columns = select_tree_columns(slices, min_share=0.0, max_nodes=TABLE_NODES)
     except SliceError as error:
         return {"problem": error, "is_too_large": isinstance(error, SliceTooLarge)}
     side = columns.sides[-1]
-    found = None
+    kept_ids = None
     if narrowing.params():
         code = load_symbols(slices[0].project_id)
-        found = {row.id for row in keep_rows(code, columns.funcs, narrowing.categories, narrowing.search)}
+        kept_ids = {row.id for row in keep_rows(code, columns.funcs, narrowing.categories, narrowing.search)}
     rows = list(list_rows(columns))
     return {
         "rows": rows,
-        "found": found,
-        "found_count": sum(row.func.id in found for row in rows) if found is not None else None,
+        "kept_ids": kept_ids,
+        "kept_count": sum(row.func.id in kept_ids for row in rows) if kept_ids is not None else None,
         "side": side,
         "base_side": columns.sides[0] if len(columns.sides) > 1 else None,
         "left_out_nodes": columns.left_out_nodes,

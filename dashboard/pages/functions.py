@@ -94,15 +94,15 @@ class TableLink:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ShownRow:
+class TableRow:
     """One row, its estimates (None: too few views), and for a group the link to its functions.
 
-    `cost` and `found` are the estimates of self and hidden time together, and of self time. Times are per view.
+    `cost` and `self_summary` are the estimates of self and hidden time together, and of self time. Times are per view.
     """
 
     row: FunctionRow
     cost: FuncSummary | None
-    found: FuncSummary | None
+    self_summary: FuncSummary | None
     link: str | None
     share: float | None
     cost_ms: float | None
@@ -112,7 +112,7 @@ class ShownRow:
 
     @property
     def p75_ms(self) -> float | None:
-        return self.found.p75_ms.value if self.found else None
+        return self.self_summary.p75_ms.value if self.self_summary else None
 
 
 def read_table_query(params: QueryDict) -> TableQuery:
@@ -125,10 +125,10 @@ def read_table_query(params: QueryDict) -> TableQuery:
     )
 
 
-def kept_params(asked: TableQuery) -> list[tuple[str, str]]:
+def kept_params(query: TableQuery) -> list[tuple[str, str]]:
     """Returns the parameters that links keep, except the number of rows: another slice starts at the top."""
-    pairs = [("group_by", asked.group_by)] if asked.group_by != "function" else []
-    return pairs + ([("sort", asked.sort)] if asked.sort != COST_SORT else [])
+    pairs = [("group_by", query.group_by)] if query.group_by != "function" else []
+    return pairs + ([("sort", query.sort)] if query.sort != COST_SORT else [])
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,15 +137,15 @@ class TablePlace:
 
     path: str
     slice_: Slice
-    asked: TableQuery
+    query: TableQuery
 
     def link(self, *more: tuple[str, str], path: str = "", group_by: str = "", sort: str = "") -> str:
         """Returns the address of the same functions, with another sort or grouping if given."""
-        asked = self.asked
-        narrowing = Narrowing(asked.categories, asked.search)
-        kept = kept_params(replace(asked, group_by=group_by or asked.group_by, sort=sort or asked.sort))
-        query = write_query([*self.slice_.params(), *narrowing.params(), *kept, *more])
-        return f"{path or self.path}?{query}"
+        query = self.query
+        narrowing = Narrowing(query.categories, query.search)
+        kept = kept_params(replace(query, group_by=group_by or query.group_by, sort=sort or query.sort))
+        params = write_query([*self.slice_.params(), *narrowing.params(), *kept, *more])
+        return f"{path or self.path}?{params}"
 
 
 @project_page(
@@ -162,9 +162,9 @@ class TablePlace:
 def show_functions(request: HttpRequest, slug: str) -> HttpResponse:
     project = get_visible_project(request.user, slug)
     place = read_place(request, project)
-    slice_, asked = place.slice_, place.asked
+    slice_, query = place.slice_, place.query
     is_plain = read_choice(request.GET, "plain", ("", "1"), "") == "1"
-    kept = [*kept_params(asked), *([("plain", "1")] if is_plain else [])]
+    kept = [*kept_params(query), *([("plain", "1")] if is_plain else [])]
     releases = select_releases(project.pk)
     context: dict[str, object] = {
         "project": project,
@@ -175,9 +175,9 @@ def show_functions(request: HttpRequest, slug: str) -> HttpResponse:
         "savings_link": f"{reverse('savings', args=[slug])}?{write_query(slice_.params())}",
         "back_link": f"{reverse('overview', args=[slug])}?{replace(slice_, pages=()).query()}",
         "shell": build_shell(request, project, slice_, "functions", releases=releases, now=timezone.now(), kept=kept),
-        "asked": asked,
-        "row_word": GROUP_WORDS[asked.group_by],
-        "groups": _links(GROUP_WORDS, asked.group_by, lambda key: place.link(group_by=key)),
+        "table_query": query,
+        "row_word": GROUP_WORDS[query.group_by],
+        "groups": _links(GROUP_WORDS, query.group_by, lambda key: place.link(group_by=key)),
         "sorts": link_sorts(place),
         **describe_table(request, project, place, is_plain=is_plain),
     }
@@ -186,20 +186,20 @@ def show_functions(request: HttpRequest, slug: str) -> HttpResponse:
 
 def describe_table(request: HttpRequest, project: Project, place: TablePlace, *, is_plain: bool) -> dict[str, object]:
     """Returns the table, or the links to fetch it: a table that needs call trees, or many views, may take long."""
-    table, asked = None, place.asked
+    table, query = None, place.query
     sums_up = not place.slice_.as_stored and any(rule["action"] in SUMMING for rule in project.display_rules)
     whole = None if is_plain else select_whole(place, sums_up=sums_up)
     if whole is None:
-        table = answer_table(place.slice_, asked)
+        table = answer_table(place.slice_, query)
         context = show_rows(place, table)
     else:
-        limit = ("limit", str(asked.limit))
+        limit = ("limit", str(query.limit))
         context = {
             "whole": whole,
             "part_link": place.link(limit, path=reverse("functions-table", args=[project.slug])),
             "plain_link": place.link(("plain", "1")),
         }
-    if asked.group_by == "function":
+    if query.group_by == "function":
         context["display"] = build_display_line(request, project, place.slice_, table)
     return context
 
@@ -215,7 +215,7 @@ def show_table(request: HttpRequest, slug: str) -> HttpResponse:
     return render(
         request,
         "dashboard/functions/_rows.html",
-        {"project": project, **show_rows(place, answer_table(place.slice_, place.asked))},
+        {"project": project, **show_rows(place, answer_table(place.slice_, place.query))},
     )
 
 
@@ -224,7 +224,7 @@ def select_whole(place: TablePlace, *, sums_up: bool) -> OverviewRow | None:
 
     Groups take longer, and so may display rules that group functions (`sums_up`).
     """
-    is_grouped = place.asked.group_by != "function"
+    is_grouped = place.query.group_by != "function"
     if place.slice_.is_fine or (place.slice_.pages and not is_grouped and not sums_up):
         return None
     whole = select_overview(place.slice_, [], limit=1).whole
@@ -234,36 +234,36 @@ def select_whole(place: TablePlace, *, sums_up: bool) -> OverviewRow | None:
 def read_place(request: HttpRequest, project: Project) -> TablePlace:
     """Returns the slice and the table's query in the address. Raises `ParamError` and `SliceError`."""
     narrowing = read_page_narrowing(request.GET)
-    asked = replace(read_table_query(request.GET), categories=narrowing.categories, search=narrowing.search)
-    return TablePlace(reverse("functions", args=[project.slug]), read_page_slice(request, project), asked)
+    query = replace(read_table_query(request.GET), categories=narrowing.categories, search=narrowing.search)
+    return TablePlace(reverse("functions", args=[project.slug]), read_page_slice(request, project), query)
 
 
 def show_rows(place: TablePlace, table: FunctionTable) -> dict[str, object]:
     """Returns the context of the table."""
-    asked = place.asked
-    next_limit = next((size for size in MORE_FUNCTIONS if size > asked.limit), None)
+    query = place.query
+    next_limit = next((size for size in MORE_FUNCTIONS if size > query.limit), None)
     rows = [show_row(row, table, place) for row in table.functions]
     return {
         "whole": table,
         "table": table,
         "rows": rows,
-        "most_share": max((shown.share or 0.0 for shown in rows), default=0.0),
-        "asked": asked,
+        "most_share": max((row.share or 0.0 for row in rows), default=0.0),
+        "table_query": query,
         "min_views": MIN_VIEWS,
-        "caption": f"{PLURALS[asked.group_by]} by {SORT_PHRASES[asked.sort]}",
-        "row_word": GROUP_WORDS[asked.group_by],
+        "caption": f"{PLURALS[query.group_by]} by {SORT_PHRASES[query.sort]}",
+        "row_word": GROUP_WORDS[query.group_by],
         "sorts": link_sorts(place),
         "more_link": place.link(("limit", str(next_limit))) if next_limit else None,
     }
 
 
-def show_row(row: FunctionRow, table: FunctionTable, place: TablePlace) -> ShownRow:
+def show_row(row: FunctionRow, table: FunctionTable, place: TablePlace) -> TableRow:
     """Returns a row with its times per view."""
     cost_ms, self_ms = table.cost_ms_per_view(row), table.self_ms_per_view(row)
-    return ShownRow(
+    return TableRow(
         row=row,
         cost=table.estimates.get(row.id),
-        found=table.self_estimates.get(row.id),
+        self_summary=table.self_estimates.get(row.id),
         link=_link_of_group(row, place),
         share=table.cost_share(row),
         cost_ms=cost_ms,
@@ -275,18 +275,18 @@ def show_row(row: FunctionRow, table: FunctionTable, place: TablePlace) -> Shown
 
 def link_sorts(place: TablePlace) -> Sequence[TableLink]:
     """Returns the heads of the columns. Self time per view has the order of self time, unless sample rates differ."""
-    here = "self_ms_per_view" if place.asked.sort == "self_ms" else place.asked.sort
+    here = "self_ms_per_view" if place.query.sort == "self_ms" else place.query.sort
     links = _links(SORT_WORDS, here, lambda key: place.link(sort=key))
     return [replace(link, title=SORT_TITLES[link.key]) for link in links]
 
 
-def _links(words: dict[str, str], here: str, link: Callable[[str], str]) -> Sequence[TableLink]:
-    return [TableLink(key=key, word=word, link=link(key), is_here=key == here) for key, word in words.items()]
+def _links(labels: dict[str, str], here: str, link: Callable[[str], str]) -> Sequence[TableLink]:
+    return [TableLink(key=key, word=word, link=link(key), is_here=key == here) for key, word in labels.items()]
 
 
 def _link_of_group(row: FunctionRow, place: TablePlace) -> str | None:
     """Returns the address of a group's functions; None if no category or search selects only them."""
-    name, by = str(row.id), place.asked.group_by
+    name, by = str(row.id), place.query.group_by
     if by in ("function", "party") or name == NO_GROUP or len(name) > MAX_SEARCH:
         return None
     narrowing = Narrowing((name,)) if by == "category" else Narrowing(search=name)

@@ -18,7 +18,7 @@ from profcore.formats.importers.registry import IMPORTERS
 from profcore.formats.importers.shapes import FileError
 from projects.models import Project
 
-FORM_BYTES: Final = 2**20  # what a form may have beside its files
+FORM_BYTES: Final = 2**20  # what a form may have besides its files
 MAX_FILES: Final = 20  # of one form; more come in one archive
 
 # Reading a file may take several hundred MB: one at a time in a process.
@@ -87,12 +87,12 @@ def import_upload(project: Project, name: str, body: bytes, request: HttpRequest
 def show(request: HttpRequest, project: Project, *, status: int = 200, **context: object) -> HttpResponse:
     """Renders the page; what was typed stays typed where the form was read."""
     is_read = "outcomes" in context
-    given = {"may_import": True, "project": project, "limit_bytes": settings.IMPORT_MAX_FILE_BYTES}
-    given |= {"formats": [importer.title for importer in IMPORTERS], "clamp_days": settings.VIEW_START_MAX_AGE_DAYS}
+    values = {"may_import": True, "project": project, "limit_bytes": settings.IMPORT_MAX_FILE_BYTES}
+    values |= {"formats": [importer.title for importer in IMPORTERS], "clamp_days": settings.VIEW_START_MAX_AGE_DAYS}
     if is_read:
-        given |= {name: request.POST.get(name, "") for name in ("release", "page", "dry_run")}
-    given["shell"] = Shell(build_tabs(project), None)
-    return render(request, "dashboard/imports/page.html", given | context, status=status)
+        values |= {name: request.POST.get(name, "") for name in ("release", "page", "dry_run")}
+    values["shell"] = Shell(build_tabs(project), None)
+    return render(request, "dashboard/imports/page.html", values | context, status=status)
 
 
 def sent_bytes(request: HttpRequest) -> int:

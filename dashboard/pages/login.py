@@ -55,14 +55,14 @@ class LogIn(LoginView):
 def answer_locked_out(
     request: HttpRequest, response: HttpResponse, credentials: Mapping[str, object] | None
 ) -> HttpResponse:
-    """Answers a login of somebody who is locked out. django-axes calls it (AXES_LOCKOUT_CALLABLE)."""
+    """Answers a login of a user who is locked out. django-axes calls it (AXES_LOCKOUT_CALLABLE)."""
     return refuse(request, "locked_out", status=429, retry_after_s=settings.LOGIN_LOCK_S)
 
 
 def refuse(request: HttpRequest, reason: str, *, status: int, retry_after_s: int) -> HttpResponse:
     LOGINS_REFUSED.labels(reason=reason).inc()
-    words = {"reason": reason, "minutes": math.ceil(retry_after_s / 60)}
-    response = render(request, "dashboard/account/login_refused.html", words, status=status)
+    values = {"reason": reason, "minutes": math.ceil(retry_after_s / 60)}
+    response = render(request, "dashboard/account/login_refused.html", values, status=status)
     response["Retry-After"] = str(retry_after_s)
     response["Cache-Control"] = "no-store"
     # It is counted, not logged: a line for each would let anybody fill the disk. The mark is Django's own.

@@ -18,9 +18,9 @@ from aggregate.selectors.project.summaries import (
     select_project_summaries,
 )
 from aggregate.selectors.slice.slices import Slice
-from dashboard.layout.verdict_words import describe_verdict
+from dashboard.layout.verdict_text import describe_verdict
 from dashboard.pages.overview.view import choose_last_sides
-from dashboard.web.access import get_visible_project, may_create_projects, own_projects
+from dashboard.web.access import get_visible_project, may_create_projects, reader_projects
 from dashboard.web.decorators import private_page, private_part, project_page
 from dashboard.web.verdicts import MAX_RELEASES, answer_verdict
 from projects.models import Project
@@ -57,8 +57,8 @@ class ListedProject:
 
 @private_page
 def show_projects(request: HttpRequest) -> HttpResponse:
-    own = list(own_projects(request.user))
-    visible = [project for project in own if project.deletion_started_at is None]
+    of_reader = list(reader_projects(request.user))
+    visible = [project for project in of_reader if project.deletion_started_at is None]
     is_whole = request.GET.get("archived") == "1"
     archived_count = sum(project.archived_at is not None for project in visible)
     projects = [project for project in visible if is_whole or project.archived_at is None]
@@ -73,7 +73,7 @@ def show_projects(request: HttpRequest) -> HttpResponse:
         "may_create": may_create_projects(request.user),
         "archived_count": archived_count,
         "is_whole": is_whole,
-        "deleting": [project for project in own if project.deletion_started_at is not None],
+        "deleting": [project for project in of_reader if project.deletion_started_at is not None],
     }
     return render(request, "dashboard/projects/page.html", context)
 
@@ -81,7 +81,7 @@ def show_projects(request: HttpRequest) -> HttpResponse:
 @private_part
 def show_deleting(request: HttpRequest) -> HttpResponse:
     """Shows how far the deletions of projects are: a part of the list, empty once all are done."""
-    deleting = own_projects(request.user).exclude(deletion_started_at=None)
+    deleting = reader_projects(request.user).exclude(deletion_started_at=None)
     if not deleting:
         return HttpResponse('<p id="deleting" role="status">The project is deleted.</p>')
     return render(request, "dashboard/projects/_deleting.html", {"deleting": deleting})

@@ -25,7 +25,7 @@ logger = logging.getLogger(__name__)
 BACKEND: Final = "dashboard.web.logins.provider.ProviderBackend"
 NEXT: Final = "provider_next"  # in the session: where to go afterwards
 LINK: Final = "provider_link"  # in the session: the account that asked to be linked
-WAIT_S: Final = 900  # for somebody at the provider; then the session that waits for them ends
+WAIT_S: Final = 900  # for a user at the provider; then the session that waits for them ends
 BUSY_S: Final = 5
 
 
@@ -68,8 +68,8 @@ def come_back(request: HttpRequest) -> HttpResponse:
     address = request.session.get(NEXT, "")
     login(request, user, backend=BACKEND)
     request.session.set_expiry(settings.OIDC_SESSION_HOURS * 3_600)
-    is_own = url_has_allowed_host_and_scheme(address, {request.get_host()}, require_https=request.is_secure())
-    return HttpResponseRedirect(address if address and is_own else reverse("projects"))
+    is_here = url_has_allowed_host_and_scheme(address, {request.get_host()}, require_https=request.is_secure())
+    return HttpResponseRedirect(address if address and is_here else reverse("projects"))
 
 
 @never_cache
@@ -96,9 +96,11 @@ def check_on() -> None:
 def fail(request: HttpRequest, error: ProviderFailed) -> HttpResponse:
     LOGINS_REFUSED.labels(reason="provider").inc()
     logger.warning("A login by the provider failed: %s.", error)
-    words = f"The login by {settings.OIDC_NAME} did not work. Try again. If it goes on, tell whoever runs this server."
-    return show_problem(request, words, status=502)
+    message = (
+        f"The login by {settings.OIDC_NAME} did not work. Try again. If it goes on, tell whoever runs this server."
+    )
+    return show_problem(request, message, status=502)
 
 
-def show_problem(request: HttpRequest, words: str, *, status: int) -> HttpResponse:
-    return render(request, "dashboard/account/provider_problem.html", context() | {"words": words}, status=status)
+def show_problem(request: HttpRequest, message: str, *, status: int) -> HttpResponse:
+    return render(request, "dashboard/account/provider_problem.html", context() | {"message": message}, status=status)

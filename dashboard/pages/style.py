@@ -48,12 +48,12 @@ def show_style(request: HttpRequest) -> HttpResponse:
 def read_tokens(text: str) -> list[TokenGroup]:
     """Returns the tokens of a style sheet in its order, with their values in both themes."""
     light, _, dark = text.partition(DARK_STARTS)
-    dark_values = {found["name"]: found["value"] for found in HEAD_OR_TOKEN.finditer(dark) if found["name"]}
+    dark_values = {match["name"]: match["value"] for match in HEAD_OR_TOKEN.finditer(dark) if match["name"]}
     groups: list[tuple[str, list[Token]]] = []
-    for found in HEAD_OR_TOKEN.finditer(light):
-        name, value = found["name"], found["value"]
-        if found["head"]:
-            groups.append((found["head"], []))
+    for match in HEAD_OR_TOKEN.finditer(light):
+        name, value = match["name"], match["value"]
+        if match["head"]:
+            groups.append((match["head"], []))
         elif groups:
             is_colour = bool(COLOUR.match(value))
             groups[-1][1].append(Token(name=name, light=value, dark=dark_values.get(name, value), is_colour=is_colour))

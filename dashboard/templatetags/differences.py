@@ -45,9 +45,9 @@ def change_in(ms: float, unit: Unit) -> str:
 
 
 @register.filter
-def interval_of_in(found: Difference, unit: Unit) -> str:
+def interval_of_in(difference: Difference, unit: Unit) -> str:
     """Returns a difference's 95 % interval in the unit of its column; an empty text if there is none."""
-    return "" if found.ci95 is None else write_interval_in(found.ci95.low, found.ci95.high, unit)
+    return "" if difference.ci95 is None else write_interval_in(difference.ci95.low, difference.ci95.high, unit)
 
 
 @register.filter
@@ -75,9 +75,9 @@ def change_interval(interval: Interval) -> str:
 
 
 @register.filter
-def interval_of(found: Difference) -> str:
+def interval_of(difference: Difference) -> str:
     """Returns a difference's 95 % interval; an empty text if there is none."""
-    return "" if found.ci95 is None else change_interval(found.ci95)
+    return "" if difference.ci95 is None else change_interval(difference.ci95)
 
 
 @register.filter

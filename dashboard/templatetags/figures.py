@@ -111,8 +111,8 @@ def unit_of(rows: Iterable[object], path: str) -> Unit:
     paths = [path]
     if name in ("delta_ms", "value"):
         paths += [f"{above}.ci95.{end}".removeprefix(".") for end in ("low", "high")]
-    found = [_find(row, each) for row in rows for each in paths]
-    return choose_unit(value / scale for value in found if isinstance(value, int | float))
+    numbers = [_find(row, part) for row in rows for part in paths]
+    return choose_unit(value / scale for value in numbers if isinstance(value, int | float))
 
 
 def _find(row: object, path: str) -> object:
@@ -226,7 +226,7 @@ def bar_width(part: float | None) -> str:
 def visible(text: str) -> str:
     """Makes control and direction characters visible: a name must not hide or reorder what stands around it.
 
-    Markup is none of its business: templates escape.
+    It does not escape markup: templates do.
     """
     return "".join(_picture(char) if unicodedata.category(char) in {"Cc", "Cf", "Zl", "Zp"} else char for char in text)
 

@@ -22,7 +22,7 @@ register = template.Library()
 
 @register.filter
 def open_to(tabs: Sequence[Named], user: object) -> Sequence[Named]:
-    """Returns the tabs that somebody may open: guests only some of them."""
+    """Returns the tabs that a user may open: guests only some of them."""
     return [tab for tab in tabs if PAGES[tab.name].for_guests == "open"] if isinstance(user, Guest) else tabs
 
 

@@ -19,7 +19,7 @@ from projects.models import ApiToken, Membership, Project, SharedLink
 
 @dataclass(frozen=True, slots=True)
 class Guest:
-    """Somebody who reads one project by a shared link, without an account (`dashboard.web.guests`).
+    """A reader of one project by a shared link, without an account (`dashboard.web.guests`).
 
     A guest stands where a request's user does. They are not authenticated: only what admits guests by name does so.
     """
@@ -29,12 +29,12 @@ class Guest:
 
     is_guest: ClassVar = True
     is_authenticated: ClassVar = False
-    is_active: ClassVar = True  # else Django REST framework takes them for nobody
+    is_active: ClassVar = True  # else Django REST framework takes them for anonymous
     is_superuser: ClassVar = False
     pk: ClassVar = None
 
     def get_username(self) -> str:
-        """Returns no name: a guest has none."""
+        """Returns no name: a guest has no name."""
         return ""
 
 
@@ -51,12 +51,12 @@ def visible_projects(reader: Reader) -> QuerySet[Project]:
 
     A token sees its own project, a guest that of their link, a user those of which they are a member, in any role. A
     project without members belongs to the superusers; once it has members, a superuser must be one of them. A project
-    that is being deleted is seen by nobody.
+    that is being deleted is visible to no one.
     """
-    return own_projects(reader).filter(deletion_started_at=None)
+    return reader_projects(reader).filter(deletion_started_at=None)
 
 
-def own_projects(reader: Reader) -> QuerySet[Project]:
+def reader_projects(reader: Reader) -> QuerySet[Project]:
     """Returns the projects of a reader, those that are being deleted included: only the list of projects shows them."""
     if isinstance(reader, ApiToken):
         return Project.objects.filter(pk=reader.project_id)
@@ -84,8 +84,8 @@ def get_visible_project(
     `read` may have the same statement read more of it; not for tokens.
     """
     if isinstance(reader, ApiToken):  # found with its project
-        own = reader.project
-        project = own if own.slug == slug and own.deletion_started_at is None else None
+        linked = reader.project
+        project = linked if linked.slug == slug and linked.deletion_started_at is None else None
     else:
         members = Membership.objects.filter(project=OuterRef("pk"))
         role = Subquery(members.filter(user=reader.pk).values("role")[:1])
@@ -102,7 +102,7 @@ def get_visible_project(
 
 @once_a_read
 def may_administer(reader: Reader, project: Project) -> bool:
-    """Tells whether a reader may administer a project: its admins may; superusers may if it has no members.
+    """Returns whether a reader may administer a project: its admins may; superusers may if it has no members.
 
     Tokens and guests can only read.
     """
@@ -121,17 +121,17 @@ def _administers(reader: Reader, role: str | None, *, has_members: bool) -> bool
 
 
 def is_superuser(reader: Reader) -> bool:
-    """Tells whether a reader is a superuser: they see the server itself, and can create accounts."""
+    """Returns whether a reader is a superuser: they see the server itself, and can create accounts."""
     return not isinstance(reader, ApiToken) and reader.is_authenticated and bool(getattr(reader, "is_superuser", False))
 
 
 def may_create_projects(reader: Reader) -> bool:
-    """Tells whether a reader may create projects: superusers may."""
+    """Returns whether a reader may create projects: superusers may."""
     return is_superuser(reader)
 
 
 def may_read_raw(reader: Reader, project: Project) -> bool:
-    """Tells whether a reader may read raw bodies: administrators may, and tokens made with `--raw`.
+    """Returns whether a reader may read raw bodies: administrators may, and tokens made with `--raw`.
 
     A raw body has full URLs and texts, which are stored nowhere else.
     """

@@ -44,8 +44,8 @@ class JsonRenderer(JSONRenderer):
         return b"" if data is None else write_json(data)
 
 
-def answer_json(request: HttpRequest, *, facts: tuple[object, ...], make: Callable[[], object]) -> HttpResponse:
-    """Returns what `make` returns as JSON, or 304. Equal `facts` mean an equal answer."""
+def answer_json(request: HttpRequest, *, key: tuple[object, ...], make: Callable[[], object]) -> HttpResponse:
+    """Returns what `make` returns as JSON, or 304. Equal `key` mean an equal answer."""
     is_packed = accepts_gzip(request)
 
     def write() -> HttpResponse:
@@ -56,6 +56,6 @@ def answer_json(request: HttpRequest, *, facts: tuple[object, ...], make: Callab
             response["Content-Encoding"] = "gzip"
         return response
 
-    response = answer_if_changed(request, make_etag(EXPORT_VERSION, is_packed, facts), write)
+    response = answer_if_changed(request, make_etag(EXPORT_VERSION, is_packed, key), write)
     patch_vary_headers(response, ["Accept-Encoding", "Authorization", "Cookie"])
     return response

@@ -36,41 +36,41 @@ T = TypeVar("T")
 
 
 def remember_comparison(
-    base: Slice, head: Slice, measure: Measure, group_by: str, facts: str, *, stratify: str = ""
+    base: Slice, head: Slice, measure: Measure, group_by: str, key: str, *, stratify: str = ""
 ) -> SliceComparison:
     """Returns the comparison of two slices. The last ones are kept in memory.
 
-    `facts` is the result of `facts_of_sides` as a text: one more trace makes another comparison.
+    `key` is the result of `key_of_sides` as a text: one more trace makes another comparison.
     """
-    return _remember(base, head, measure, group_by, facts, stratify)
+    return _remember(base, head, measure, group_by, key, stratify)
 
 
 @keep
 @lru_cache(maxsize=COMPARISONS_KEPT)
-def _remember(base: Slice, head: Slice, measure: Measure, group_by: str, _facts: str, stratify: str) -> SliceComparison:
+def _remember(base: Slice, head: Slice, measure: Measure, group_by: str, _key: str, stratify: str) -> SliceComparison:
     return compare_slices(base, head, measure=measure, group_by=group_by, stratify=stratify)
 
 
-def facts_of_sides(base: Slice, head: Slice) -> tuple[object, ...]:
-    """Returns the facts that decide a comparison: they change with each folded trace, and with rules and labels.
+def key_of_sides(base: Slice, head: Slice) -> tuple[object, ...]:
+    """Returns the key of a comparison: it changes with each folded trace, and with rules and labels.
 
     Contributions that expire later change nothing: a comparison from more of them stays right.
     """
-    return facts_of(load_symbols(base.project_id), base, head)
+    return key_of(load_symbols(base.project_id), base, head)
 
 
-def facts_of(code: Symbols, *slices: Slice) -> tuple[object, ...]:
-    """Returns the facts that decide what is computed from slices of one project."""
+def key_of(code: Symbols, *slices: Slice) -> tuple[object, ...]:
+    """Returns the key of what is computed from slices of one project."""
     return (
         code.project_id,
-        [(each.query(), fingerprint_slice(each)) for each in slices],
+        [(slice_.query(), fingerprint_slice(slice_)) for slice_ in slices],
         sorted(code.sites),
         code.version,
     )
 
 
 class Memory(Generic[T]):
-    """The last answers by what decides them, those asked last at the end: at most so many bytes by a scale."""
+    """The last answers by what decides them, those asked last at the end: bounded in bytes by a scale."""
 
     def __init__(self, scale: Callable[[T], int], most_bytes: int) -> None:
         self._scale, self.most_bytes = scale, most_bytes
@@ -80,9 +80,9 @@ class Memory(Generic[T]):
 
     def find(self, key: str) -> T | None:
         with self._lock:
-            if (found := self._kept.get(key)) is not None:
+            if (entry := self._kept.get(key)) is not None:
                 self._kept.move_to_end(key)
-            return found
+            return entry
 
     def keep(self, key: str, answer: T) -> None:
         size = self._scale(answer)
@@ -107,7 +107,7 @@ def weigh_table(table: FunctionTable) -> int:
 
 def weigh_vitals(table: VitalsTable) -> int:
     """Returns about how many bytes an answer about vitals takes, as above. A function has its texts once."""
-    rows = [each.row for window in table.windows for each in window.rows]
+    rows = [row.row for window in table.windows for row in window.rows]
     return WINDOW_ROW_BYTES * (1 + len(rows)) + CHAR_BYTES * _count_chars({row.id: row for row in rows}.values())
 
 
@@ -119,35 +119,35 @@ TABLES: Final = keep(Memory(weigh_table, TABLE_BYTES_KEPT))
 VITALS: Final = keep(Memory(weigh_vitals, VITALS_BYTES_KEPT))
 
 
-def answer_table(slice_: Slice, asked: TableQuery) -> FunctionTable:
+def answer_table(slice_: Slice, query: TableQuery) -> FunctionTable:
     """Returns the table of a slice with its estimates. The last ones are kept until a trace is folded into the slice.
 
     Fine slices are not remembered: what decides them is not in their cells. One statement more than the table takes,
     but only three if it is remembered.
     """
     if slice_.is_fine:
-        return select_estimated(slice_, asked)
+        return select_estimated(slice_, query)
     code = load_symbols(slice_.project_id, as_stored=slice_.as_stored)
-    key = repr((facts_of(code, slice_), asked))
-    found = TABLES.find(key)
-    if found is None:
-        found = replace(select_estimated(slice_, asked, code=code), row_of=None)
-        TABLES.keep(key, found)
-    return found
+    key = repr((key_of(code, slice_), query))
+    table = TABLES.find(key)
+    if table is None:
+        table = replace(select_estimated(slice_, query, code=code), row_of=None)
+        TABLES.keep(key, table)
+    return table
 
 
-def answer_vitals(slice_: Slice, asked: VitalsQuery) -> VitalsTable:
+def answer_vitals(slice_: Slice, query: VitalsQuery) -> VitalsTable:
     """Returns what ran in the windows of a slice. The last answers are kept until a trace is folded into the slice.
 
     Two statements more than the answer takes. Raw traces that expire later change nothing: what was read stays right.
     """
     code = load_symbols(slice_.project_id, as_stored=slice_.as_stored)
-    key = repr((facts_of(code, slice_), asked))
-    found = VITALS.find(key)
-    if found is None:
-        found = select_vitals(slice_, asked)
-        VITALS.keep(key, found)
-    return found
+    key = repr((key_of(code, slice_), query))
+    table = VITALS.find(key)
+    if table is None:
+        table = select_vitals(slice_, query)
+        VITALS.keep(key, table)
+    return table
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +161,7 @@ class Savings:
 
 def answer_savings(slice_: Slice, *, group_by: str, limit: int, narrowing: Narrowing) -> Savings:
     """Returns what the functions or groups of a slice would save. Raises `SliceError`."""
-    asked = TableQuery(
+    query = TableQuery(
         group_by=group_by,
         sort="cost_ms_per_view",
         measure="self+hidden",
@@ -169,7 +169,7 @@ def answer_savings(slice_: Slice, *, group_by: str, limit: int, narrowing: Narro
         categories=narrowing.categories,
         search=narrowing.search,
     )
-    table = answer_table(slice_, asked)
+    table = answer_table(slice_, query)
     vitals = find_vitals(slice_, group_by)
     return Savings(table, vitals, rank_savings(table, vitals, limit=limit))
 

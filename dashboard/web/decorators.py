@@ -31,7 +31,7 @@ def private_page(view: View) -> View:
 def private_part(view: View) -> View:
     """Decorates a part of a page, which htmx puts in its place. A bad slice is explained in that place too.
 
-    Somebody who is no longer logged in is sent to the login as a whole page.
+    A user who is no longer logged in is sent to the login as a whole page.
     """
     answer = _guard(view, "dashboard/layout/_bad_part.html", 200)
 
@@ -71,7 +71,7 @@ def project_page(*, kind: str = "page", **traits: Any) -> Callable[[View], View]
 
 
 def may_read(user: object) -> bool:
-    """Tells whether somebody is logged in, or a guest. Which project they see is another question."""
+    """Returns whether the reader is logged in, or a guest. Which project they see is another question."""
     return isinstance(user, Guest) or bool(getattr(user, "is_authenticated", False))
 
 

@@ -21,7 +21,7 @@ from django.utils.crypto import salted_hmac
 from aggregate.selectors.project.fingerprints import fingerprint_project, with_surroundings
 from aggregate.selectors.slice.read_context import keep_answer
 from dashboard.web.access import get_visible_project
-from dashboard.web.replica.reading import shown_lag
+from dashboard.web.replica.reading import replica_lag_s
 from projects.models import Project
 
 Page = Callable[..., HttpResponse]
@@ -52,9 +52,9 @@ def answer_unchanged(view: Page) -> Page:
     return answer
 
 
-def make_etag(*facts: object) -> str:
-    """Returns the weak ETag of an answer that these facts decide. It is keyed, since facts may hold secrets."""
-    return f'W/"{salted_hmac("dashboard.web.etags", repr(facts)).hexdigest()}"'
+def make_etag(*parts: object) -> str:
+    """Returns the weak ETag of an answer that these parts decide. It is keyed, since parts may hold secrets."""
+    return f'W/"{salted_hmac("dashboard.web.etags", repr(parts)).hexdigest()}"'
 
 
 def answer_if_changed(request: HttpRequest, etag: str, make: Callable[[], Answer]) -> Answer | HttpResponse:
@@ -69,14 +69,14 @@ def answer_if_changed(request: HttpRequest, etag: str, make: Callable[[], Answer
 
 def make_page_etag(request: HttpRequest, slug: str, secret: str) -> str:
     """Returns the weak ETag of a page for one person. Raises `Http404` if they cannot see the project."""
-    lag_s = shown_lag(request)
+    lag_s = replica_lag_s(request)
     if lag_s is None:
         project: Project | None = get_visible_project(request.user, slug, read=with_surroundings)
         keep_answer(get_visible_project, project, request.user, slug)
     else:  # what the page will show is read there too
-        own = get_visible_project(request.user, slug)
-        project = with_surroundings(Project.objects.filter(pk=own.pk)).first()
-    facts = (
+        visible = get_visible_project(request.user, slug)
+        project = with_surroundings(Project.objects.filter(pk=visible.pk)).first()
+    parts = (
         request.build_absolute_uri(),
         secret,  # the CSRF cookie, which belongs to the token in the body; each login sets a new one
         request.user.pk,
@@ -87,7 +87,7 @@ def make_page_etag(request: HttpRequest, slug: str, secret: str) -> str:
         fingerprint_server(),
         lag_s,
     )
-    return make_etag(*facts)
+    return make_etag(*parts)
 
 
 @cache

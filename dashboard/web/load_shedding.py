@@ -70,7 +70,7 @@ PLACES: Final = Places()
 
 
 class LoadSheddingMiddleware:
-    """Gives each heavy read a place until its answer begins: a slow receiver keeps none.
+    """Gives each heavy read a place until its answer begins: a slow receiver keeps no place.
 
     An export is complete then, except for its text, which is written piece by piece.
     """

@@ -123,7 +123,7 @@ def read_share(params: QueryDict, name: str) -> float:
     return float(text)
 
 
-def read_words(params: QueryDict, name: str, choices: Collection[str]) -> list[str]:
+def read_choices(params: QueryDict, name: str, choices: Collection[str]) -> list[str]:
     """Returns the values of a parameter that may be repeated; each must be one of the choices."""
     for value in params.getlist(name):
         if value not in choices:
@@ -146,7 +146,7 @@ def read_narrowing(params: QueryDict) -> Narrowing:
     search = read_one(params, "q", "").strip()
     if len(search) > MAX_SEARCH:
         raise ParamError("q", f"q must have at most {MAX_SEARCH} characters, not {len(search)}.")
-    return Narrowing(read_words(params, "category", list(FUNC_CATEGORIES)), search)
+    return Narrowing(read_choices(params, "category", list(FUNC_CATEGORIES)), search)
 
 
 def read_uuid(text: str) -> UUID:

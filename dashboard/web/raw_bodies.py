@@ -21,10 +21,10 @@ def answer_raw(request: Request, project: Project, ref: str, *, as_gzip_file: bo
     """
     if not may_read_raw(reader_of(request), project):
         raise PermissionDenied("Only administrators of the project and tokens made with --raw can read raw bodies.")
-    found = select_raw_body(project.pk, ref)
-    if found is None:
+    stored = select_raw_body(project.pk, ref)
+    if stored is None:
         raise Http404("There is no such trace, or its raw body has expired.")
-    is_gzip, body = found
+    is_gzip, body = stored
     is_encoded = is_gzip and not as_gzip_file and accepts_gzip(request._request)
     if as_gzip_file and not is_gzip:
         body = gzip.compress(body, mtime=0)

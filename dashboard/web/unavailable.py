@@ -11,12 +11,12 @@ API_PATH: Final = "/api/"
 def answer_later(
     request: HttpRequest, *, api_detail: str, page_detail: str, retry_after_s: int, title: str = "This takes too long"
 ) -> HttpResponse:
-    """Returns the answer for whoever asked. A part of a page says it in its place, with status 200."""
+    """Returns the answer for a browser or a client. A part of a page says it in its place, with status 200."""
     if request.path_info.startswith(API_PATH):
         return JsonResponse({"detail": api_detail}, status=503, headers={"Retry-After": str(retry_after_s)})
-    facts = {"error": {"detail": page_detail}, "title": title}
+    values = {"error": {"detail": page_detail}, "title": title}
     if "HX-Request" in request.headers:
-        return render(request, "dashboard/layout/_bad_part.html", facts)
-    answer = render(request, "dashboard/layout/slow.html", facts, status=503)
+        return render(request, "dashboard/layout/_bad_part.html", values)
+    answer = render(request, "dashboard/layout/slow.html", values, status=503)
     answer["Retry-After"] = str(retry_after_s)
     return answer

@@ -1,4 +1,4 @@
-"""Verdicts that pages and the read API share: which sides are asked about, and the answer."""
+"""Verdicts that pages and the read API share: the sides of a query, and the answer."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -20,7 +20,7 @@ from aggregate.selectors.verdict.looks import find_plan, has_looks
 from aggregate.selectors.verdict.page_changes import MEASURE
 from aggregate.selectors.verdict.verdict import Verdict, select_verdict
 from alerts.auto_resolve.rollbacks import BaseChoice, Rollback, choose_base, select_rolled_back
-from dashboard.web.cache import facts_of_sides, remember_comparison
+from dashboard.web.cache import key_of_sides, remember_comparison
 from dashboard.web.params import read_side
 from profcore.caching import keep
 
@@ -67,19 +67,19 @@ def select_newest(slice_: Slice, known: Sequence[ReleaseRow], newest: Overview |
     """Returns the newest releases of a slice, among which a verdict chooses. Up to two statements.
 
     If a slice that names no release has more than `MAX_RELEASES`, they are of those that count, if the slice has two:
-    what somebody made up does not hide what all others use. `known` are the project's releases, the newest first;
-    `newest` are the newest of the slice, if somebody has them.
+    made-up names do not hide what all others use. `known` are the project's releases, the newest first;
+    `newest` are the newest of the slice, if the caller has them.
     """
-    found = newest or select_overview(slice_, ["release"], limit=MAX_RELEASES)
+    overview = newest or select_overview(slice_, ["release"], limit=MAX_RELEASES)
     counted = [row.release for row in known if row.is_comparable][:MAX_VALUES]
-    if found.row_count <= MAX_RELEASES or slice_.releases or len(counted) < 2:
-        return found.rows
+    if overview.row_count <= MAX_RELEASES or slice_.releases or len(counted) < 2:
+        return overview.rows
     rows = select_overview(replace(slice_, releases=tuple(counted)), ["release"], limit=MAX_RELEASES).rows
-    return rows if len(rows) >= 2 else found.rows
+    return rows if len(rows) >= 2 else overview.rows
 
 
 def choose_base_of(project_id: int, head: str, candidates: Sequence[str], known: Sequence[ReleaseRow]) -> BaseChoice:
-    """Returns what a release is compared with if nobody says so; see `choose_base`, which alerts use too."""
+    """Returns what a release is compared with by default; see `choose_base`, which alerts use too."""
     if len(candidates) == 1:
         return BaseChoice(candidates[0])
     return choose_base(project_id, head, candidates, known, find_rolled_back(project_id))
@@ -107,45 +107,45 @@ def sides_of_releases(slice_: Slice, base: str, head: str) -> tuple[Slice, Slice
     return replace(slice_, releases=(base,)), replace(slice_, releases=(head,))
 
 
-def facts_of_verdict(base: Slice, head: Slice, facts: tuple[object, ...] | None = None) -> tuple[object, ...]:
-    """Returns the facts that decide a verdict: those of a comparison, and how much of the plan of looks is over.
+def key_of_verdict(base: Slice, head: Slice, sides_key: tuple[object, ...] | None = None) -> tuple[object, ...]:
+    """Returns the key of a verdict: that of its comparison, and how much of the plan of looks is over.
 
-    `facts` are those of `facts_of_sides`, for a caller that has them.
+    `sides_key` is that of `key_of_sides`, for a caller that has it.
     """
     plan = find_plan(base, head, now=datetime.now(UTC)) if has_looks(base, head) else None
-    return facts_of_sides(base, head) if facts is None else facts, plan
+    return key_of_sides(base, head) if sides_key is None else sides_key, plan
 
 
-def answer_verdict(base: Slice, head: Slice, facts: tuple[object, ...] | None = None) -> Verdict:
-    """Returns the verdict on two sides; the last ones are remembered while their facts (`facts_of_verdict`) stay."""
-    found = facts_of_verdict(base, head) if facts is None else facts
-    return _cached_verdict(base, head, repr(found[0]), repr(found[1]))
+def answer_verdict(base: Slice, head: Slice, key: tuple[object, ...] | None = None) -> Verdict:
+    """Returns the verdict on two sides; the last ones are cached under their key (`key_of_verdict`)."""
+    known_key = key_of_verdict(base, head) if key is None else key
+    return _cached_verdict(base, head, repr(known_key[0]), repr(known_key[1]))
 
 
 @keep
 @lru_cache(maxsize=VERDICTS_KEPT)
-def _cached_verdict(base: Slice, head: Slice, facts: str, _plan: str) -> Verdict:
+def _cached_verdict(base: Slice, head: Slice, sides_key: str, _plan: str) -> Verdict:
     def compare(*sides: Slice) -> SliceComparison:
-        return compare_functions(*sides, facts=facts if sides == (base, head) else None)
+        return compare_functions(*sides, sides_key=sides_key if sides == (base, head) else None)
 
     return select_verdict(base, head, now=datetime.now(UTC), compare=compare)
 
 
 def answer_breakdown(base: Slice, head: Slice) -> Breakdown:
     """Returns two sides by dimension, judged by the verdict's bound; remembered as verdicts are."""
-    facts = facts_of_verdict(base, head)
-    verdict = answer_verdict(base, head, facts)
-    return _cached_breakdown(base, head, repr(facts[0]), verdict.judgement.bound)
+    key = key_of_verdict(base, head)
+    verdict = answer_verdict(base, head, key)
+    return _cached_breakdown(base, head, repr(key[0]), verdict.judgement.bound)
 
 
 @keep
 @lru_cache(maxsize=VERDICTS_KEPT)
-def _cached_breakdown(base: Slice, head: Slice, _facts: str, bound: float) -> Breakdown:
+def _cached_breakdown(base: Slice, head: Slice, _key: str, bound: float) -> Breakdown:
     return select_breakdown(base, head, bound=bound)
 
 
-def compare_functions(base: Slice, head: Slice, *, facts: str | None = None) -> SliceComparison:
+def compare_functions(base: Slice, head: Slice, *, sides_key: str | None = None) -> SliceComparison:
     """Returns the comparison of the functions of two slices, remembered as that of the page "Compare" is."""
     return remember_comparison(
-        base, head, MEASURE, "function", repr(facts_of_sides(base, head)) if facts is None else facts
+        base, head, MEASURE, "function", repr(key_of_sides(base, head)) if sides_key is None else sides_key
     )

@@ -20,7 +20,7 @@ from ingest.models import PENDING
 from profcore.caching import keep
 from profcore.errors import Reason, TraceError
 from profcore.times import next_midnight
-from projects.key_cache import KeyFacts, find_key, is_origin_allowed
+from projects.key_cache import KeyConfig, find_key, is_origin_allowed
 
 PENDING_CHECK_S: Final = 5.0
 PENDING_CHECK_SHARE: Final = 0.02  # of a process's time at most: counting two million pending receipts takes a second
@@ -39,7 +39,7 @@ class BytesUsed:
     kept: int
 
 
-def read_key(post: IngestRequest) -> KeyFacts:
+def read_key(post: IngestRequest) -> KeyConfig:
     """Returns the facts of the key that a request names. Raises `TraceError` if it names no live key."""
     key = find_key(key_in(post.query))
     if key is None:
@@ -47,7 +47,7 @@ def read_key(post: IngestRequest) -> KeyFacts:
     return key
 
 
-def check_sender(post: IngestRequest, key: KeyFacts) -> None:
+def check_sender(post: IngestRequest, key: KeyConfig) -> None:
     """Raises `TraceError` if the key's project is archived, or if the key may not be used from the request's origin."""
     if key.is_archived:
         raise TraceError(Reason.PROJECT_ARCHIVED, "$", "This project is archived, and accepts no traces.")
@@ -64,7 +64,7 @@ class Admission:
         self._room: dict[int, tuple[float, bool]] = {}  # by project: until when the answer holds, and the answer
         self._used: dict[tuple[int, int], tuple[float, BytesUsed]] = {}  # by project and retention: as above
 
-    def check(self, key: KeyFacts, at: datetime) -> None:
+    def check(self, key: KeyConfig, at: datetime) -> None:
         """Checks rate, room and quotas before a body is read; takes one trace out of the rate. Raises `TryLater`."""
         wait_s = self.take_rate(key.project_id)
         if wait_s:
@@ -79,7 +79,7 @@ class Admission:
             detail = "The server has no room for more traces at the moment; please post again later."
             raise TryLater(Reason.UNAVAILABLE, "$", detail)
 
-    def charge(self, key: KeyFacts, at: datetime, *, sent: int, accepted: int) -> int:
+    def charge(self, key: KeyConfig, at: datetime, *, sent: int, accepted: int) -> int:
         """Takes a body's traces out of the rate and out of the day's quota; returns how many the quota still had.
 
         `check` took the first one that was sent. The others may leave a debt: a body that was read is not refused for
@@ -117,7 +117,7 @@ class Admission:
         self._room[project_id] = (max(now + PENDING_CHECK_S, done + (done - now) / PENDING_CHECK_SHARE), is_free)
         return is_free
 
-    def find_full_quota(self, key: KeyFacts, at: datetime) -> str | None:
+    def find_full_quota(self, key: KeyConfig, at: datetime) -> str | None:
         """Returns a sentence about a quota of bytes that the project has used up, None if there is none."""
         per_day = settings.INGEST_MAX_MB_PER_DAY if key.max_mb_per_day is None else key.max_mb_per_day
         kept = settings.INGEST_MAX_KEPT_MB if key.max_kept_mb is None else key.max_kept_mb
@@ -165,7 +165,7 @@ def _is_below_bounds(project_id: int) -> bool:
 
 
 def _is_below_total() -> bool:
-    """Also looks at the data folder's disk. PostgreSQL's data may lie on another one, which nobody can ask."""
+    """Also looks at the data folder's disk. PostgreSQL's data may lie on another one, which no one can ask."""
     try:
         if shutil.disk_usage(settings.DATA_DIR).free < settings.INGEST_MIN_FREE_BYTES:
             return False
@@ -181,13 +181,13 @@ def _is_below_total() -> bool:
     return row is not None and row[0] < settings.INGEST_MAX_TOTAL_PENDING_BYTES
 
 
-def quota_of(key: KeyFacts) -> int:
+def quota_of(key: KeyConfig) -> int:
     """Returns the project's quota, 0 for none."""
     limit = key.max_traces_per_day
     return int(settings.INGEST_MAX_TRACES_PER_DAY) if limit is None else limit
 
 
-def take_quota(key: KeyFacts, count: int, at: datetime) -> int:
+def take_quota(key: KeyConfig, count: int, at: datetime) -> int:
     """Takes `count` traces out of the day's quota; returns how many it still had. Short statements, only with a quota.
 
     A trace that is posted again counts again: only storing it shows that it is known already.
@@ -214,7 +214,7 @@ def take_quota(key: KeyFacts, count: int, at: datetime) -> int:
     return int(row[0]) if row else 0
 
 
-def has_quota(key: KeyFacts, count: int, at: datetime) -> bool:
+def has_quota(key: KeyConfig, count: int, at: datetime) -> bool:
     """Returns whether `count` traces are left of the day's quota. It takes none, so the answer may change."""
     quota = quota_of(key)
     if not quota:

@@ -24,7 +24,7 @@ from ingest.endpoint.responses import (
 from ingest.storage.view_dimensions import browser_of
 from profcore.errors import Reason, TraceError
 from profcore.trace.absence import Absence, check_absence, decode_absence, decode_absence_fields
-from projects.key_cache import KeyFacts
+from projects.key_cache import KeyConfig
 
 MAX_REPORT_BYTES: Final = 4_096  # contract: a reason, a release, an address
 ALLOWED: Final = "GET, POST, OPTIONS"
@@ -57,7 +57,7 @@ def refuse_report(error: TraceError) -> IngestResponse:
     return answer_error(error)
 
 
-def admit_report(post: IngestRequest, key: KeyFacts) -> None:
+def admit_report(post: IngestRequest, key: KeyConfig) -> None:
     """Checks project, origin and rate before the body is read. Raises `TraceError`."""
     check_sender(post, key)
     wait_s = ADMISSION.take_rate(key.project_id, ABSENT_RATE)
@@ -67,7 +67,7 @@ def admit_report(post: IngestRequest, key: KeyFacts) -> None:
     release_connection()
 
 
-def read_absence(post: IngestRequest, key: KeyFacts) -> Absence:
+def read_absence(post: IngestRequest, key: KeyConfig) -> Absence:
     """Returns the checked report of a body, or of an image's query. Raises `TraceError`."""
     if post.method == "POST":
         body = read_bounded(post.stream, declared=post.length, max_bytes=MAX_REPORT_BYTES)

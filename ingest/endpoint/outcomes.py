@@ -28,7 +28,7 @@ INGEST_ABSENCES: Final = Counter(
     "Reports of page views that recorded nothing, by outcome (counted, refused) and reason (as above, or empty)",
     ["outcome", "reason"],
 )
-SHARDS: Final = 8  # a flood of refusals for one reason spreads over so many rows
+SHARDS: Final = 8  # a flood of refusals for one reason spreads over this many rows
 
 
 def count_refusals(project_id: int, reasons: Iterable[Reason], at: datetime) -> None:

@@ -103,7 +103,7 @@ def read_bounded(stream: Readable, *, declared: int | None, max_bytes: int) -> b
             if isinstance(slow, TooManySlowBodies):
                 raise TryLater(Reason.UNAVAILABLE, "$", str(slow), retry_after_s=5) from None
             raise TraceError(Reason.TOO_SLOW, "$", str(slow)) from None
-        # The sender is gone: nobody reads the answer, but it counts as a refusal and not as our fault.
+        # The sender is gone: no one reads the answer, but it counts as a refusal and not as our fault.
         raise TraceError(Reason.EMPTY_BODY, "$", "The connection ended before the body did.") from None
     return chunks[0] if len(chunks) == 1 else b"".join(chunks)
 

@@ -88,7 +88,7 @@ def stop_of(error: TraceError) -> int | None:
 
 
 def answer_nothing() -> IngestResponse:
-    """Returns the answer to a report that was counted, whoever sent it."""
+    """Returns the answer to a report that was counted."""
     return IngestResponse(204, list(OPEN))
 
 

@@ -49,7 +49,7 @@ from ingest.endpoint.slow_bodies import TimedBody, end_slow
 from ingest.notify import notify_soon
 from ingest.storage.storing import GROUP_COMMIT, store_arrivals
 from profcore.errors import Reason, TraceError
-from projects.key_cache import KeyFacts
+from projects.key_cache import KeyConfig
 
 logger = logging.getLogger(__name__)
 
@@ -69,7 +69,7 @@ def take_traces(post: IngestRequest) -> IngestResponse:
     if post.method != "POST":
         return answer_wrong_method()
     received_at = datetime.now(UTC)
-    key: KeyFacts | None = None
+    key: KeyConfig | None = None
     try:
         with with_deadline(GROUP_COMMIT.policy.deadline_s):
             key = read_key(post)
@@ -89,7 +89,7 @@ def take_traces(post: IngestRequest) -> IngestResponse:
     return refusal
 
 
-def refuse(key: KeyFacts | None, error: TraceError, received_at: datetime) -> IngestResponse:
+def refuse(key: KeyConfig | None, error: TraceError, received_at: datetime) -> IngestResponse:
     """Counts a post that is refused as a whole, and returns the answer."""
     INGEST_ENVELOPES.labels(outcome="refused", reason=error.reason).inc()
     if key is not None:
@@ -106,7 +106,7 @@ def check_media(post: IngestRequest) -> None:
         raise TraceError(Reason.UNSUPPORTED_MEDIA, "$", "The only Content-Encoding taken is gzip.")
 
 
-def store_body(post: IngestRequest, key: KeyFacts, received_at: datetime) -> ParsedBody:
+def store_body(post: IngestRequest, key: KeyConfig, received_at: datetime) -> ParsedBody:
     """Reads a body, and stores and returns its envelopes. Raises `TraceError`."""
     sent = read_bounded(post.stream, declared=post.length, max_bytes=settings.INGEST_MAX_BODY_BYTES)
     if post.coding in GZIP_CODINGS and sent and not is_gzip(sent):
@@ -128,7 +128,7 @@ def store_body(post: IngestRequest, key: KeyFacts, received_at: datetime) -> Par
     return parsed
 
 
-def _charge(key: KeyFacts, parsed: ParsedBody, received_at: datetime) -> None:
+def _charge(key: KeyConfig, parsed: ParsedBody, received_at: datetime) -> None:
     """Charges the project, and moves envelopes beyond its quota to the refused ones; a single one raises."""
     sent = len(parsed.arrivals) + len(parsed.refused)
     granted = ADMISSION.charge(key, received_at, sent=sent, accepted=len(parsed.arrivals))
@@ -146,8 +146,8 @@ def _charge(key: KeyFacts, parsed: ParsedBody, received_at: datetime) -> None:
     parsed.refused.sort(key=lambda refused: refused.index)
 
 
-def conclude(key: KeyFacts, parsed: ParsedBody, received_at: datetime) -> IngestResponse:
-    """Counts a post whose envelopes are stored, wakes a worker, and returns the answer.
+def conclude(key: KeyConfig, parsed: ParsedBody, received_at: datetime) -> IngestResponse:
+    """Counts a post whose envelopes are stored, notifies a worker, and returns the answer.
 
     `stop` says for how many seconds the page may as well stop sending, if it should.
     """

@@ -15,7 +15,7 @@ from django.views.decorators.http import require_safe
 from ingest.deadline import drop_silent_connection, with_deadline
 from ingest.snippet.files import FixedFile, choose_coding, fill_settings, read_fixed_file
 from profcore.trace.collection import encode_for_snippet, write_for_script
-from projects.key_cache import KeyFacts, find_key
+from projects.key_cache import KeyConfig, find_key
 
 SNIPPET_PATH = Path(__file__).parent / "dist" / "snippet.js"
 STUB_PATH = SNIPPET_PATH.with_name("stub.js")
@@ -28,7 +28,7 @@ SNIPPET_CACHE_CONTROL = "public, max-age=3600, stale-while-revalidate=86400"
 KEYED_CACHE_CONTROL = "public, max-age=300, stale-if-error=86400"
 UNKNOWN_CACHE_CONTROL = "public, max-age=60"  # a key that was just created, or mistyped
 UNKNOWN_SETTINGS = {"off": True}
-# Until a project has its first trace, every view reports why it recorded nothing: somebody is waiting for it.
+# Until a project has its first trace, every view reports why it recorded nothing: someone is waiting for it.
 FIRST_ABSENT_RATE = 1.0
 # A closed table, so that no path of a request ever reaches the file system.
 DEMO_FILES = {
@@ -106,7 +106,7 @@ def keyed_snippet(request: HttpRequest, public_key: str) -> HttpResponse:
     return answer_snippet(request, fill_settings(SNIPPET_PATH, inside), cache_control)
 
 
-def choose_settings(key: KeyFacts) -> dict[str, object]:
+def choose_settings(key: KeyConfig) -> dict[str, object]:
     """Returns the settings object for the pages of a key's project."""
     return encode_for_snippet(key.collection, absent_rate=None if key.has_traces else FIRST_ABSENT_RATE)
 

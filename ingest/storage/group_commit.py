@@ -1,7 +1,7 @@
 """Group commit: posts that arrive while a statement is under way are stored by the next one.
 
 No thread does only this. A thread that finds nothing under way writes at once. Others wait, and the thread that has
-written picks one of them, which writes for all of them. So a lone post waits for nobody, and under load a commit, with
+written picks one of them, which writes for all of them. So a lone post waits for no one, and under load a commit, with
 its wait for the disk, is shared.
 
 A statement is of one project: in a cluster that shards by project it stays on one node, and what fails for one project
@@ -122,12 +122,12 @@ class GroupCommit:
     def _fill(self, batch: list[PendingWrite]) -> None:
         """Adds others of the project that wait, within the bounds of a statement. The lock must be held."""
         rows, size = len(batch[0].rows), batch[0].body_bytes
-        for other in [write for write in self._waiting if write.project_id == batch[0].project_id]:
-            rows, size = rows + len(other.rows), size + other.body_bytes
+        for write in [write for write in self._waiting if write.project_id == batch[0].project_id]:
+            rows, size = rows + len(write.rows), size + write.body_bytes
             if rows > self.policy.max_rows or size > self.policy.max_bytes:
                 return
-            self._waiting.remove(other)
-            batch.append(other)
+            self._waiting.remove(write)
+            batch.append(write)
 
     def _lead(self, batch: list[PendingWrite], leader: PendingWrite) -> None:
         """Writes the batch, notifies its waiters, and picks the next leaders."""
@@ -176,8 +176,8 @@ class GroupCommit:
             except Exception as error:
                 write.error = error
                 if is_outage(error):
-                    for other in batch[number:]:
-                        other.error = error
+                    for unwritten in batch[number:]:
+                        unwritten.error = error
                     return
 
 

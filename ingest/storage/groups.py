@@ -14,8 +14,8 @@ from django.db import connection, transaction
 from profcore.caching import keep
 
 OTHER: Final = "(other)"  # the release and the page of traces without a group of their own
-FULL_CHECK_S: Final = 10.0  # so long a project without room is taken to have none
-CACHED_S: Final = 3_600  # expiry marks an unused row first, and deletes it hours later: nobody remembers it then
+FULL_CHECK_S: Final = 10.0  # a project without room is taken to have none for this long
+CACHED_S: Final = 3_600  # expiry marks an unused row first, and deletes it hours later: no one remembers it then
 MAX_CACHED: Final = 100_000  # about 20 MB; a project's hot funcs and groups are a few thousand
 
 K = TypeVar("K")

@@ -8,9 +8,9 @@ from psycopg.sql import SQL, Identifier
 from ingest.storage.receipt_partitions import create_receipt_partitions
 from profcore.times import DAY, bounds_of_day
 
-DAYS_AHEAD = 7  # partitions exist so many days ahead
+DAYS_AHEAD = 7  # partitions exist this many days ahead
 LOCK_KEY = 0x7261_7774  # "rawt": one session at a time creates partitions
-LOCK_TIMEOUT = "1s"  # whoever waits longer makes those behind it wait too; the next try is the beat's
+LOCK_TIMEOUT = "1s"  # a longer wait would make those behind it wait too; the next try is the beat's
 CREATE_PARTITION = SQL("CREATE TABLE {name} (LIKE ingest_rawtrace INCLUDING ALL)")
 ATTACH_PARTITION = SQL("ALTER TABLE ingest_rawtrace ATTACH PARTITION {name} FOR VALUES FROM ({start}) TO ({end})")
 

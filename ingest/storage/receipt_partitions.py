@@ -1,4 +1,4 @@
-"""Partitions of the receipts: some days each, dropped by retention once nobody needs any of their receipts.
+"""Partitions of the receipts: some days each, dropped by retention once no one needs any of their receipts.
 
 In each partition a trace's identity (project, view, seq) is unique by its key. A trace that was posted before may be in
 an older one, so the statement that stores it looks there too (`ingest.storage.storing`). It cannot see what is not yet
@@ -23,7 +23,7 @@ TABLE: Final = Receipt._meta.db_table
 # Few partitions make few look-ups of identities, many are dropped soon after their last receipt is old enough. Borders
 # are the days whose number (`toordinal`) it divides: another length needs a migration.
 PARTITION_DAYS: Final = 15
-# Clocks of hosts may differ, and a statement may wait, by so much in all. An import that takes longer is given up.
+# Clocks of hosts may differ, and a statement may wait, by this much in all. An import that takes longer is given up.
 NEAR_BORDER: Final = timedelta(hours=2)
 # Every receipt leaves the queue's partial indexes soon after it came: keep them swept.
 CREATE_PARTITION: Final = SQL(

@@ -1,6 +1,6 @@
 """The connections on which posts are stored: a few of each web process, besides the pool of its requests.
 
-They are autonomous: no request's transaction uses them, their statements are prepared, and nobody asks before each one
+They are autonomous: no request's transaction uses them, their statements are prepared, and no one asks before each one
 whether they are still alive. A connection that was lost, as after a restart of the database, is replaced.
 """
 

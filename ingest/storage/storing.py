@@ -28,7 +28,7 @@ from profcore.trace.dimensions import DIMENSION_COLUMNS, classify_end_reason
 from profcore.trace.routes import clean_page, route_of_url
 from profcore.trace.weights import to_us
 from profcore.trace.wire import Envelope
-from projects.key_cache import KeyFacts
+from projects.key_cache import KeyConfig
 
 BYTE_SHARDS: Final = 8  # rows of a day, so that posts seldom wait for each other
 IMPORTS_SHARD: Final = -1  # an import holds its row until its last trace is stored
@@ -172,7 +172,7 @@ FROM once JOIN receipt USING (view_id, seq)
 
 def store_arrivals(
     *,
-    key: KeyFacts,
+    key: KeyConfig,
     arrivals: Sequence[Arrival],
     received_at: datetime,
     headers: SenderHeaders = NO_HEADERS,

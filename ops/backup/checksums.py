@@ -48,8 +48,8 @@ def describe_difference(before: dict[str, KeptTable], after: dict[str, KeptTable
     for table in sorted(before.keys() | after.keys()):
         old, new = before.get(table), after.get(table)
         if old != new:
-            shown = " but ".join(f"{one.rows:,} rows" if one else "none" for one in (old, new))
+            difference = " but ".join(f"{kept.rows:,} rows" if kept else "none" for kept in (old, new))
             if old and new and old.rows == new.rows:
-                shown = f"{old.rows:,} rows, with other values"
-            return f"{table} is not the same: {shown}."
+                difference = f"{old.rows:,} rows, with other values"
+            return f"{table} is not the same: {difference}."
     return ""

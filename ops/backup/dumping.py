@@ -22,7 +22,7 @@ from ops.backup.programs import BackupError, find_program, read_address, read_fi
 from ops.supervisor.folder import DataFolder
 
 FOLDER_NAME: Final = re.compile(r"^fieldflame-\d{8}T\d{6}Z$")
-LEFT_AFTER_S: Final = 86_400  # so old, an unfinished backup was left by a killed command
+LEFT_AFTER_S: Final = 86_400  # an unfinished backup of this age was left by a killed command
 # gzip's fastest level: raw traces are compressed already, and higher ones take several times as long for a tenth.
 COMPRESS: Final = "--compress=1"
 
@@ -92,7 +92,7 @@ def dump(program: Path, target: Path, *, snapshot: str) -> None:
 
 
 def keep_secrets(partial: Path) -> None:
-    """Copies what a data folder has beside the database: the secret key, the first password, and if it has the demo."""
+    """Copies what a data folder has next to the database: secret key, first password, and whether it has the demo."""
     folder = DataFolder(settings.DATA_DIR)
     for path in (folder.secret_key, folder.admin_password, folder.demo_loaded):
         if path.is_file():

@@ -1,4 +1,4 @@
-"""What a backup says about itself: `manifest.json`, beside the dump."""
+"""What a backup says about itself: `manifest.json`, next to the dump."""
 
 import hashlib
 from datetime import datetime

@@ -25,9 +25,9 @@ class BackupError(Exception):
 def read_fields() -> Mapping[str, str]:
     """Returns the connection's fields, by libpq's names, without the password."""
     fields: dict[str, Any] = settings.DATABASES["default"]  # Django's values have many types
-    own = {"host": fields["HOST"], "port": fields["PORT"], "user": fields["USER"], "dbname": fields["NAME"]}
+    address = {"host": fields["HOST"], "port": fields["PORT"], "user": fields["USER"], "dbname": fields["NAME"]}
     more = {name: value for name, value in fields["OPTIONS"].items() if name.startswith("ssl")}
-    return {name: str(value) for name, value in (own | more).items() if value}
+    return {name: str(value) for name, value in (address | more).items() if value}
 
 
 def read_address() -> str:
@@ -54,16 +54,16 @@ def find_program(name: str, *, server_major: int) -> tuple[Path, int]:
     folders = [*find_wheel_folders(), *find_machine_folders()]
     if on_path := shutil.which(name):
         folders.append(Path(on_path).resolve().parent)
-    found = {major: folder / name for folder in reversed(folders) if (major := read_major(folder / name)) is not None}
-    usable = sorted(major for major in found if major >= server_major)
+    paths = {major: folder / name for folder in reversed(folders) if (major := read_major(folder / name)) is not None}
+    usable = sorted(major for major in paths if major >= server_major)
     if not usable:
-        here = f"only of {', '.join(map(str, sorted(found)))}" if found else "none"
+        here = f"only of {', '.join(map(str, sorted(paths)))}" if paths else "none"
         raise BackupError(
             f"The server is PostgreSQL {server_major}, and this needs its {name} or a newer one; here is {here}. "
             f"Install it (on Debian, the package postgresql-client-{server_major}), or run {name} where the server is "
             "(docs/backup.md#other-servers)."
         )
-    return found[usable[0]], usable[0]
+    return paths[usable[0]], usable[0]
 
 
 def read_major(program: Path) -> int | None:
@@ -71,10 +71,10 @@ def read_major(program: Path) -> int | None:
     if not os.access(program, os.X_OK):
         return None
     try:
-        shown = subprocess.run([program, "--version"], capture_output=True, text=True, timeout=ASK_LIMIT_S, check=True)
+        result = subprocess.run([program, "--version"], capture_output=True, text=True, timeout=ASK_LIMIT_S, check=True)
     except (OSError, subprocess.SubprocessError):
         return None
-    match = re.search(r"(\d+)", shown.stdout)
+    match = re.search(r"(\d+)", result.stdout)
     return int(match[1]) if match else None
 
 

@@ -68,10 +68,10 @@ def check_target(connection: "psycopg.Connection[tuple[object, ...]]", manifest:
     ).fetchone()
     assert row is not None
     if row[0]:
-        found = "has data of Fieldflame" if row[1] else f"has {row[0]} tables"
+        contents = "has data of Fieldflame" if row[1] else f"has {row[0]} tables"
         raise BackupError(
-            f"The database {found}, and a restore needs an empty one. For a data folder: stop Fieldflame, and move its "
-            "folder `postgres` away or name a new data folder by FIELDFLAME_DATA. Else create an empty database."
+            f"The database {contents}, and a restore needs an empty one. For a data folder: stop Fieldflame, and move "
+            "its folder `postgres` away or name a new data folder by FIELDFLAME_DATA. Else create an empty database."
         )
     if server < manifest.postgres:
         raise BackupError(

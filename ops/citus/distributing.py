@@ -1,7 +1,7 @@
 """Distributing the tables over the workers of a Citus cluster.
 
 All tables change together, in one transaction: a statement finds them all in one place, before or after. Who comes
-meanwhile waits, and the ingest endpoint answers 503 for so long. Tables that a migration makes later follow by
+meanwhile waits, and the ingest endpoint answers 503. Tables that a migration makes later follow by
 `migrate`; partitions follow their table, which Citus does by itself.
 """
 
@@ -56,18 +56,18 @@ class Standing:
 
     table: str
     wanted: Place
-    found: Place
+    actual: Place
     is_astray: bool = False  # distributed, but by another column, or apart from the others
 
     @property
     def is_right(self) -> bool:
-        """Tells whether nothing is to do."""
-        return self.wanted is self.found and not self.is_astray
+        """Returns whether nothing is to do."""
+        return self.wanted is self.actual and not self.is_astray
 
 
 def is_distributed() -> bool:
-    """Tells whether any table is on the workers."""
-    return has_citus() and any(standing.found is Place.DISTRIBUTED for standing in look())
+    """Returns whether any table is on the workers."""
+    return has_citus() and any(standing.actual is Place.DISTRIBUTED for standing in look())
 
 
 def check_server() -> list[tuple[str, int]]:
@@ -101,10 +101,10 @@ def look() -> list[Standing]:
 
 def _stand(table: str, wanted: Place, known: dict[str, tuple[bool, bool, str | None, int]]) -> Standing:
     is_hash, is_copied, column, group = known.get(table, (False, False, None, 0))
-    found = Place.DISTRIBUTED if is_hash else Place.REFERENCE if is_copied else Place.LOCAL
+    actual = Place.DISTRIBUTED if is_hash else Place.REFERENCE if is_copied else Place.LOCAL
     first = known.get(list_tables(Place.DISTRIBUTED)[0])
     astray = is_hash and (column != SHARD_COLUMN or (first is not None and group != first[3]))
-    return Standing(table, wanted, found, astray)
+    return Standing(table, wanted, actual, astray)
 
 
 def distribute(say: Callable[[str], None] = lambda _: None) -> int:
@@ -123,7 +123,7 @@ def distribute(say: Callable[[str], None] = lambda _: None) -> int:
         table
         for place in (Place.REFERENCE, Place.DISTRIBUTED)
         for table in list_tables(place)
-        if standings[table].found is not place
+        if standings[table].actual is not place
     ]
     if moving:
         with transaction.atomic(), connection.cursor() as cursor:
@@ -164,7 +164,7 @@ def clear_left_behind() -> None:
 
 
 def _take(tables: Sequence[str]) -> None:
-    """Locks tables for the rest of the transaction: all at once, so that nobody waits for us who has one of them."""
+    """Locks tables for the rest of the transaction: all at once, so that no one waits for us who has one of them."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT set_config('lock_timeout', %s, true)", [f"{settings.MIGRATE_LOCK_MS}ms"])
         cursor.execute(f"LOCK TABLE {', '.join(tables)} IN ACCESS EXCLUSIVE MODE")

@@ -41,7 +41,7 @@ def list_tables(place: Place) -> list[str]:
     """Returns the tables of a place; references in the order in which they refer to each other."""
     if place is Place.REFERENCE:
         return list(REFERENCES)
-    return [table for table, own in list_places().items() if own is place]
+    return [table for table, table_place in list_places().items() if table_place is place]
 
 
 def _iter_places() -> Iterator[tuple[str, Place]]:

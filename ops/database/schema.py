@@ -1,4 +1,4 @@
-"""Schema changes that give up when they cannot get a lock, so that nobody waits behind them for long.
+"""Schema changes that give up when they cannot get a lock, so that no one waits behind them for long.
 
 A statement that waits for a table's lock also holds up all who come after it, posts too. So each one waits for a lock
 at most MIGRATE_LOCK_MS, far less than a post waits for the database. The command `migrate` tries again.

@@ -10,7 +10,7 @@ from django.core.management.base import CommandError
 from django.db import OperationalError, connections
 from psycopg.errors import LockNotAvailable
 
-from ops.database.one_migration import NAME
+from ops.database.migration_lock import NAME
 
 FIRST_PAUSE_S: Final = 0.5  # as long as the wait before: others run half of the time at least
 LONGEST_PAUSE_S: Final = 10.0  # what holds a lock for minutes is not met more often by asking more often
@@ -49,5 +49,5 @@ def list_holders(database: str) -> str:
     """Returns a sentence about the transactions that are open for longer than a lock is waited for."""
     with connections[database].cursor() as cursor:
         cursor.execute(HOLDERS, [NAME, settings.MIGRATE_LOCK_MS / 1000])
-        found = [f"process {pid} ({name or 'unnamed'}, {state}, {age} s)" for pid, name, state, age in cursor]
-    return f"Open transactions: {', '.join(found)}." if found else "No transaction is open for long."
+        holders = [f"process {pid} ({name or 'unnamed'}, {state}, {age} s)" for pid, name, state, age in cursor]
+    return f"Open transactions: {', '.join(holders)}." if holders else "No transaction is open for long."

@@ -25,12 +25,12 @@ from ops.demo.resampling import Resampled, resample
 from ops.demo.story import KEY, NAME, RELEASES, SHOP_HOST, SLUG
 from profcore.trace.wire import check_posted, decode_envelope
 from projects.creation import create_project
-from projects.key_cache import KeyFacts, facts_of
+from projects.key_cache import KeyConfig, key_config_of
 from projects.lifecycle import hold_project
 from projects.models import IngestKey, Project
 
 STALL_LIMIT_S: Final = 60.0
-# A trace is received some seconds after it began. Traces of so many hours are stored by one statement, and so are
+# A trace is received some seconds after it began. Traces of some hours are stored by one statement, and so are
 # received at one time.
 BATCH_HOURS: Final = 2
 SENT_AFTER: Final = timedelta(seconds=10)
@@ -71,13 +71,13 @@ def upload_maps(project: Project) -> None:
 
 
 def store_views(project: Project, now: datetime, views: int) -> Iterator[int]:
-    """Stores so many resampled views as the endpoint would have, each at its time; yields the numbers of their traces.
+    """Stores resampled views as the endpoint would have, each at its time; yields the numbers of their traces.
 
     What is stored already stays as it is. Raises DemoError if the project is being deleted.
     """
     recordings = read_recordings()
-    resampled = resample([(one.release, one.page, one.device) for one in recordings], now, views)
-    key = facts_of(project)
+    resampled = resample([(view.release, view.page, view.device) for view in recordings], now, views)
+    key = key_config_of(project)
     for _, group in groupby(resampled, key=lambda view: (view.started_at.date(), view.started_at.hour // BATCH_HOURS)):
         batch = list(group)
         for start in range(0, len(batch), STATEMENT_VIEWS):
@@ -89,9 +89,11 @@ def store_views(project: Project, now: datetime, views: int) -> Iterator[int]:
         notify_worker()
 
 
-def _store_batch(key: KeyFacts, arrivals: Sequence[Arrival], received_at: datetime) -> None:
+def _store_batch(key: KeyConfig, arrivals: Sequence[Arrival], received_at: datetime) -> None:
     # Before the transaction: the process remembers ids of groups, and a failed statement would end the transaction.
-    intern_groups(key.project_id, [(one.envelope.release, page_of(one.envelope, key.route_rules)) for one in arrivals])
+    intern_groups(
+        key.project_id, [(arrival.envelope.release, page_of(arrival.envelope, key.route_rules)) for arrival in arrivals]
+    )
     create_partitions(received_at.date(), 1)
     with transaction.atomic():
         if not hold_project(key.project_id):

@@ -38,14 +38,14 @@ class Recording:
 
 def read_recordings() -> list[Recording]:
     """Returns all recordings, release by release."""
-    found = []
+    recordings = []
     for release in RELEASES:
         views: dict[UUID, list[dict[str, Any]]] = {}
         for line in gzip.decompress((FOLDER / f"{release}.ndjson.gz").read_bytes()).splitlines():
             envelope = json.loads(line)
             views.setdefault(UUID(envelope["viewId"]), []).append(envelope)
-        found += [_make_recording(envelopes) for envelopes in views.values()]
-    return found
+        recordings += [_make_recording(envelopes) for envelopes in views.values()]
+    return recordings
 
 
 def _make_recording(envelopes: list[dict[str, Any]]) -> Recording:

@@ -52,12 +52,12 @@ class Resampled:
 
 
 def resample(recordings: Sequence[Cell], now: datetime, views: int) -> list[Resampled]:
-    """Returns about so many page views of the last 30 days, the oldest first.
+    """Returns about `views` page views of the last 30 days, the oldest first.
 
     `recordings` says which release, page and device each recording shows.
     """
     chance = random.Random(SEED)  # noqa: S311  # repeatable, and no secret
-    draws = {cell: _take_turns(found, chance) for cell, found in _group(recordings).items()}
+    draws = {cell: _take_turns(numbers, chance) for cell, numbers in _group(recordings).items()}
     first, last = max(LIVE_DAYS.values())[0], min(ends for _, ends in LIVE_DAYS.values())
     resampled = []
     for release, (begins, ends) in LIVE_DAYS.items():
@@ -74,15 +74,15 @@ def resample(recordings: Sequence[Cell], now: datetime, views: int) -> list[Resa
                     user_agent=_draw(agents, chance),
                 )
             )
-    resampled.sort(key=lambda one: (one.started_at, one.view_id))
+    resampled.sort(key=lambda view: (view.started_at, view.view_id))
     return resampled
 
 
 def _group(recordings: Iterable[Cell]) -> dict[Cell, list[int]]:
-    found: dict[Cell, list[int]] = defaultdict(list)
+    numbers_of: dict[Cell, list[int]] = defaultdict(list)
     for number, cell in enumerate(recordings):
-        found[cell].append(number)
-    return found
+        numbers_of[cell].append(number)
+    return numbers_of
 
 
 def _take_turns(numbers: Sequence[int], chance: random.Random) -> Iterator[int]:
@@ -97,7 +97,7 @@ def _draw(shares: Mapping[str, float], chance: random.Random) -> str:
 
 def _move_to_busy_hour(at: datetime, now: datetime, days: tuple[float, float], chance: random.Random) -> datetime:
     """Returns a moment of the same day at an hour that people choose, within the time of the release."""
-    earliest, latest = (now - timedelta(days=each) for each in days)
+    earliest, latest = (now - timedelta(days=age) for age in days)
     hour = chance.choices(range(24), HOUR_WEIGHTS)[0]
     moved = at.replace(hour=hour, minute=chance.randrange(60), second=chance.randrange(60))
     return moved if earliest < moved < latest else at

@@ -24,7 +24,7 @@ LIBC = ctypes.CDLL(None, use_errno=True)
 
 BACK_OFF_FIRST_S = 0.1
 BACK_OFF_MAX_S = 2.0
-STEADY_AFTER_S = 10.0  # a child that ran so long starts again without delay
+STEADY_AFTER_S = 10.0  # a child that ran for this long starts again without delay
 
 
 def die_with(parent: int, signal_number: int) -> None:
@@ -68,9 +68,9 @@ class Child:
     stop_limit_s: float = 10.0
     enter: Callable[[], None] | None = None
     before_start: Callable[[], None] | None = None
-    clear_others: Callable[[], None] | None = None  # ends processes that a dead leader left outside its session
+    clear_strays: Callable[[], None] | None = None  # ends processes that a dead leader left outside its session
     foreground: bool = False  # shares the console instead of a log
-    is_own: bool = False  # a Python program of ours
+    is_python: bool = False  # a Python program of ours
     process: subprocess.Popen[bytes] | Forked | None = field(default=None, init=False)
     identity: Process | None = field(default=None, init=False)
     started_at_s: float = field(default=0.0, init=False)  # monotonic
@@ -87,7 +87,7 @@ class Child:
                 enter()
             die_with(parent, death_signal)  # after `enter`: a change of user clears it
 
-        if self.is_own and has_code():
+        if self.is_python and has_code():
             log_file = None if self.foreground else self.log
             self.process = fork(
                 self.command, enter=before_exec, environment=self.environment, cwd=self.cwd, log=log_file
@@ -127,8 +127,8 @@ class Child:
     def clear_session(self) -> None:
         """Ends the processes that a dead leader left, so that none holds its port or repeats its work."""
         end_processes(self.find_session, gentle=None, gentle_limit_s=0)
-        if self.clear_others is not None:
-            self.clear_others()
+        if self.clear_strays is not None:
+            self.clear_strays()
 
     def revive(self, now_s: float) -> str | None:
         """Starts a dead child again after its back-off. Returns a message when the death is first seen, else None."""

@@ -64,15 +64,15 @@ def run_with_stores(arguments: Sequence[str]) -> int | None:
         folder.create()
         deadline = time.monotonic() + PUBLISH_LIMIT_S
         while not supervisor.lock.try_acquire():
-            found = read_environment(folder)
-            if found:
-                apply_environment(found)
+            environment = read_environment(folder)
+            if environment:
+                apply_environment(environment)
                 return None
             if time.monotonic() > deadline:
                 raise StartError(f"Another process holds {folder.path}, and has no database ready yet.")
             time.sleep(0.1)
         supervisor.catch_signals()
-        return run_with_own_stores(supervisor, arguments)
+        return run_with_temporary_stores(supervisor, arguments)
     except StopRequested:
         return 130
     except StartError as error:
@@ -82,7 +82,7 @@ def run_with_stores(arguments: Sequence[str]) -> int | None:
         supervisor.stop()
 
 
-def run_with_own_stores(supervisor: Supervisor, arguments: Sequence[str]) -> int:
+def run_with_temporary_stores(supervisor: Supervisor, arguments: Sequence[str]) -> int:
     """Starts the stores quietly, brings the database up to date and runs the command as a child; returns its code."""
     supervisor.is_quiet = True
     supervisor.clear_folder()

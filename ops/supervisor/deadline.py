@@ -29,14 +29,14 @@ class Deadline:
         now: Callable[[], float] = time.monotonic,
     ) -> None:
         self.what, self.read_used_s, self.say, self.now = what, read_used_s, say, now
-        self.began_s = self.moved_at_s = self.told_at_s = now()
+        self.began_s = self.moved_at_s = self.reported_at_s = now()
         self.used_s = self.first_used_s = read_used_s()
         self.poll_s = POLL_FIRST_S
 
     def check(self) -> None:
         """Says now and then what it waits for. Raises StartError if there was no progress for too long."""
         now_s = self.now()
-        if now_s - self.told_at_s >= TELL_EVERY_S or now_s - self.moved_at_s > QUIET_LIMIT_S:
+        if now_s - self.reported_at_s >= TELL_EVERY_S or now_s - self.moved_at_s > QUIET_LIMIT_S:
             used_s = self.read_used_s()
             if abs(used_s - self.used_s) >= PROGRESS_S:  # less than before: one of them was replaced
                 self.used_s, self.moved_at_s = used_s, now_s
@@ -47,8 +47,8 @@ class Deadline:
             )
         if waited_s > WHOLE_LIMIT_S:
             raise StartError(f"Waited {waited_s:.0f} s for this, in vain: {self.what}.")
-        if now_s - self.told_at_s >= TELL_EVERY_S:
-            self.told_at_s = now_s
+        if now_s - self.reported_at_s >= TELL_EVERY_S:
+            self.reported_at_s = now_s
             used_s = max(0.0, self.used_s - self.first_used_s)
             self.say(f"Still waiting, for {waited_s:.0f} s ({used_s:.1f} s of processor time): {self.what}.")
 

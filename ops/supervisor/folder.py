@@ -137,13 +137,13 @@ def open_log(path: Path) -> IO[bytes]:
 
 
 def make_private_folder(path: Path, uid: int, gid: int) -> None:
-    """Creates a folder that only `uid` (and root) may enter. Raises StartError if there is one of somebody else."""
+    """Creates a folder that only `uid` (and root) may enter. Raises StartError if there is one of someone else."""
     path.parent.mkdir(parents=True, exist_ok=True)
     try:
         path.mkdir(mode=0o700)
     except FileExistsError:
-        found = path.lstat()
-        if not stat.S_ISDIR(found.st_mode) or found.st_uid not in (uid, os.geteuid()):
+        status = path.lstat()
+        if not stat.S_ISDIR(status.st_mode) or status.st_uid not in (uid, os.geteuid()):
             raise StartError(f"{path} belongs to somebody else; remove it.") from None
     path.chmod(0o700)
     if os.geteuid() == 0:
@@ -194,7 +194,7 @@ class FolderLock:
 
 
 def read_lock_holder(folder: DataFolder) -> tuple[str, str]:
-    """Returns (holder, pid) as the lock's owner wrote them, empty texts if nobody did."""
+    """Returns (holder, pid) as the lock's owner wrote them, empty texts if no one did."""
     try:
         holder, _, pid = folder.lock.read_text(encoding="utf-8").strip().partition(" ")
     except OSError:

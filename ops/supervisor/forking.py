@@ -99,29 +99,29 @@ def run_program(command: Sequence[str]) -> None:
         runpy.run_path(command[1], run_name="__main__")
 
 
-def show_command(words: Sequence[str]) -> None:
+def show_command(arguments: Sequence[str]) -> None:
     """Lets `ps` show these words for this process, as many as there is room for."""
     fields = Path("/proc/self/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
     begin, end = int(fields[45]), int(fields[46])  # proc(5): arg_start is the 48th field
     room = end - begin - 1
     if begin and room > 0:
-        text = b"".join(os.fsencode(word) + b"\0" for word in words)[:room]
+        text = b"".join(os.fsencode(argument) + b"\0" for argument in arguments)[:room]
         ctypes.memmove(begin, text.ljust(end - begin, b"\0"), end - begin)
 
 
 @dataclass(slots=True)
-class _Own:
+class _Process:
     """Whether this process has loaded the code."""
 
     has_code: bool = False
 
 
-_own: Final = _Own()
+_process: Final = _Process()
 
 
 def has_code() -> bool:
-    """Tells whether forks of this process would have the code of all parts."""
-    return _own.has_code
+    """Returns whether forks of this process would have the code of all parts."""
+    return _process.has_code
 
 
 def load_code(environment: Mapping[str, str], allocator: Mapping[int, int]) -> None:
@@ -142,7 +142,7 @@ def load_code(environment: Mapping[str, str], allocator: Mapping[int, int]) -> N
         gc.enable()
     gc.collect()
     gc.freeze()  # a collection would write into every object
-    _own.has_code = True
+    _process.has_code = True
 
 
 def set_allocator(values: Mapping[int, int]) -> None:

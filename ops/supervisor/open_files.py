@@ -9,9 +9,9 @@ OTHER_FILES = 512  # of a web process besides its connections: modules, pools, l
 
 
 def allow_connections(count: int, name: str) -> Callable[[], None]:
-    """Returns what a child runs before it starts, so that it can keep so many connections.
+    """Returns what a child runs before it starts, so that it can keep this many connections.
 
-    Raises StartError if this user may not open so many files; `name` is the setting to lower.
+    Raises StartError if this user may not open this many files; `name` is the setting to lower.
     """
     needed = count + OTHER_FILES
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)

@@ -9,7 +9,7 @@ PORT_MAX = 65_535
 
 
 def check_port_is_free(host: str, port: int) -> None:
-    """Raises StartError with one sentence if nobody could listen on host:port."""
+    """Raises StartError with one sentence if no one could listen on host:port."""
     if not 1 <= port <= PORT_MAX:
         raise StartError(f"{port} is not a port; give one from 1 to {PORT_MAX} by --port.")
     try:

@@ -49,12 +49,12 @@ def read_used_s(root: int) -> float:
             fields = text.rpartition(")")[2].split()
             parents[int(name)] = int(fields[1])
             used_s[int(name)] = sum(map(int, fields[11:15])) / TICKS_A_SECOND
-    found = {root}
+    tree = {root}
     size = 0
-    while size < len(found):
-        size = len(found)
-        found |= {pid for pid, parent in parents.items() if parent in found}
-    return sum(used_s.get(pid, 0.0) for pid in found - {root})
+    while size < len(tree):
+        size = len(tree)
+        tree |= {pid for pid, parent in parents.items() if parent in tree}
+    return sum(used_s.get(pid, 0.0) for pid in tree - {root})
 
 
 def list_processes() -> Iterator[Process]:
@@ -77,7 +77,7 @@ def read_boot_id() -> str:
 
 
 def has_mark(pid: int, mark: str) -> bool:
-    """Tells whether the process was started with `mark` (a `NAME=value` text) in its environment."""
+    """Returns whether the process was started with `mark` (a `NAME=value` text) in its environment."""
     try:
         return os.fsencode(mark) in (PROC / str(pid) / "environ").read_bytes().split(b"\0")
     except OSError:
@@ -85,7 +85,7 @@ def has_mark(pid: int, mark: str) -> bool:
 
 
 def works_in(pid: int, folder: Path) -> bool:
-    """Tells whether a process has `folder` as its working folder, as PostgreSQL's processes have the data folder."""
+    """Returns whether a process has `folder` as its working folder, as PostgreSQL's processes have the data folder."""
     try:
         return os.readlink(PROC / str(pid) / "cwd") == str(folder.resolve())
     except OSError:
@@ -93,8 +93,8 @@ def works_in(pid: int, folder: Path) -> bool:
 
 
 def is_running(process: Process) -> bool:
-    found = read_process(process.pid)
-    return found is not None and found.started_ticks == process.started_ticks
+    current = read_process(process.pid)
+    return current is not None and current.started_ticks == process.started_ticks
 
 
 def send_signal(process: Process, signal_number: int) -> None:

@@ -26,7 +26,7 @@ from ops.supervisor.supervisor import Supervisor
 
 START_LIMIT_S: Final = WHOLE_LIMIT_S * 2  # it gives up by itself when nothing moves
 STOP_LIMIT_S: Final = 150.0  # more than the limits of all parts together
-# Variables that would point the stack at servers, folders and addresses of somebody else.
+# Variables that would point the stack at servers, folders and addresses of someone else.
 FOREIGN_NAMES: Final = (
     *("DATABASE_URL", "REDIS_URL", "PROMETHEUS_MULTIPROC_DIR"),
     *("FIELDFLAME_DATA", "FIELDFLAME_URL", "FIELDFLAME_PORT", "FIELDFLAME_HOST"),
@@ -40,17 +40,17 @@ class RunningStack:
         self.folder = DataFolder(data)
         self.port = find_free_port()
         self.url = f"http://127.0.0.1:{self.port}"
-        self.environment = own_environment(environment)
+        self.environment = isolated_environment(environment)
         self.log = data.with_name(f"{data.name}-up.log")
         self.process: subprocess.Popen[bytes] | None = None
 
     def start(self, *, with_demo: bool = False) -> None:
         """Starts everything, also again, and waits until it is ready. Raises `RuntimeError` with its output if not."""
-        words = ["up", "--data", str(self.folder.path), "--port", str(self.port)]
-        words += [] if with_demo else ["--no-demo"]
+        arguments = ["up", "--data", str(self.folder.path), "--port", str(self.port)]
+        arguments += [] if with_demo else ["--no-demo"]
         with self.log.open("wb") as log:
             self.process = subprocess.Popen(
-                make_manage_command(*words), env=self.environment, stdout=log, stderr=log, start_new_session=True
+                make_manage_command(*arguments), env=self.environment, stdout=log, stderr=log, start_new_session=True
             )
         deadline = time.monotonic() + START_LIMIT_S
         while "Fieldflame is ready" not in self.read_output():
@@ -63,7 +63,7 @@ class RunningStack:
         return self.log.read_text(encoding="utf-8", errors="replace")
 
     def is_running(self) -> bool:
-        """Tells whether the supervisor runs."""
+        """Returns whether the supervisor runs."""
         return self.process is not None and self.process.poll() is None
 
     def stop(self) -> int | None:
@@ -84,13 +84,13 @@ class RunningStack:
         """The environment of commands, with the addresses of the running stores."""
         return {**self.environment, **read_environment(self.folder), "FIELDFLAME_DATA": str(self.folder.path)}
 
-    def manage(self, *words: str) -> str:
+    def manage(self, *arguments: str) -> str:
         """Runs a management command against this stack; returns its output."""
         done = subprocess.run(
-            make_manage_command(*words), env=self.store_environment, cwd=BASE_DIR, capture_output=True, check=False
+            make_manage_command(*arguments), env=self.store_environment, cwd=BASE_DIR, capture_output=True, check=False
         )
         if done.returncode != 0:
-            raise RuntimeError(f"{words[0]} failed: {done.stderr.decode(errors='replace')}")
+            raise RuntimeError(f"{arguments[0]} failed: {done.stderr.decode(errors='replace')}")
         return done.stdout.decode()
 
     @property
@@ -125,17 +125,17 @@ class RunningStack:
             time.sleep(pause_s)
 
     def is_ready(self) -> bool:
-        """Tells whether `/readyz` answers that all parts are ready."""
+        """Returns whether `/readyz` answers that all parts are ready."""
         return read_endpoint(f"{self.url}/readyz")[0] == 200
 
 
-def own_environment(more: Mapping[str, str]) -> dict[str, str]:
+def isolated_environment(more: Mapping[str, str]) -> dict[str, str]:
     """Returns this process's environment with `more`, and without variables that name other servers."""
     return {**{name: value for name, value in os.environ.items() if name not in FOREIGN_NAMES}, **more}
 
 
 def find_free_port() -> int:
-    """Returns a port on which nobody listens now."""
+    """Returns a port on which no one listens now."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]
@@ -156,15 +156,15 @@ def run_stack(environment: Mapping[str, str] | None = None, *, with_demo: bool =
 
 
 @dataclass(frozen=True, slots=True)
-class OwnStores:
+class TemporaryStores:
     """PostgreSQL and Valkey alone, as `./run` sets them up, with the schema."""
 
     folder: DataFolder
     environment: dict[str, str]
 
-    def manage(self, *words: str) -> str:
+    def manage(self, *arguments: str) -> str:
         """Returns what a command of `manage.py` prints. Raises `CalledProcessError`."""
-        command = make_manage_command(*words)
+        command = make_manage_command(*arguments)
         done = subprocess.run(
             command, env=self.environment, cwd=BASE_DIR, check=True, stdout=subprocess.PIPE, text=True
         )
@@ -172,7 +172,7 @@ class OwnStores:
 
 
 @contextmanager
-def open_own_stores(name: str) -> Iterator[OwnStores]:
+def open_temporary_stores(name: str) -> Iterator[TemporaryStores]:
     """Starts stores in a fresh folder, and deletes them at the end."""
     path = Path(tempfile.mkdtemp(prefix=f"fieldflame-{name}-"))
     supervisor = Supervisor(DataFolder(path.resolve()), holder="benchmarks")
@@ -183,7 +183,7 @@ def open_own_stores(name: str) -> Iterator[OwnStores]:
         environment = {name: value for name, value in os.environ.items() if name not in ("DATABASE_URL", "REDIS_URL")}
         addresses = supervisor.start_stores(environment)
         environment = make_environment(supervisor.folder, host="127.0.0.1", port=0, extra=addresses)
-        stores = OwnStores(supervisor.folder, environment)
+        stores = TemporaryStores(supervisor.folder, environment)
         stores.manage("migrate", "--verbosity", "0")
         yield stores
     finally:

@@ -40,8 +40,8 @@ MALLOPT = {M_ARENA_MAX: 2, M_MMAP_THRESHOLD: 131_072}  # the same, for forks of 
 READY_FILE_NAME = "WORKER_READY_FILE"
 
 
-def make_manage_command(*words: str) -> list[str]:
-    return [sys.executable, str(BASE_DIR / "manage.py"), *words]
+def make_manage_command(*arguments: str) -> list[str]:
+    return [sys.executable, str(BASE_DIR / "manage.py"), *arguments]
 
 
 def make_web_child(folder: DataFolder, environment: Mapping[str, str], *, host: str, port: int) -> Child:
@@ -61,7 +61,7 @@ def make_web_child(folder: DataFolder, environment: Mapping[str, str], *, host: 
     environment = {"PROMETHEUS_MULTIPROC_DIR": str(counts), **MALLOC, **environment}
     return Child(
         name="web",
-        is_own=True,
+        is_python=True,
         title="The web server",
         command=command,
         environment=environment,
@@ -94,7 +94,7 @@ def make_worker_child(folder: DataFolder, environment: Mapping[str, str]) -> Chi
     command += ["--without-gossip", "--without-mingle"]  # there are no other hosts, and it starts sooner
     return Child(
         name="worker",
-        is_own=True,
+        is_python=True,
         title="The worker",
         command=command,
         environment={**environment, READY_FILE_NAME: str(folder.worker_ready)},
@@ -111,7 +111,7 @@ def make_beat_child(folder: DataFolder, environment: Mapping[str, str]) -> Child
     command += ["--schedule", str(folder.beat_schedule), "--pidfile", ""]  # the folder's lock already keeps it single
     return Child(
         name="beat",
-        is_own=True,
+        is_python=True,
         title="Beat",
         command=command,
         environment=environment,
@@ -123,7 +123,7 @@ def make_beat_child(folder: DataFolder, environment: Mapping[str, str]) -> Child
 def make_demo_child(folder: DataFolder, environment: Mapping[str, str], *, url: str) -> Child:
     return Child(
         name="demo",
-        is_own=True,
+        is_python=True,
         title="Loading the samples",
         command=make_manage_command("load_demo"),
         environment=environment,
@@ -136,7 +136,7 @@ def make_demo_child(folder: DataFolder, environment: Mapping[str, str], *, url: 
 def make_prepare_child(folder: DataFolder, environment: Mapping[str, str], *, result: Path) -> Child:
     return Child(
         name="prepare",
-        is_own=True,
+        is_python=True,
         title="Preparing the database",
         command=make_manage_command("prepare", "--result", str(result)),
         environment=environment,
@@ -146,7 +146,7 @@ def make_prepare_child(folder: DataFolder, environment: Mapping[str, str], *, re
 
 
 def read_endpoint(url: str, limit_s: float = 5.0) -> tuple[int, dict[str, object]]:
-    """Returns (status, JSON body) of a GET; status 0 if nobody answers."""
+    """Returns (status, JSON body) of a GET; status 0 if no one answers."""
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     try:
         with opener.open(url, timeout=limit_s) as response:

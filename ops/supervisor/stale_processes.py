@@ -27,8 +27,8 @@ class Record:
 
 
 def write_record(folder: DataFolder, mark: str, children: Iterable[Child]) -> None:
-    known = [child.identity for child in children if child.identity is not None]
-    record = {"boot_id": read_boot_id(), "mark": mark, "children": [[one.pid, one.started_ticks] for one in known]}
+    known = [[child.identity.pid, child.identity.started_ticks] for child in children if child.identity is not None]
+    record = {"boot_id": read_boot_id(), "mark": mark, "children": known}
     write_private(folder.processes, json.dumps(record) + "\n")
 
 

@@ -52,14 +52,14 @@ class Options:
     with_demo: bool
 
 
-def main(words: Sequence[str]) -> int:
+def main(arguments: Sequence[str]) -> int:
     """Runs `up` with these options."""
-    options = read_options(words)
+    options = read_options(arguments)
     begin_again(options.data)
     return run_up(options)
 
 
-def read_options(words: Sequence[str]) -> Options:
+def read_options(arguments: Sequence[str]) -> Options:
     environ = os.environ
     parser = argparse.ArgumentParser(prog="./run", description=ABOUT)
     parser.add_argument("--host", default=environ.get("FIELDFLAME_HOST", "127.0.0.1"), help="listen here (127.0.0.1)")
@@ -67,9 +67,9 @@ def read_options(words: Sequence[str]) -> Options:
     data = environ.get("FIELDFLAME_DATA") or BASE_DIR / "var"
     parser.add_argument("--data", type=Path, default=data, help="the data folder (var)")
     parser.add_argument("--no-demo", action="store_true", help="no demo project and no sample traces")
-    given = parser.parse_args(words)
-    data = Path(given.data).expanduser().resolve()
-    return Options(host=given.host, port=given.port, data=data, with_demo=not given.no_demo)
+    parsed = parser.parse_args(arguments)
+    data = Path(parsed.data).expanduser().resolve()
+    return Options(host=parsed.host, port=parsed.port, data=data, with_demo=not parsed.no_demo)
 
 
 def begin_again(data: Path) -> None:
@@ -77,9 +77,9 @@ def begin_again(data: Path) -> None:
 
     Others see the environment that a process began with, and a fork has that of its parent.
     """
-    own = str(os.getpid())
-    if CAN_FORK and os.environ.get(STARTED_NAME) != own:
-        more = {STARTED_NAME: own, MARK_NAME: secrets.token_hex(16), "FIELDFLAME_DATA": str(data)}
+    pid = str(os.getpid())
+    if CAN_FORK and os.environ.get(STARTED_NAME) != pid:
+        more = {STARTED_NAME: pid, MARK_NAME: secrets.token_hex(16), "FIELDFLAME_DATA": str(data)}
         os.execve(sys.executable, sys.orig_argv, os.environ | more)  # noqa: S606  # this very command
 
 
@@ -189,10 +189,10 @@ def load_demo(supervisor: Supervisor, child: Child) -> None:
 def describe_fold() -> str:
     """Returns which twin of the kernel the parts use, and if it is the pure one, why. Raises KernelError."""
     choice = os.environ.get("FIELDFLAME_KERNEL", "auto")
-    found = find_kernel(choice)
-    if found.module is not None:
+    kernel = find_kernel(choice)
+    if kernel.module is not None:
         return "compiled kernel"
-    why = found.why_pure
+    why = kernel.why_pure
     if choice != KernelChoice.PURE:
         why += "; `./run` builds it for the next start" if shutil.which("cargo") else "; there is no cargo to build it"
     return f"pure Python, which takes longer: {why} (docs/operations.md#the-compiled-kernel)"

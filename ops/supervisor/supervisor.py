@@ -16,12 +16,12 @@ from ops.supervisor.proc import read_used_s
 from ops.supervisor.stale_processes import MARK_NAME, clear_leftovers, remove_record, write_record
 from ops.supervisor.stores.postgres import (
     Postgres,
-    check_given_postgres,
+    check_postgres_url,
     make_postgres_child,
     set_up_postgres,
     wait_for_postgres,
 )
-from ops.supervisor.stores.valkey import Valkey, check_given_valkey, make_valkey_child, set_up_valkey, wait_for_valkey
+from ops.supervisor.stores.valkey import Valkey, check_valkey_url, make_valkey_child, set_up_valkey, wait_for_valkey
 
 TICK_S = 0.1
 COMMAND_LOCK_LIMIT_S = 60.0  # how long `up` waits for a command that has servers of its own in the folder
@@ -166,14 +166,14 @@ class Supervisor:
         starts: list[tuple[Child, Callable[[Child], None]]] = []
         database_url, redis_url = environment.get("DATABASE_URL"), environment.get("REDIS_URL")
         if database_url:
-            self.say(f"PostgreSQL {check_given_postgres(database_url)} is given by DATABASE_URL.")
+            self.say(f"PostgreSQL {check_postgres_url(database_url)} is given by DATABASE_URL.")
         else:
             postgres = set_up_postgres(self.folder, is_root=is_root, is_throw_away=is_throw_away)
             server = make_postgres_child(postgres, environment, is_throw_away=is_throw_away)
             starts.append((server, lambda child: self.wait_for_postgres(postgres, child)))
             database_url = postgres.url
         if redis_url:
-            check_given_valkey(redis_url)
+            check_valkey_url(redis_url)
             self.say("Valkey is given by REDIS_URL.")
         else:
             valkey = set_up_valkey(self.folder, os.geteuid(), os.getegid())
@@ -213,7 +213,7 @@ class Supervisor:
             return
 
     def stop_child(self, child: Child) -> None:
-        # A first signal asks for an orderly stop; another one means that nobody wants to wait.
+        # A first signal asks for an orderly stop; another one means that no one wants to wait.
         if not child.stop(is_hurried=lambda: self.stop_signals > 1):
             complain(f"{child.title} did not stop in time and was ended.")
 

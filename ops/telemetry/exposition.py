@@ -39,8 +39,8 @@ class BuildCollector(Collector):
 
 def render_metrics(*, with_stores: bool = True) -> bytes:
     """Returns all metrics in the text format, those of the stores only if wanted: asking takes statements."""
-    own = CollectorRegistry()
-    own.register(BuildCollector())
+    registry = CollectorRegistry()
+    registry.register(BuildCollector())
     if with_stores:
-        own.register(KEPT_GAUGES)
-    return generate_latest(own) + generate_latest(open_counts())
+        registry.register(KEPT_GAUGES)
+    return generate_latest(registry) + generate_latest(open_counts())

@@ -21,7 +21,7 @@ from ops.telemetry.exposition import render_metrics
 from ops.telemetry.serving import FORBIDDEN, may_read
 
 LIMIT_S = 2
-PROXY_HEADERS = ("Forwarded", "Via", "X-Forwarded-For", "X-Real-IP")  # any of them: somebody asks through a proxy
+PROXY_HEADERS = ("Forwarded", "Via", "X-Forwarded-For", "X-Real-IP")  # any of them: someone asks through a proxy
 # A check costs a connection and a broadcast to the workers, and anyone may ask, so an answer is kept for some seconds.
 ANSWER_KEPT_S = 1.0
 
@@ -37,8 +37,8 @@ def ask_postgres() -> None:
         dbname=fields["NAME"],
         **{name: value for name, value in fields["OPTIONS"].items() if name.startswith("ssl")},
     )
-    with psycopg.connect(address, connect_timeout=LIMIT_S, application_name="fieldflame readyz") as asked:
-        asked.execute("SELECT 1")
+    with psycopg.connect(address, connect_timeout=LIMIT_S, application_name="fieldflame readyz") as server:
+        server.execute("SELECT 1")
 
 
 def ask_valkey() -> None:
@@ -102,7 +102,7 @@ def readyz(request: HttpRequest) -> HttpResponse:
 
 
 def may_read_metrics(request: HttpRequest) -> bool:
-    """Tells whether a request may read the metrics, which count projects, traces and errors of everybody."""
+    """Returns whether a request may read the metrics, which count projects, traces and errors of everyone."""
     return may_read(
         request.META.get("REMOTE_ADDR", ""),
         request.headers.get("Authorization", ""),

@@ -65,7 +65,7 @@ def count_line(_: object, __: str, event: EventDict) -> EventDict:
 
 
 def name_route(_: object, __: str, event: EventDict) -> EventDict:
-    """Says which address failed, not its path: that has what somebody typed, or the secret of a link."""
+    """Says which address failed, not its path: that has what someone typed, or the secret of a link."""
     request = getattr(event["_record"], "request", None)
     path = getattr(request, "path", None)
     if path and event["event"].endswith(path):

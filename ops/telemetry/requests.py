@@ -31,7 +31,7 @@ KINDS: Final = (
 )
 STATUSES: Final = ("2xx", "3xx", "4xx", "5xx")
 ID_HEADER: Final = "X-Request-ID"
-GIVEN_ID: Final = re.compile(r"[A-Za-z0-9-]{8,64}")  # nginx's has 32 digits, a UUID 36 characters
+REQUEST_ID: Final = re.compile(r"[A-Za-z0-9-]{8,64}")  # nginx's has 32 digits, a UUID 36 characters
 
 
 class RequestMark:
@@ -43,9 +43,9 @@ class RequestMark:
         self.began_s = time.perf_counter()
         self.kind = find_kind(environ["PATH_INFO"])
         self.status = "5xx"  # of a request whose answer fails to begin
-        given = environ.get("HTTP_X_REQUEST_ID")
+        sent_id = environ.get("HTTP_X_REQUEST_ID")
         # Anybody can send the header, but a proxy replaces it.
-        self._id = given if given and settings.BEHIND_PROXY and GIVEN_ID.fullmatch(given) else ""
+        self._id = sent_id if sent_id and settings.BEHIND_PROXY and REQUEST_ID.fullmatch(sent_id) else ""
         _present.set(self)
 
     @property

@@ -1,4 +1,4 @@
-"""`/metrics` of a worker or beat, which serve nothing else: a process beside each, if it has a port.
+"""`/metrics` of a worker or beat, which serve nothing else: a process next to each, if it has a port.
 
 It is a fork of the part's main process, before that opens connections or forks others, so both share their memory. No
 thread: the worker's main process goes on forking, and a fork of a process with threads may wait for a lock for ever.
@@ -30,7 +30,7 @@ FORBIDDEN: Final = (
 
 
 def may_read(address: str, authorization: str, *, is_proxied: bool) -> bool:
-    """Tells whether a request comes from this machine itself, not through a proxy, or has the token for metrics."""
+    """Returns whether a request comes from this machine itself, not through a proxy, or has the token for metrics."""
     token: str = settings.METRICS_TOKEN
     if token and constant_time_compare(authorization, f"Bearer {token}"):
         return True

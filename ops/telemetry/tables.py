@@ -1,4 +1,4 @@
-"""What the tables and Valkey know of the whole installation, asked when somebody reads `/metrics` of a web process.
+"""What the tables and Valkey know of the whole installation, asked when someone reads `/metrics` of a web process.
 
 Each statement reads an index, and no more rows than it says, so that it stays quick however many traces are kept or
 pending: a test counts the statements. Answers are kept for some seconds, so several
@@ -143,7 +143,7 @@ PACKS: Final = """extract(epoch FROM clock_timestamp() - least(
            (SELECT min(tidy_at) FROM ingest_pack WHERE tidy_at IS NOT NULL),
            (SELECT min(doomed_at) FROM ingest_pack WHERE doomed_at IS NOT NULL AND deleted_at IS NULL)))"""
 # Cells stay when their views are deleted, so the oldest ones say nothing. For each number of days past the retention,
-# the newest day that is so old is looked at: some of its cells, which are one for each group once they are merged.
+# the newest day of this age is looked at: some of its cells, which are one for each group once they are merged.
 VIEWS_PAST_DAYS: Final = (0, 1, 3, 7, 15, 31)
 LOOKED_AT_CELLS: Final = 10
 OVERDUE_VIEWS: Final = f"""
@@ -240,8 +240,8 @@ def _read_queue() -> Iterator[GaugeMetricFamily]:
 
 
 def _read_jobs() -> Iterator[GaugeMetricFamily]:
-    found = {state: (count, max(age_s, 0)) for state, count, age_s in _ask(UNFINISHED_JOBS)}
-    rows = [(name, *found.get(state, (0, 0))) for state, name in STATES.items()]
+    counts = {state: (count, max(age_s, 0)) for state, count, age_s in _ask(UNFINISHED_JOBS)}
+    rows = [(name, *counts.get(state, (0, 0))) for state, name in STATES.items()]
     yield JOBS_UNFINISHED.make([(name, count) for name, count, _ in rows])
     yield OLDEST_JOB.make([(name, age_s) for name, _, age_s in rows])
 

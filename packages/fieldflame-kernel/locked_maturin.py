@@ -40,9 +40,9 @@ def write_crates_lock(*, upgrade: bool) -> None:
     (FOLDER / "crates.lock").write_text(re.sub("^source = .*\n", "", lock, flags=re.MULTILINE), encoding="utf-8")
 
 
-def run_cargo(*words: str) -> str:
+def run_cargo(*arguments: str) -> str:
     """Returns what cargo prints."""
-    return subprocess.run(["cargo", *words], cwd=FOLDER, stdout=subprocess.PIPE, text=True, check=True).stdout
+    return subprocess.run(["cargo", *arguments], cwd=FOLDER, stdout=subprocess.PIPE, text=True, check=True).stdout
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ from profcore.code.display_rules import make_fit
 
 
 def is_page_wanted(patterns: Sequence[str] | None, page: str | None) -> bool:
-    """Tells whether a page is among some patterns, in which `*` is any text. Without patterns each page is.
+    """Returns whether a page is among some patterns, in which `*` is any text. Without patterns each page is.
 
     `page` is None for what is about all pages together: no pattern has that. Linear in a page, whatever it is called.
     """

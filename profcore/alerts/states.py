@@ -16,7 +16,7 @@ from profcore.stats.verdict import Change, is_beyond_zero
 CONFIRM_FACTOR: Final = 5.0
 # Quiet looks, or days, in a row that end a confirmed alarm.
 QUIET_TO_RESOLVE: Final = 2
-# What was accepted is told again if it is certainly so many times as far over its limit, and so much larger in all: a
+# What was accepted is reported again if it is certainly this many times as far over its limit, and this much larger: a
 # small excess is soon doubled by chance, since the mix of devices moves from day to day (docs/benchmarks.md).
 GROWN: Final = 2.0
 LEAST_GROWTH: Final = 0.2
@@ -38,7 +38,7 @@ class State(IntEnum):
 
     @property
     def is_open(self) -> bool:
-        """Tells whether somebody may have to act."""
+        """Returns whether someone may have to act."""
         return self in (State.SUSPECTED, State.CONFIRMED)
 
 
@@ -66,7 +66,7 @@ class Standing:
 
     @property
     def is_accepted(self) -> bool:
-        """Tells whether somebody ended it. Whatever else ends an alarm counts as `QUIET_TO_RESOLVE` quiet answers."""
+        """Returns whether someone ended it. Whatever else ends an alarm counts as `QUIET_TO_RESOLVE` quiet answers."""
         return self.state is State.RESOLVED and self.quiet < QUIET_TO_RESOLVE
 
 
@@ -75,14 +75,14 @@ def weigh_change(change: Change, bound: float) -> Evidence:
 
     `bound` is the look's. A change that one look alone would call clear, but not this one of many, is doubtful.
     """
-    found = change.difference
+    difference = change.difference
     if change.state == "too_few":
         return Evidence.NONE
-    if found is None:
+    if difference is None:
         return Evidence.QUIET
     if change.state == "slower":
-        return Evidence.CERTAIN if found.q < bound / CONFIRM_FACTOR else Evidence.BAD
-    is_doubtful = found.delta_ms > 0 and found.is_significant and is_beyond_zero(found)
+        return Evidence.CERTAIN if difference.q < bound / CONFIRM_FACTOR else Evidence.BAD
+    is_doubtful = difference.delta_ms > 0 and difference.is_significant and is_beyond_zero(difference)
     return Evidence.DOUBTFUL if is_doubtful else Evidence.QUIET
 
 
@@ -102,7 +102,7 @@ def weigh_day(low: float | None, high: float | None, limit: float, *, value: flo
 
 
 def has_grown(low: float | None, accepted: float | None, limit: float) -> bool:
-    """Tells whether what is over a limit is certainly `GROWN` times as far over it as what somebody accepted.
+    """Returns whether what is over a limit is certainly `GROWN` times as far over it as what someone accepted.
 
     It must be larger by `LEAST_GROWTH` of what was accepted, too. `low` is the lower end of the interval; the limit of
     a slowdown is zero. Without figures nothing has grown.
@@ -115,7 +115,7 @@ def has_grown(low: float | None, accepted: float | None, limit: float) -> bool:
 def step_accepted(
     before: Standing, evidence: Evidence, *, low: float | None, accepted: float | None, limit: float
 ) -> Standing | None:
-    """Returns the standing of what somebody accepted after one more look or day; None if it is not accepted any more.
+    """Returns the standing of what someone accepted after one more look or day; None if it is not accepted any more.
 
     It is not after as many quiet answers in a row as end an alarm, or if it has grown. `low` is the lower end of the
     interval, and `accepted` the value that was accepted.
@@ -131,7 +131,7 @@ def step_accepted(
 def step(before: Standing, evidence: Evidence, *, bad_to_confirm: int | None = None) -> Standing:
     """Returns the standing after one more look or day.
 
-    With `bad_to_confirm`, so many bad answers in a row confirm; without, only a certain one does.
+    With `bad_to_confirm`, this many bad answers in a row confirm; without, only a certain one does.
     """
     if evidence is Evidence.NONE:
         return before

@@ -20,13 +20,13 @@ USAGE_HOURS: Final = 24  # a whole day: a release that only one continent has is
 GONE_PART: Final = 0.1
 # It is back with certainly more than this part. In between, nothing changes.
 BACK_PART: Final = 0.3
-# Older releases need so many page views in the window, and so much of the views that the release had on its best day:
+# Older releases need this many page views in the window, and this part of those of the release on its best day:
 # if a release is just not recorded any more, what is left of older ones has not taken its users over.
 MIN_OLDER_VIEWS: Final = 100
 TAKEN_OVER_PART: Final = 0.2
 # A handful of page views brings no release back, whatever its share was.
 MIN_BACK_VIEWS: Final = 20
-# A release with a smaller part of the page views counts for nothing that is chosen by itself: somebody tried it, or
+# A release with a smaller part of the page views counts for nothing that is chosen by itself: someone tried it, or
 # made it up. It must not hide the one that all others use.
 LEAST_SHARE: Final = 0.01
 
@@ -54,7 +54,7 @@ class BestDay:
 
 
 def is_used(views: int, of_all: int) -> bool:
-    """Tells whether a release has enough page views to be compared, and `LEAST_SHARE` of all.
+    """Returns whether a release has enough page views to be compared, and `LEAST_SHARE` of all.
 
     `of_all` are the page views of all releases since the day before it came. A day before, because a release has all
     page views of its first minutes.
@@ -74,14 +74,14 @@ def find_best(days: list[DayViews]) -> BestDay:
 
 
 def is_gone(now: DayViews, best: BestDay) -> bool:
-    """Tells whether users have older releases again. `now` is of the last `USAGE_HOURS`."""
+    """Returns whether users have older releases again. `now` is of the last `USAGE_HOURS`."""
     if now.older < max(MIN_OLDER_VIEWS, TAKEN_OVER_PART * best.views) or now.older < now.newer:
         return False
     return bound_share(now.own, now.own + now.older)[1] < GONE_PART * best.share
 
 
 def is_back(now: DayViews, best: BestDay) -> bool:
-    """Tells whether a release that was gone is in use again."""
+    """Returns whether a release that was gone is in use again."""
     share = bound_share(now.own, now.own + now.others)[0]
     return now.own >= MIN_BACK_VIEWS and share > BACK_PART * best.share
 

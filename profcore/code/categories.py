@@ -142,10 +142,10 @@ def categorize(
     return None
 
 
-CategoryFacts = tuple[str | None, bool, str | None]
+CategoryKey = tuple[str | None, bool, str | None]
 
 
-def facts_for_category(key: FuncKey, *, by_name: bool) -> CategoryFacts:
+def category_key_of(key: FuncKey, *, by_name: bool) -> CategoryKey:
     """Returns what of a func decides its category: its script, whether it has a position, and its name if that counts.
 
     Most functions of a script share these facts, so few of a page's hundreds have to be compared with the rules.

@@ -12,7 +12,7 @@ import msgspec
 
 from profcore.code.categories import CategoryRule
 from profcore.code.identity import MAPPED_ID
-from profcore.code.packages import OwnPackageRule
+from profcore.code.packages import ProjectPackageRule
 from profcore.code.parties import PartyRule
 
 MAX_RULES: Final = 200  # per kind: each func is compared with each of them
@@ -78,7 +78,7 @@ class CodeRules:
 
     categories: Sequence[CategoryRule] = ()
     parties: Sequence[PartyRule] = ()
-    packages: Sequence[OwnPackageRule] = ()
+    packages: Sequence[ProjectPackageRule] = ()
     same: dict[str, str] = field(default_factory=dict)
 
 
@@ -93,12 +93,12 @@ def read_code_rules(rules: Any) -> CodeRules:  # Any: JSON, checked here
         if len(getattr(spec, name)) > MAX_RULES:
             raise CodeRuleError(name, f"at most {MAX_RULES} rules are accepted")
     return CodeRules(
-        [_category(at, each) for at, each in enumerate(spec.categories)],
+        [_category(at, rule) for at, rule in enumerate(spec.categories)],
         [
-            _made(f"parties[{at}]", PartyRule, each.domain, each.owner, each.name)
-            for at, each in enumerate(spec.parties)
+            _made(f"parties[{at}]", PartyRule, rule.domain, rule.owner, rule.name)
+            for at, rule in enumerate(spec.parties)
         ],
-        [_made(f"packages[{at}]", OwnPackageRule, each.path, each.name) for at, each in enumerate(spec.packages)],
+        [_made(f"packages[{at}]", ProjectPackageRule, rule.path, rule.name) for at, rule in enumerate(spec.packages)],
         _same(spec.same_funcs),
     )
 

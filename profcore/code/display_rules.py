@@ -29,10 +29,10 @@ MAX_MATCHED_CHARS: Final = 2_000  # characters of a text: URIs may be megabytes
 
 NOTHING: Final = "(none)"
 PLACEHOLDER: Final = re.compile(r"\{([^{}]*)\}")
-SHOWN_ID: Final = re.compile(r"d[0-9a-f]{20}")  # of a row that a rule makes; see also `profcore.code.identity`
+DISPLAY_ID: Final = re.compile(r"d[0-9a-f]{20}")  # of a row that a rule makes; see also `profcore.code.identity`
 ID_BYTES: Final = 10
 
-Facts = Callable[[str], str | None]  # returns the function's text for one of `FIELDS`, or None
+ReadField = Callable[[str], str | None]  # returns the function's text for one of `FIELDS`, or None
 
 
 class DisplayRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, kw_only=True):
@@ -59,7 +59,7 @@ class DisplayRuleError(ValueError):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Shown:
+class Display:
     """How a function is shown: its rule, title and colour; None keeps its own.
 
     All functions with the same `row_id` are one row. With `is_folded`, those that call each other are also one frame.
@@ -85,41 +85,41 @@ class DisplayRules:
 
     @property
     def sums_up(self) -> bool:
-        """Tells whether any rule may show several functions as one."""
+        """Returns whether any rule may show several functions as one."""
         return any(rule.action in SUMMING for rule in self.rules)
 
     def names(self, fields: Collection[str]) -> bool:
-        """Tells whether any rule depends on one of some fields."""
+        """Returns whether any rule depends on one of some fields."""
         return any(field == rule.field or f"{{{field}}}" in rule.title for rule in self.rules for field in fields)
 
-    def decide(self, facts: Facts) -> Shown | None:
+    def decide(self, read_field: ReadField) -> Display | None:
         """Returns how a function is shown; None means unchanged. It reads each fact once, if a rule needs it."""
         known: dict[str, str | None] = {}
         for at, (field, fits) in enumerate(self.fits):
             if field not in known:
-                text = facts(field)
+                text = read_field(field)
                 known[field] = None if text is None else text[:MAX_MATCHED_CHARS]
-            found = known[field]
-            if found is not None and fits(found):
-                return self._show(at, facts)
+            value = known[field]
+            if value is not None and fits(value):
+                return self._show(at, read_field)
         return None
 
-    def _show(self, at: int, facts: Facts) -> Shown:
+    def _show(self, at: int, read_field: ReadField) -> Display:
         rule = self.rules[at]
-        title = PLACEHOLDER.sub(lambda match: facts(match[1]) or NOTHING, rule.title)[:MAX_MATCHED_CHARS]
-        row_id = shown_id(rule.action, title) if rule.action in SUMMING else None
-        return Shown(
+        title = PLACEHOLDER.sub(lambda match: read_field(match[1]) or NOTHING, rule.title)[:MAX_MATCHED_CHARS]
+        row_id = display_id(rule.action, title) if rule.action in SUMMING else None
+        return Display(
             rule=at, title=title or None, colour=self.colours[at], row_id=row_id, is_folded=rule.action == "fold"
         )
 
-    def fitting(self, facts: Facts) -> list[int]:
+    def fitting(self, read_field: ReadField) -> list[int]:
         """Returns the indexes of all rules that match a function."""
-        known = {field: facts(field) for field in {field for field, _ in self.fits}}
+        known = {field: read_field(field) for field in {field for field, _ in self.fits}}
         texts = {field: None if text is None else text[:MAX_MATCHED_CHARS] for field, text in known.items()}
         return [at for at, (field, fits) in enumerate(self.fits) if (text := texts[field]) is not None and fits(text)]
 
 
-def shown_id(action: str, title: str) -> str:
+def display_id(action: str, title: str) -> str:
     """Returns the id of the row that a rule makes: `d` and 20 hexadecimal digits. Rules of one title make one row."""
     text = f"{action}\0{title}".encode("utf-8", "surrogatepass")
     return "d" + hashlib.blake2b(text, digest_size=ID_BYTES).hexdigest()
@@ -193,7 +193,7 @@ def _check_title(rule: DisplayRule) -> str | None:
 
 
 def make_fit(pattern: str) -> Callable[[str], bool]:
-    """Returns a function that tells whether a whole text matches a pattern. Each star costs one pass over the text."""
+    """Returns a function that says whether a whole text matches a pattern. Each star costs one pass over the text."""
     head, *rest = pattern.split("*")
     if not rest:
         return pattern.__eq__
@@ -207,10 +207,10 @@ def make_fit(pattern: str) -> Callable[[str], bool]:
             return False
         at, end = len(head), len(text) - len(tail)
         for part in middle:
-            found = text.find(part, at, end)
-            if found < 0:
+            place = text.find(part, at, end)
+            if place < 0:
                 return False
-            at = found + len(part)
+            at = place + len(part)
         return True
 
     return fits
@@ -230,19 +230,19 @@ def show_stacks(
     `number_of` gives the shown function of each func; `is_folded` tells by that number whether a run of its frames is
     one frame. Equal paths meet in one node. Callers come before callees, in the input too. Nothing recurses.
     """
-    shown_prefix: list[int] = []
-    shown_func: list[int] = []
+    new_prefix: list[int] = []
+    new_func: list[int] = []
     children: dict[tuple[int, int], int] = {}
     places: list[int] = []
     for caller, index in zip(prefix, func, strict=True):
         number = number_of[index]
         above = places[caller] if caller >= 0 else -1
-        if above >= 0 and is_folded[number] and shown_func[above] == number:
+        if above >= 0 and is_folded[number] and new_func[above] == number:
             places.append(above)
             continue
-        node = children.setdefault((above, number), len(shown_func))
-        if node == len(shown_func):
-            shown_prefix.append(above)
-            shown_func.append(number)
+        node = children.setdefault((above, number), len(new_func))
+        if node == len(new_func):
+            new_prefix.append(above)
+            new_func.append(number)
         places.append(node)
-    return shown_prefix, shown_func, places
+    return new_prefix, new_func, places

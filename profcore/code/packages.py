@@ -83,9 +83,9 @@ def canonical_source(path: str) -> str:
     if is_bundlers:
         text = _LAYER.sub("", _BUILD_NAME.sub("", text))
     text = _ORIGIN.sub("", text).split("?", 1)[0]
-    head, found, rest = text.rpartition("node_modules/")
-    if found and (not head or head.endswith("/")):
-        return found + _VERSION_FOLDER.sub("", rest)
+    head, separator, rest = text.rpartition("node_modules/")
+    if separator and (not head or head.endswith("/")):
+        return separator + _VERSION_FOLDER.sub("", rest)
     parts: list[str] = []
     for part in text.split("/"):
         if part == ".." and parts:
@@ -96,7 +96,7 @@ def canonical_source(path: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class OwnPackageRule:
+class ProjectPackageRule:
     """Which folders are packages of the project itself: `packages/*` names each `packages/NAME/…` after its folder.
 
     `path` is folders from any folder on, of which one may be `*`. `name` is the package's name, in which `*` stands for
@@ -120,21 +120,21 @@ class OwnPackageRule:
         """Returns the package of a file in some folders; None if the rule does not match."""
         wanted = self.path.split("/")
         for start in range(len(folders) - len(wanted) + 1):
-            found = folders[start : start + len(wanted)]
-            if all(word in ("*", folder) for word, folder in zip(wanted, found, strict=True)):
-                star = found[wanted.index("*")] if "*" in wanted else ""
+            candidate = folders[start : start + len(wanted)]
+            if all(word in ("*", folder) for word, folder in zip(wanted, candidate, strict=True)):
+                star = candidate[wanted.index("*")] if "*" in wanted else ""
                 return self.name.replace("*", star)
         return None
 
 
 # Usual layouts of monorepos (npm, pnpm and Yarn workspaces, Nx, Turborepo, Lerna, Rush).
-OWN_PACKAGE_RULES: Final = (OwnPackageRule("packages/*"), OwnPackageRule("apps/*"), OwnPackageRule("libs/*"))
+DEFAULT_PACKAGE_RULES: Final = tuple(map(ProjectPackageRule, ("packages/*", "apps/*", "libs/*")))
 
 
-def own_package_of(source: str, rules: Sequence[OwnPackageRule] = ()) -> str | None:
+def project_package_of(source: str, rules: Sequence[ProjectPackageRule] = ()) -> str | None:
     """Returns the project's own package of a canonical source path; the project's `rules` come first."""
     folders = source[:MAX_MATCHED_CHARS].split("/")[:-1]
-    for rule in (*rules, *OWN_PACKAGE_RULES):
+    for rule in (*rules, *DEFAULT_PACKAGE_RULES):
         if (name := rule.package(folders)) is not None:
             return name
     return None

@@ -92,8 +92,8 @@ def known_party_of(host: str) -> KnownParty | None:
     """Returns the known third party of a host, or None. The nearest parent domain decides."""
     exact, below = by_domain()
     host = host.lower().rstrip(".")
-    if (found := exact.get(host)) is not None:
-        return found
+    if (party := exact.get(host)) is not None:
+        return party
     return _nearest(host, below)
 
 
@@ -110,8 +110,8 @@ def _nearest(host: str, by_domain: Mapping[str, T]) -> T | None:
         return None
     start = 0
     while True:
-        if (found := by_domain.get(host[start:])) is not None:
-            return found
+        if (entry := by_domain.get(host[start:])) is not None:
+            return entry
         start = host.find(".", start) + 1
         if start == 0:
             return None

@@ -82,8 +82,8 @@ def name_frame(func: ChartFunc) -> str:
     place = func.place
     if place is None:
         return escape(func.label)
-    words = [escape(place.uri), *(str(word) for word in (place.line, place.column) if word is not None)]
-    return f"{escape(func.label)}{NO_BREAK_SPACE}{':'.join(words)}"
+    parts = [escape(place.uri), *(str(number) for number in (place.line, place.column) if number is not None)]
+    return f"{escape(func.label)}{NO_BREAK_SPACE}{':'.join(parts)}"
 
 
 def escape(text: str) -> str:

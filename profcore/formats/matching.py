@@ -33,8 +33,8 @@ def share_funcs(exports: Sequence[SliceExport]) -> list[SliceExport]:
     """Returns slices with one `ExportFunc` per identity: that of the first slice that has it."""
     known: dict[str, ExportFunc] = {}
     return [
-        replace(each, funcs=[known.setdefault(func.identity, func) if func.identity else func for func in each.funcs])
-        for each in exports
+        replace(part, funcs=[known.setdefault(func.identity, func) if func.identity else func for func in part.funcs])
+        for part in exports
     ]
 
 

@@ -59,10 +59,10 @@ def order_nodes(
     """
     if not any(is_shown):
         return []
-    prefix, shown = np.array(tree.prefix, dtype=np.int64), np.flatnonzero(is_shown)
-    by_func = np.array(rank, dtype=np.int64)[np.array(tree.func, dtype=np.int64)[shown]]
-    keys = [prefix[shown], *(-_column(each)[shown] for each in weights), by_func]
-    siblings = shown[np.lexsort(keys[::-1])]  # its last key decides first
+    prefix, visible = np.array(tree.prefix, dtype=np.int64), np.flatnonzero(is_shown)
+    by_func = np.array(rank, dtype=np.int64)[np.array(tree.func, dtype=np.int64)[visible]]
+    keys = [prefix[visible], *(-_column(weight)[visible] for weight in weights), by_func]
+    siblings = visible[np.lexsort(keys[::-1])]  # its last key decides first
     sizes = np.array(total_us(CallTree(tree.prefix, tree.func, list(map(int, is_shown)))), dtype=np.int64)
     # Between a node and its caller are the siblings before it, with everything that they called.
     before = np.cumsum(sizes[siblings]) - sizes[siblings]
@@ -70,9 +70,9 @@ def order_nodes(
     before -= np.repeat(before[firsts], np.diff(firsts, append=siblings.size))
     steps = np.zeros(prefix.size, dtype=np.int64)
     steps[siblings] = before + 1
-    place = sum_over_callers(prefix, steps)[shown] - 1
-    nodes = np.empty(shown.size, dtype=np.int64)
-    nodes[place] = shown
+    place = sum_over_callers(prefix, steps)[visible] - 1
+    nodes = np.empty(visible.size, dtype=np.int64)
+    nodes[place] = visible
     return nodes.tolist()
 
 

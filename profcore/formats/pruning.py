@@ -55,8 +55,8 @@ def prune_both(base: SliceExport, head: SliceExport, max_call_nodes: int) -> tup
     totals = total_us(both.tree)
     below_us = _bound(totals, max_call_nodes)
     cut_base, cut_head = (
-        _cut(side, [totals[place] >= below_us for place in own], total_us(side.tree), below_us)
-        for side, own in zip((base, head), places, strict=True)
+        _cut(side, [totals[place] >= below_us for place in of_side], total_us(side.tree), below_us)
+        for side, of_side in zip((base, head), places, strict=True)
     )
     return cut_base, cut_head
 
@@ -80,7 +80,7 @@ def _cut(export: SliceExport, is_kept: Sequence[bool], totals: Sequence[int], be
     place = [kept - 1 for kept in accumulate(is_kept)]
     left = CallTree(
         [place[prefix] if prefix >= 0 else -1 for prefix in compress(tree.prefix, is_kept)],
-        *(list(compress(each, is_kept)) for each in (tree.func, tree.self_us, tree.self_samples, tree.hidden_us)),
+        *(list(compress(column, is_kept)) for column in (tree.func, tree.self_us, tree.self_samples, tree.hidden_us)),
     )
     lost: dict[int, int] = {}  # by caller, the self µs of everything removed below it
     for prefix, us in compress(zip(tree.prefix, totals, strict=True), map(not_, is_kept)):

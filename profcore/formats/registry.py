@@ -166,7 +166,7 @@ EXPORTERS: Final[Mapping[str, Exporter]] = MappingProxyType(
     {exporter.name: exporter for exporter in (FIREFOX, CPUPROFILE, TRACE_EVENT, SPEEDSCOPE, COLLAPSED, PPROF, CSV)}
 )
 
-# One trace's envelope as it was received. It has no exporter: nothing is written, and not everybody may read it.
+# One trace's envelope as it was received. It has no exporter: nothing is written, and not everyone may read it.
 RAW: Final = "raw"
 FORMATS: Final = (*EXPORTERS, RAW)
 

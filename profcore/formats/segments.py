@@ -45,8 +45,8 @@ def sum_exports(exports: Sequence[SliceExport], *, query: str) -> SliceExport:
     )
 
 
-def _union(words: Iterable[Sequence[str]]) -> list[str]:
-    return sorted({word for some in words for word in some})
+def _union(lists: Iterable[Sequence[str]]) -> list[str]:
+    return sorted({word for some in lists for word in some})
 
 
 def split_by_category(export: SliceExport) -> SegmentedExport:
@@ -59,9 +59,9 @@ def split_by_category(export: SliceExport) -> SegmentedExport:
     tree = export.tree
     segments = []
     for category, label in {**FUNC_CATEGORIES, NO_CATEGORY: "Unknown"}.items():
-        is_own = [categories[func] == category for func in tree.func]
-        self_us = [us if own else 0 for us, own in zip(tree.self_us, is_own, strict=True)]
-        samples = [count if own else 0 for count, own in zip(tree.self_samples, is_own, strict=True)]
+        is_in_category = [categories[func] == category for func in tree.func]
+        self_us = [us if is_in else 0 for us, is_in in zip(tree.self_us, is_in_category, strict=True)]
+        samples = [count if is_in else 0 for count, is_in in zip(tree.self_samples, is_in_category, strict=True)]
         js_us, js_samples = sum(self_us), sum(samples)
         if js_us:
             part = CallTree(tree.prefix, tree.func, self_us, samples, [0] * len(tree))

@@ -56,7 +56,7 @@ def write_chart(chart: Chart) -> Iterator[bytes]:
     """Yields a chart: a profile for each track, over one table of frames."""
     paths = Paths(chart)
     head = {"$schema": SCHEMA, "exporter": EXPORTER, "name": chart.title, "activeProfileIndex": 0}
-    yield encode_json(head)[:-1] + b',"fieldflame":' + encode_json(chart.facts) + b',"shared":{"frames":'
+    yield encode_json(head)[:-1] + b',"fieldflame":' + encode_json(chart.metadata) + b',"shared":{"frames":'
     yield from stream_array(map(_frame, paths.funcs))
     yield b'},"profiles":['
     for index, track in enumerate(chart.tracks):

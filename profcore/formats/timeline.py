@@ -295,7 +295,7 @@ def _join_marks(observed: Sequence[tuple[ViewTrace, Observed]], started_at_ms: f
     joined: list[TimelineMark] = []
     known: set[tuple[str, str, int, int]] = set()
     for trace, _ in observed:
-        own: dict[str, TimelineMark] = {}
+        distinct: dict[str, TimelineMark] = {}
         shift_us = _shift_us(trace.envelope, started_at_ms)
         for mark in trace.marks or ():
             moved = TimelineMark(
@@ -306,8 +306,8 @@ def _join_marks(observed: Sequence[tuple[ViewTrace, Observed]], started_at_ms: f
                 facts=mark.facts,
                 scripts=mark.scripts,
             )
-            own.setdefault(repr(moved), moved)
-        fresh = [mark for mark in own.values() if _identity_of(mark) not in known]
+            distinct.setdefault(repr(moved), moved)
+        fresh = [mark for mark in distinct.values() if _identity_of(mark) not in known]
         joined += fresh
         known.update(map(_identity_of, fresh))
     return sorted(joined, key=lambda mark: (mark.start_us, mark.duration_us, mark.type, mark.name))

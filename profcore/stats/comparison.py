@@ -32,7 +32,7 @@ Status = Literal["changed", "new", "gone"]
 FALSE_DISCOVERIES: Final = 0.05
 # With fewer views per side nothing is compared: the simulations of the suite begin here.
 MIN_COMPARED_VIEWS: Final = 20
-# So many increases at most are looked up in a call tree, the largest: nobody reads further.
+# This many increases at most are looked up in a call tree, the largest: no one reads further.
 MAX_LOOKED_UP: Final = 50
 US_PER_MS: Final = 1_000.0
 MIX_TO_MENTION: Final = 0.05
@@ -45,10 +45,10 @@ class Difference:
     `base_ms` and `head_ms` are plain means over the views of each sample. `delta_ms` is head minus base at one common
     mix of devices and navigations, and `ci95` is its interval. `crude_delta_ms` is the plain difference. `mix_ms` is
     `crude_delta_ms` minus `delta_ms`: the part that comes from the mix. `relative` is `delta_ms` divided by the
-    standardised base mean, None if that is 0. `p` and `q` are from the rank test. `status` tells whether one side never
+    standardised base mean, None if that is 0. `p` and `q` are from the rank test. `status` says whether one side never
     ran the func in these views.
 
-    Hidden time is inferred: it is in the func *or in something that it called*. `is_seen` tells whether the func's
+    Hidden time is inferred: it is in the func *or in something that it called*. `is_seen` says whether the func's
     visible self time by itself rose significantly too; `self_delta_ms` is that part. With other measures all of the
     change is seen. `is_caller` tells of a significant increase whether it lies in what the func called: a seen increase
     is below it in the call tree. It is None if no tree was read.
@@ -119,7 +119,7 @@ class Comparison:
     `navigation_mix` that of each common navigation (unknown of classes that are not divided), and `page_mix` that of
     each common page (`SEVERAL_PAGES` of small ones). They are () if these are no strata. `is_weighted` means that
     sample rates differ; `is_complete` is false if contributions of some views have expired. `base_effective` and
-    `head_effective` are the effective numbers of compared views: so many equally weighted views carry as much
+    `head_effective` are the effective numbers of compared views: this many equally weighted views carry as much
     information.
     """
 
@@ -148,12 +148,12 @@ class Comparison:
         return tuple(difference for difference in self.functions if difference.is_increase)
 
 
-def control_discoveries(found: Sequence[Difference]) -> list[Difference]:
+def control_discoveries(differences: Sequence[Difference]) -> list[Difference]:
     """Returns the differences of one question, with each q computed from the p of all."""
-    if not found:
+    if not differences:
         return []
-    adjusted = control_false_discoveries([each.p for each in found])
-    return [replace(each, q=float(q)) for each, q in zip(found, adjusted, strict=True)]
+    adjusted = control_false_discoveries([difference.p for difference in differences])
+    return [replace(difference, q=float(q)) for difference, q in zip(differences, adjusted, strict=True)]
 
 
 def compare(
@@ -175,32 +175,31 @@ def compare(
     Samples without funcs (`sample_of_times`) are compared only by their views' whole time. `known` has sums over all
     views of base and head, which make means exact and intervals narrower. It is ignored if sample rates differ within
     a side, and without `by_device`. Device classes and navigations are strata, unless the samples differ by them.
-
     With `by_page` and `by_tag` pages and tags are strata too. For samples that share pages, `known` must then be by
     page; it is ignored with `by_tag`. `find_callers` reads a call tree for `order_increases`.
     With `bound`, that of the p of the whole time, `smallest` is computed: it takes as long as all the rest of a page.
     """
     base, head = align(base, head)
     strata = find_strata(
-        base.facts, head.facts, by_device=by_device, by_navigation=by_navigation, by_page=by_page, by_tag=by_tag
+        base.columns, head.columns, by_device=by_device, by_navigation=by_navigation, by_page=by_page, by_tag=by_tag
     )
-    one, two = (
+    base_views, head_views = (
         _Views(side, *clip_weights(side.weight), codes) for side, codes in zip((base, head), strata.codes, strict=True)
     )
-    comparison = _describe_sides(one, two, measure, min_views)
+    comparison = _describe_sides(base_views, head_views, measure, min_views)
     if comparison.is_too_few:
         return comparison
     count = len(strata.shared)
-    mix = common_mix(one.whole("self", ()), two.whole("self", ()), count).tolist()
+    mix = common_mix(base_views.whole("self", ()), head_views.whole("self", ()), count).tolist()
     overall = smallest = None
     if measure != "total":
         sums = _known_by_stratum(base, head, strata, known if by_device and not by_tag else None)
-        whole = one.whole(measure, sums[0]), two.whole(measure, sums[1])
+        whole = base_views.whole(measure, sums[0]), head_views.whole(measure, sums[1])
         overall = next(iter(_differences(*whole, np.array([-1]), count)), None)
         smallest = None if bound is None else find_smallest_change(*whole, count, bound)
     return replace(
         comparison,
-        functions=_compare_funcs(one, two, measure, count, find_callers) if base.func_count else (),
+        functions=_compare_funcs(base_views, head_views, measure, count, find_callers) if base.func_count else (),
         overall=overall,
         smallest=smallest,
         device_mix=strata.mix_of_devices(mix) if by_device else (),
@@ -213,18 +212,18 @@ def _describe_sides(base: "_Views", head: "_Views", measure: Measure, min_views:
     """Returns the comparison of two sides without differences: how many views it has, and whether they are enough."""
     effective = [effective_views(side.kept_weight) for side in (base, head)]
     has_all_rates = all(has_rates(side.kept_weight).all() for side in (base, head))
-    one, two = base.sample, head.sample
+    base_sample, head_sample = base.sample, head.sample
     return Comparison(
         measure=measure,
-        base_views=one.views,
-        head_views=two.views,
-        base_population=one.population,
-        head_population=two.population,
+        base_views=base_sample.views,
+        head_views=head_sample.views,
+        base_population=base_sample.population,
+        head_population=head_sample.population,
         is_too_few=min(effective) < min_views or not has_all_rates,
-        left_out_views=one.views + two.views - len(base.kept_weight) - len(head.kept_weight),
+        left_out_views=base_sample.views + head_sample.views - len(base.kept_weight) - len(head.kept_weight),
         clipped_views=base.clipped + head.clipped,
-        is_weighted=len(np.unique(np.concatenate([one.weight, two.weight]))) > 1,
-        is_complete=one.is_complete and two.is_complete,
+        is_weighted=len(np.unique(np.concatenate([base_sample.weight, head_sample.weight]))) > 1,
+        is_complete=base_sample.is_complete and head_sample.is_complete,
         base_effective=effective[0],
         head_effective=effective[1],
     )
@@ -274,8 +273,8 @@ def _known_by_stratum(
     """Returns the known sums per stratum of both sides; empty for both if sample rates differ within a side."""
     if known is None or any(np.unique(sample.weight).size > 1 for sample in (base, head)):
         return (), ()
-    found = [strata.known(sums) for sums in known]
-    return (found[0], found[1]) if found[0] and found[1] else ((), ())
+    sides = [strata.known(sums) for sums in known]
+    return (sides[0], sides[1]) if sides[0] and sides[1] else ((), ())
 
 
 def _compare_funcs(
@@ -284,14 +283,14 @@ def _compare_funcs(
     sides = [views.side(views.sample.row_us(measure)) for views in (base, head)]
     visible = None
     if measure == "self+hidden":
-        own = [views.side(views.sample.self_us) for views in (base, head)]
+        visible_sides = [views.side(views.sample.self_us) for views in (base, head)]
         # Without weights: this asks which func was seen for certain, not which one matters.
-        visible = find_changes(own[0], own[1], base.sample.func_count, strata, is_weighted=False)
-    found = _differences(sides[0], sides[1], base.sample.func_ids, strata, visible=visible)
-    increases = [each for each in found if each.is_increase]
+        visible = find_changes(visible_sides[0], visible_sides[1], base.sample.func_count, strata, is_weighted=False)
+    differences = _differences(sides[0], sides[1], base.sample.func_ids, strata, visible=visible)
+    increases = [difference for difference in differences if difference.is_increase]
     if measure == "self+hidden":
         increases = order_increases(increases, find_callers)
-    return (*increases, *(each for each in found if not each.is_increase))
+    return (*increases, *(difference for difference in differences if not difference.is_increase))
 
 
 def order_increases(increases: Sequence[Difference], find_callers: FindCallers | None) -> list[Difference]:
@@ -301,14 +300,14 @@ def order_increases(increases: Sequence[Difference], find_callers: FindCallers |
     unseen, or mostly hidden, the func is a caller, and counts only by its visible part. Else it counts by all of it: it
     may be a culprit that itself loses its stack. Without a tree all unseen ones count by their visible part.
     """
-    hidden = sorted((each for each in increases if _is_hidden(each)), key=lambda each: -each.delta_ms)[:MAX_LOOKED_UP]
-    seen = [each.func_id for each in increases if each.is_seen]
+    hidden = sorted(filter(_is_hidden, increases), key=lambda increase: -increase.delta_ms)[:MAX_LOOKED_UP]
+    seen = [increase.func_id for increase in increases if increase.is_seen]
     callers: Collection[int] | None = () if find_callers else None
     if hidden and seen and find_callers is not None:
-        callers = find_callers([each.func_id for each in hidden], seen)
+        callers = find_callers([increase.func_id for increase in hidden], seen)
     if callers is not None:
-        increases = [replace(each, is_caller=each.func_id in callers) for each in increases]
-    return sorted(increases, key=lambda each: -each.ranking_ms)
+        increases = [replace(increase, is_caller=increase.func_id in callers) for increase in increases]
+    return sorted(increases, key=lambda increase: -increase.ranking_ms)
 
 
 def _is_hidden(difference: Difference) -> bool:
@@ -324,43 +323,43 @@ def _differences(
     base: Side, head: Side, func_ids: IntColumn, strata: int, *, visible: Changes | None = None
 ) -> list[Difference]:
     """Returns the difference of each func with any time, largest first. `visible` are changes of the visible time."""
-    found = find_changes(base, head, func_ids.size, strata, is_weighted=True)
-    if found is None:
+    changes = find_changes(base, head, func_ids.size, strata, is_weighted=True)
+    if changes is None:
         return []
-    delta, is_seen = found.delta, np.ones(func_ids.size, dtype=bool)
+    delta, is_seen = changes.delta, np.ones(func_ids.size, dtype=bool)
     if visible is not None:
         is_tested = np.isin(np.arange(func_ids.size), visible.funcs)
         delta, is_seen = np.where(is_tested, visible.delta, 0.0), is_tested & _are_increases(visible)
-    order = found.funcs[np.lexsort((func_ids[found.funcs], -found.delta[found.funcs]))]
-    crude_delta = found.crude[1] - found.crude[0]
+    order = changes.funcs[np.lexsort((func_ids[changes.funcs], -changes.delta[changes.funcs]))]
+    crude_delta = changes.crude[1] - changes.crude[0]
     columns = {
         "func_id": func_ids,
-        "base_views_ran": found.ran[0],
-        "head_views_ran": found.ran[1],
-        "base_ms": found.crude[0],
-        "head_ms": found.crude[1],
-        "delta_ms": found.delta,
+        "base_views_ran": changes.ran[0],
+        "head_views_ran": changes.ran[1],
+        "base_ms": changes.crude[0],
+        "head_ms": changes.crude[1],
+        "delta_ms": changes.delta,
         "crude_delta_ms": crude_delta,
-        "mix_ms": crude_delta - found.delta,
-        "rank_z": found.z,
-        "p": found.p,
-        "q": found.q,
+        "mix_ms": crude_delta - changes.delta,
+        "rank_z": changes.z,
+        "p": changes.p,
+        "q": changes.q,
         "self_delta_ms": delta,
         "is_seen": is_seen,
     }
-    has_base = found.standard_base > 0
-    relative = np.divide(found.delta, found.standard_base, out=np.zeros_like(found.delta), where=has_base)
+    has_base = changes.standard_base > 0
+    relative = np.divide(changes.delta, changes.standard_base, out=np.zeros_like(changes.delta), where=has_base)
     rows = zip(*(column[order].tolist() for column in columns.values()), strict=True)
-    others = zip(
-        np.where(found.ran[0] == 0, "new", np.where(found.ran[1] == 0, "gone", "changed"))[order].tolist(),
+    derived = zip(
+        np.where(changes.ran[0] == 0, "new", np.where(changes.ran[1] == 0, "gone", "changed"))[order].tolist(),
         [
             value if known else None
             for value, known in zip(relative[order].tolist(), has_base[order].tolist(), strict=True)
         ],
-        as_intervals(found.low[order], found.high[order]),
+        as_intervals(changes.low[order], changes.high[order]),
         strict=True,
     )
     return [
         Difference(status=status, relative=share, ci95=ci95, **dict(zip(columns, row, strict=True)))
-        for row, (status, share, ci95) in zip(rows, others, strict=True)
+        for row, (status, share, ci95) in zip(rows, derived, strict=True)
     ]

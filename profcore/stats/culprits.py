@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Final
 
-# A seen increase lies below a caller if that is on the stack for so much of its self time.
+# A seen increase lies below a caller if that is on the stack for this much of its self time.
 MIN_SHARE_BELOW: Final = 0.5
 
 # Returns those of some funcs (the first) below which one of other funcs (the second) lies in the call tree. None if
@@ -31,9 +31,9 @@ def find_callers(
     on_stack: list[int] = []  # for each node, the hidden funcs on its stack, as bits
     all_us: Counter[int] = Counter()
     below_us: Counter[tuple[int, int]] = Counter()
-    for caller, own, us in zip(prefix, func, self_us, strict=True):
+    for caller, node_func, us in zip(prefix, func, self_us, strict=True):
         bits = above = on_stack[caller] if caller >= 0 else 0
-        for number in numbers_of.get(own, ()):
+        for number in numbers_of.get(node_func, ()):
             bits |= bit_of.get(number, 0)
             if number in wanted:
                 all_us[number] += us

@@ -23,8 +23,8 @@ def normal_quantile(tail: float) -> float:
 
 def t_quantile(tail: float, degrees: Floats | float) -> Floats:
     """Returns the values that Student's t exceeds with the probability `tail`; NaN without degrees of freedom."""
-    own = np.asarray(degrees, dtype=np.float64)
-    return np.asarray(-special.stdtrit(np.where(own > 0, own, np.nan), tail), dtype=np.float64)
+    freedom = np.asarray(degrees, dtype=np.float64)
+    return np.asarray(-special.stdtrit(np.where(freedom > 0, freedom, np.nan), tail), dtype=np.float64)
 
 
 def binomial_quantile(chance: float, count: int, share: float) -> int:

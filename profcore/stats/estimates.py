@@ -19,11 +19,11 @@ Floats = npt.NDArray[np.float64]
 CONFIDENCE: Final = 0.95
 # Weights within this factor are taken as one rate: rates that differ by little change little.
 LIKE_RATES: Final = 4.0
-# A rate that stands for so much of all visits carries weight. With fewer of its views a mean is not known, and its
+# A rate that stands for this much of all visits carries weight. With fewer of its views a mean is not known, and its
 # interval too narrow: 80 instead of 95 % (docs/statistics.md).
 CARRIED_SHARE: Final = 0.02
 MIN_RATE_VIEWS: Final = 20
-# One view alone with its rate, among so many, must not make the result unknown: any sender may claim a rate. In smaller
+# A single view with its rate, among this many, must not make the result unknown: any sender may claim one. In smaller
 # samples one view may be all that is seen of many visits.
 STRAY_AMONG: Final = 500
 # The sample skewness of a small, skewed sample is too low on average; docs/statistics.md has the simulation.
@@ -82,20 +82,20 @@ def has_rates(weight: FloatColumn, part: IntColumn | None = None, parts: int = 1
     """
     if not weight.size or float(weight.min()) == float(weight.max()):
         return np.ones(parts, dtype=bool)
-    own = np.zeros(weight.size, dtype=np.int64) if part is None else part
-    weight, own = weight[own >= 0], own[own >= 0]
+    part_of = np.zeros(weight.size, dtype=np.int64) if part is None else part
+    weight, part_of = weight[part_of >= 0], part_of[part_of >= 0]
     least = np.full(parts, np.inf)
-    np.minimum.at(least, own, weight)
-    level = np.floor(np.log(weight / least[own]) / np.log(LIKE_RATES) + 1e-9).astype(np.int64)
-    rates, rate = np.unique(np.stack([own, level]), axis=1, return_inverse=True)
+    np.minimum.at(least, part_of, weight)
+    level = np.floor(np.log(weight / least[part_of]) / np.log(LIKE_RATES) + 1e-9).astype(np.int64)
+    rates, rate = np.unique(np.stack([part_of, level]), axis=1, return_inverse=True)
     views = np.bincount(rate.reshape(-1), minlength=rates.shape[1])
     carried = np.bincount(rate.reshape(-1), weight, minlength=rates.shape[1])
-    whole = np.bincount(own, weight, minlength=parts)
+    whole = np.bincount(part_of, weight, minlength=parts)
     is_alone = np.bincount(rates[0], minlength=parts)[rates[0]] == 1
     is_enough = is_alone | (views >= MIN_RATE_VIEWS) | (carried < CARRIED_SHARE * whole[rates[0]])
-    found = np.ones(parts, dtype=bool)
-    np.logical_and.at(found, rates[0], is_enough)
-    return found
+    has_enough = np.ones(parts, dtype=bool)
+    np.logical_and.at(has_enough, rates[0], is_enough)
+    return has_enough
 
 
 def effective_views(weight: FloatColumn) -> float:
@@ -128,11 +128,11 @@ def estimate_ratios(rows: Rows, *, denominator: FloatColumn, stratum: IntColumn,
         view, func, value = view[kept], func[kept], value[kept]
     shape = (func_count, stratum_count)
     key = func * stratum_count + stratum[view] if stratum_count > 1 else func
-    own = stratum[is_in]
+    view_stratum = stratum[is_in]
     wy = weight * denominator
 
     def by_view(values: FloatColumn) -> Floats:
-        return np.bincount(own, values[is_in], minlength=stratum_count).astype(np.float64)
+        return np.bincount(view_stratum, values[is_in], minlength=stratum_count).astype(np.float64)
 
     def by_row(values: FloatColumn) -> Floats:
         return np.bincount(key, values, minlength=func_count * stratum_count).astype(np.float64).reshape(shape)
@@ -213,4 +213,4 @@ def as_intervals(low: Floats, high: Floats) -> list[Interval | None]:
     """Returns the interval of each pair of bounds, None where one is not known."""
     known = np.isfinite(low) & np.isfinite(high)
     pairs = zip(known.tolist(), low.tolist(), high.tolist(), strict=True)
-    return [Interval(own_low, own_high) if is_known else None for is_known, own_low, own_high in pairs]
+    return [Interval(lower, upper) if is_known else None for is_known, lower, upper in pairs]

@@ -51,7 +51,7 @@ def bound_of_look(spent: Sequence[float], information: Sequence[float], alpha: f
         raise ValueError("each look must have a fraction and its information")
     if not 0 < alpha < 1:
         raise ValueError("alpha must be between 0 and 1")
-    if not all(0 < each <= 1 for each in spent) or not all(0 < each < np.inf for each in information):
+    if not all(0 < value <= 1 for value in spent) or not all(0 < value < np.inf for value in information):
         raise ValueError("fractions must be above 0 and at most 1, and information above 0")
     if any(later < earlier for column in (spent, information) for earlier, later in pairwise(column)):
         raise ValueError("fractions and information never decrease")

@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 from profcore.stats.comparison import FALSE_DISCOVERIES
 from profcore.stats.looks import RHO, bound_of_look, spend
 
-# Another look is one with so much more information than the last one, or so much later in the plan. Answers in between
+# A new look has this much more information than the last one, or is this much later in the plan. Answers in between
 # are of the same look.
 MORE_INFORMATION: Final = 1.25
 LATER_IN_PLAN: Final = 0.1
@@ -33,7 +33,7 @@ class LookPoint(NamedTuple):
 
 
 def is_another_look(looks: Sequence[LookPoint], now: LookPoint) -> bool:
-    """Tells whether an answer with the data of now is another look than the last of some."""
+    """Returns whether an answer with the data of now is another look than the last of some."""
     if not looks:
         return True
     if len(looks) >= MAX_LOOKS:
@@ -48,7 +48,7 @@ def bound_of_newest(looks: Sequence[LookPoint]) -> float:
     """Returns the p, or q, below which the newest of some looks is significant. Neither part of a look may decrease."""
     at_end = next((look.information for look in looks if look.reached >= 1.0), None)
     errors = [(_error_until(look, at_end), look.information) for look in looks]
-    kept = [one for one, after in pairwise(errors) if one[0] < after[0]]  # of equal ones only the last spends
+    kept = [point for point, after in pairwise(errors) if point[0] < after[0]]  # of equal ones only the last spends
     kept.append(errors[-1])
     spent = [(error / MAX_ERROR) ** (1 / RHO) for error, _ in kept]  # `bound_of_look` raises it to the power again
     return bound_of_look(spent, [information for _, information in kept], MAX_ERROR)

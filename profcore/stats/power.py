@@ -16,9 +16,9 @@ from profcore.stats.standardised import Side, StandardMean, common_mix, standard
 from profcore.stats.views import FloatColumn
 
 POWER: Final = 0.8
-# The factors that are tried: beyond eight times as slow nobody asks for a test.
+# The factors that are tried: beyond eight times as slow no one asks for a test.
 FACTORS: Final[Floats] = np.exp(np.linspace(np.log(1.002), np.log(8.0), 48))
-ASKED: Final = 0.05
+CHANGE: Final = 0.05
 # The interval's own width varies from sample to sample, so that its lower end varies more than the difference. By
 # simulation of skewed times; docs/statistics.md.
 VARIES: Final = 1.15
@@ -70,10 +70,10 @@ def find_smallest_change(base: Side, head: Side, strata: int, bound: float) -> S
 
 
 def _count_needed(base: Side, head: Side, score_of_log: float, error: float, needed: float) -> int:
-    """Returns the views per side for `ASKED`: scores grow with the root of the views, errors shrink with it."""
+    """Returns the views per side for `CHANGE`: scores grow with the root of the views, errors shrink with it."""
     reach = normal_quantile(1 - POWER)
-    by_ranks = ((needed + reach) / (score_of_log * np.log(1 + ASKED))) ** 2
-    by_means = ((normal_quantile((1 - CONFIDENCE) / 2) + VARIES * reach) * error / ASKED) ** 2
+    by_ranks = ((needed + reach) / (score_of_log * np.log(1 + CHANGE))) ** 2
+    by_means = ((normal_quantile((1 - CONFIDENCE) / 2) + VARIES * reach) * error / CHANGE) ** 2
     views = [int(np.count_nonzero(side.stratum >= 0)) for side in (base, head)]
     information = views[0] * views[1] / sum(views)
     return int(np.ceil(2 * information * max(by_ranks, by_means)))
@@ -83,14 +83,14 @@ def _expect_score(base: Side, head: Side, strata: int) -> Floats:
     """Returns the expected standardised statistic of the rank test at each of `FACTORS`."""
     times = [_by_stratum(side, strata) for side in (base, head)]
     shift, variance = np.zeros(FACTORS.size), 0.0
-    for (own, own_views), (other, other_views) in zip(*times, strict=True):
-        size = own.size + other.size
-        factor = own_views * other_views / (own_views + other_views)
-        _, ties = np.unique(np.concatenate([own, other]), return_counts=True)
+    for (base_times, base_views), (head_times, head_views) in zip(*times, strict=True):
+        size = base_times.size + head_times.size
+        factor = base_views * head_views / (base_views + head_views)
+        _, ties = np.unique(np.concatenate([base_times, head_times]), return_counts=True)
         second = (size**3 - size - float((ties.astype(np.float64) ** 3 - ties).sum())) / 12 / (size + 1) ** 2
         variance += factor * second / (size - 1)
-        pairs = [values.size * (values.size - 1) for values in (own, other)]
-        above = sum(_count_above(values) for values in (own, other)) / sum(pairs)
+        pairs = [values.size * (values.size - 1) for values in (base_times, head_times)]
+        above = sum(_count_above(values) for values in (base_times, head_times)) / sum(pairs)
         shift += factor * (above - 0.5) * size / (size + 1)
     return np.asarray(shift / np.sqrt(variance) if variance > 0 else shift)
 
@@ -110,11 +110,11 @@ def _by_stratum(side: Side, strata: int) -> list[tuple[FloatColumn, float]]:
     times[side.view] = side.value
     order = np.argsort(side.stratum, kind="stable")
     edges = np.searchsorted(side.stratum[order], np.arange(strata + 1))
-    found = []
+    columns = []
     for start, end in pairwise(edges.tolist()):
         weight = side.weight[order[start:end]]
-        found.append((times[order[start:end]], float(weight.sum() ** 2 / (weight * weight).sum())))
-    return found
+        columns.append((times[order[start:end]], float(weight.sum() ** 2 / (weight * weight).sum())))
+    return columns
 
 
 def _expect_interval(base: StandardMean, head: StandardMean, mean: float) -> tuple[Floats, Floats]:

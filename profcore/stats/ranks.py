@@ -41,19 +41,19 @@ def rank_test(rows: RankRows) -> tuple[Floats, Floats]:
     strata, shape = rows.stratum_count, (rows.func_count, rows.stratum_count)
     key = func * strata + rows.stratum[view]
     is_in = rows.stratum >= 0
-    own, side, weight = rows.stratum[is_in], rows.is_head[is_in], rows.weight[is_in]
-    size = np.bincount(own, minlength=strata).astype(np.float64)
+    stratum, side, weight = rows.stratum[is_in], rows.is_head[is_in], rows.weight[is_in]
+    size = np.bincount(stratum, minlength=strata).astype(np.float64)
     scores = _scores(key, value, shape, size)
     # Scores are relative to the score of zero, so that views without a row need none.
     sums = [_sum(key, power, shape) for power in (scores, scores * scores, scores * scores * scores)]
     mean = sums[0] / size
     second = sums[1] - size * mean**2
     third = sums[2] - 3 * mean * sums[1] + 2 * size * mean**3
-    effective = [_effective(own[side == which], weight[side == which], strata) for which in (0, 1)]
+    effective = [_effective(stratum[side == which], weight[side == which], strata) for which in (0, 1)]
     base_n, head_n = effective
     base_mean, head_mean = (
         _sum(key, scores * rows.weight[view] * (rows.is_head[view] == which), shape)
-        / np.bincount(own[side == which], weight[side == which], minlength=strata)
+        / np.bincount(stratum[side == which], weight[side == which], minlength=strata)
         for which in (0, 1)
     )
     difference = head_mean - base_mean
@@ -88,9 +88,9 @@ def _scores(key: IntColumn, value: FloatColumn, shape: tuple[int, int], size: Fl
     present = np.bincount(key, minlength=shape[0] * shape[1])
     begin = np.cumsum(present) - present
     sizes = np.tile(size, shape[0])
-    absent = sizes - present
-    rank = middle - begin[sorted_key] + absent[sorted_key] + 1
-    zero_rank = (absent + 1) / 2
+    missing = sizes - present
+    rank = middle - begin[sorted_key] + missing[sorted_key] + 1
+    zero_rank = (missing + 1) / 2
     scores = np.empty(order.size)
     scores[order] = (rank - zero_rank[sorted_key]) / (sizes[sorted_key] + 1)
     return scores

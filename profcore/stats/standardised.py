@@ -45,7 +45,7 @@ class Side:
 def crude_means(side: Side, funcs: int) -> Floats:
     """Returns plain means, without regard to the mix."""
     if side.known:
-        return np.array([sum(each.us for each in side.known) / US_PER_MS / sum(each.views for each in side.known)])
+        return np.array([sum(sums.us for sums in side.known) / US_PER_MS / sum(sums.views for sums in side.known)])
     return _ratios(side, funcs, np.zeros_like(side.stratum), 1).value[:, 0]
 
 
@@ -86,14 +86,14 @@ def standard_mean(side: Side, funcs: int, mix: Floats) -> StandardMean:
     effective = _effective(side, mix.size) if is_weighted else sizes.astype(np.float64)
     of_spread = degrees_of_spread(effective, ratios.kurtosis)
     value, stands_for = ratios.value, np.ones(mix.size)
-    own_degrees = of_spread if is_weighted else degrees_of_mean(effective, ratios.kurtosis)
+    stratum_degrees = of_spread if is_weighted else degrees_of_mean(effective, ratios.kurtosis)
     if side.known:
-        value = np.array([[each.us / US_PER_MS / each.views for each in side.known]])
-        stands_for = np.maximum(np.array([each.views for each in side.known]) / sizes, 1.0)
-        own_degrees = np.where(stands_for > 1, of_spread, own_degrees)
+        value = np.array([[sums.us / US_PER_MS / sums.views for sums in side.known]])
+        stands_for = np.maximum(np.array([sums.views for sums in side.known]) / sizes, 1.0)
+        stratum_degrees = np.where(stands_for > 1, of_spread, stratum_degrees)
     parts = ratios.variance / stands_for * mix**2
     variance = parts.sum(1)
-    spent = (parts**2 / own_degrees).sum(1)
+    spent = (parts**2 / stratum_degrees).sum(1)
     degrees = np.where(spent > 0, variance**2 / np.where(spent > 0, spent, 1.0), 1.0)  # Welch and Satterthwaite
     mean = (value * mix).sum(1)
     third = (ratios.third / stands_for**2 * mix**3).sum(1)
@@ -119,6 +119,6 @@ def common_mix(base: Side, head: Side, strata: int) -> Floats:
         kept = side.stratum >= 0
         sums = np.bincount(side.stratum[kept], side.weight[kept], minlength=strata)
         if side.known:
-            sums = np.array([each.views for each in side.known], dtype=np.float64)
+            sums = np.array([known.views for known in side.known], dtype=np.float64)
         mixes.append(sums / sums.sum())
     return np.asarray((mixes[0] + mixes[1]) / 2)

@@ -11,15 +11,15 @@ import numpy as np
 import numpy.typing as npt
 
 from profcore.stats.standardised import ClassSums
-from profcore.stats.views import IntColumn, ViewFacts
+from profcore.stats.views import IntColumn, ViewColumns
 from profcore.trace.dimensions import NAVIGATIONS
 
 # A stratum with a single view on one side has no variance there: its views are left out and counted.
 MIN_STRATUM_VIEWS: Final = 2
-# A page is a stratum of its own if the smaller side can expect so many of its views. Pages with fewer are put together
+# A page is a stratum of its own if the smaller side can expect this many of its views. Pages with fewer are joined
 # with pages of like time: as strata of their own, most of them would lack a side by chance, and be left out.
 MIN_EXPECTED_VIEWS: Final = 4.0
-# So many strata at most have a page of their own. A comparison keeps a dozen numbers per func and stratum: for 5,000
+# This many strata at most have a page of their own. A comparison keeps a dozen numbers per func and stratum: for 5,000
 # funcs 100 MB. Pages with less than a 200th of the views are put together too.
 MAX_PAGE_STRATA: Final = 200
 UNKNOWN_NAVIGATION: Final = NAVIGATIONS.index("unknown")
@@ -50,7 +50,7 @@ class Stratum:
 class Strata:
     """The strata that both sides have, and the number of each view's stratum in base and head (-1: left out).
 
-    `has_pages` tells whether pages are strata.
+    `has_pages` says whether pages are strata.
     """
 
     shared: Sequence[Stratum]
@@ -60,41 +60,36 @@ class Strata:
     def known(self, sums: KnownKinds) -> list[ClassSums]:
         """Returns one side's sums of all views by stratum; [] if a stratum has none, or if pages are not known."""
         numbers: dict[tuple[int, int | None, int | None], int] = {
-            (each.device, way, page): number
-            for number, each in enumerate(self.shared)
-            for way in ((None,) if each.navigations is None else each.navigations)
-            for page in ((None,) if each.pages is None else each.pages)
+            (stratum.device, way, page): number
+            for number, stratum in enumerate(self.shared)
+            for way in ((None,) if stratum.navigations is None else stratum.navigations)
+            for page in ((None,) if stratum.pages is None else stratum.pages)
         }
         views, us = [0] * len(self.shared), [0] * len(self.shared)
-        for kind, own in sums.items():
+        for kind, kind_sums in sums.items():
             *pages, device, navigation = kind
             page = pages[0] if pages and self.has_pages else None
             for way in (navigation, None):
                 number = numbers.get((device, way, page))
                 if number is not None:
-                    views[number] += own.views
-                    us[number] += own.us
+                    views[number] += kind_sums.views
+                    us[number] += kind_sums.us
         # A stratum without any: its views were received after the sums were read.
-        return [ClassSums(*each) for each in zip(views, us, strict=True)] if all(views) else []
+        return [ClassSums(*pair) for pair in zip(views, us, strict=True)] if all(views) else []
 
     def mix_of_devices(self, mix: Sequence[float]) -> tuple[tuple[int, float], ...]:
         """Returns the share of each device class, given that of each stratum."""
-        return _sum_shares([each.device for each in self.shared], mix)
+        return _sum_shares([stratum.device for stratum in self.shared], mix)
 
     def mix_of_navigations(self, mix: Sequence[float]) -> tuple[tuple[int, float], ...]:
         """Returns the share of each navigation; that of classes that are not divided is unknown, and of several too."""
-        ways = [
-            next(iter(each.navigations)) if each.navigations and len(each.navigations) == 1 else UNKNOWN_NAVIGATION
-            for each in self.shared
-        ]
+        ways = [_only(stratum.navigations, UNKNOWN_NAVIGATION) for stratum in self.shared]
         return tuple(sorted(_sum_shares(ways, mix)))
 
     def mix_of_pages(self, mix: Sequence[float]) -> tuple[tuple[int, float], ...]:
         """Returns the share of each page, largest first; small ones together as `SEVERAL_PAGES`. () without pages."""
-        pages = [
-            next(iter(each.pages)) if each.pages and len(each.pages) == 1 else SEVERAL_PAGES for each in self.shared
-        ]
-        return tuple(sorted(_sum_shares(pages, mix), key=lambda each: (-each[1], each[0]))) if self.has_pages else ()
+        pages = [_only(stratum.pages, SEVERAL_PAGES) for stratum in self.shared]
+        return tuple(sorted(_sum_shares(pages, mix), key=lambda share: (-share[1], share[0]))) if self.has_pages else ()
 
 
 def _sum_shares(codes: Sequence[int], mix: Sequence[float]) -> tuple[tuple[int, float], ...]:
@@ -104,9 +99,13 @@ def _sum_shares(codes: Sequence[int], mix: Sequence[float]) -> tuple[tuple[int, 
     return tuple(shares.items())
 
 
+def _only(codes: frozenset[int] | None, several: int) -> int:
+    return next(iter(codes)) if codes and len(codes) == 1 else several
+
+
 def find_strata(
-    base: ViewFacts,
-    head: ViewFacts,
+    base: ViewColumns,
+    head: ViewColumns,
     *,
     by_device: bool,
     by_navigation: bool,
@@ -122,29 +121,29 @@ def find_strata(
     together, those with the most similar time first. So are small navigations of a device class, but only with each
     other; device classes never are. With `by_tag` a page's tags are taken as pages of their own.
     """
-    devices = [facts.device_class if by_device else np.zeros_like(facts.device_class) for facts in (base, head)]
-    own = [facts.navigation for facts in (base, head)]
+    devices = [columns.device_class if by_device else np.zeros_like(columns.device_class) for columns in (base, head)]
+    navigations = [columns.navigation for columns in (base, head)]
     parts = _Parts.of(base, head, by_page=by_page, by_tag=by_tag)
     shared: list[Stratum] = []
-    codes = [np.full(each.size, -1, dtype=np.int64) for each in devices]
+    codes = [np.full(column.size, -1, dtype=np.int64) for column in devices]
     for device in np.intersect1d(devices[0], devices[1]).tolist():
-        is_in = [each == device for each in devices]
+        is_in = [column == device for column in devices]
         groups: list[frozenset[int] | None] = [None]
         if by_navigation and all(
-            2 * np.sum(each[inside] == UNKNOWN_NAVIGATION) <= np.sum(inside)
-            for each, inside in zip(own, is_in, strict=True)
+            2 * np.sum(column[inside] == UNKNOWN_NAVIGATION) <= np.sum(inside)
+            for column, inside in zip(navigations, is_in, strict=True)
         ):
-            groups = [*_group_navigations(*(each[inside] for each, inside in zip(own, is_in, strict=True)))]
+            groups = [*_group_navigations(*(column[inside] for column, inside in zip(navigations, is_in, strict=True)))]
         for group in groups:
             chosen = [
-                inside if group is None else inside & np.isin(each, list(group))
-                for each, inside in zip(own, is_in, strict=True)
+                inside if group is None else inside & np.isin(column, list(group))
+                for column, inside in zip(navigations, is_in, strict=True)
             ]
             for pages, masks in parts.divide(chosen):
-                if min(np.sum(each) for each in masks) < MIN_STRATUM_VIEWS:
+                if min(np.sum(mask) for mask in masks) < MIN_STRATUM_VIEWS:
                     continue
-                for side, each in enumerate(masks):
-                    codes[side][each] = len(shared)
+                for side, mask in enumerate(masks):
+                    codes[side][mask] = len(shared)
                 shared.append(Stratum(device, group, pages))
     return Strata(shared, (codes[0], codes[1]), parts.has_pages)
 
@@ -157,7 +156,7 @@ def _group_navigations(base: IntColumn, head: IntColumn) -> list[frozenset[int]]
     """
     both = np.intersect1d(base, head)
     counts = [np.array([np.sum(side == way) for way in both.tolist()]) for side in (base, head)]
-    smaller = min(each.sum() for each in counts) / max(sum(each.sum() for each in counts), 1)
+    smaller = min(column.sum() for column in counts) / max(sum(column.sum() for column in counts), 1)
     is_small = (counts[0] + counts[1]) * smaller < MIN_EXPECTED_VIEWS
     groups = [frozenset([way]) for way in both[~is_small].tolist()]
     return [*groups, frozenset(both[is_small].tolist())] if is_small.any() else groups
@@ -178,7 +177,7 @@ class _Parts:
     has_pages: bool
 
     @classmethod
-    def of(cls, base: ViewFacts, head: ViewFacts, *, by_page: bool, by_tag: bool) -> "_Parts":
+    def of(cls, base: ViewColumns, head: ViewColumns, *, by_page: bool, by_tag: bool) -> "_Parts":
         if not by_page and not by_tag:
             nothing = np.zeros(1, dtype=np.int64)
             of_view = (np.zeros_like(base.page), np.zeros_like(head.page))
@@ -189,17 +188,17 @@ class _Parts:
             np.stack([s.page if has_pages else np.zeros_like(s.page), s.tag if by_tag else np.zeros_like(s.tag)])
             for s in sides
         ]
-        keys, found = np.unique(np.concatenate(columns, axis=1), axis=1, return_inverse=True)
-        found = found.reshape(-1)
-        is_head = np.arange(found.size) >= base.page.size
-        seen = [np.bincount(found[is_head == side], minlength=keys.shape[1]) for side in (False, True)]
-        part = np.where((seen[0] > 0) & (seen[1] > 0), np.arange(keys.shape[1]), -1)[found]
+        keys, inverse = np.unique(np.concatenate(columns, axis=1), axis=1, return_inverse=True)
+        inverse = inverse.reshape(-1)
+        is_head = np.arange(inverse.size) >= base.page.size
+        seen = [np.bincount(inverse[is_head == side], minlength=keys.shape[1]) for side in (False, True)]
+        part = np.where((seen[0] > 0) & (seen[1] > 0), np.arange(keys.shape[1]), -1)[inverse]
         time = np.concatenate([s.js_us + s.hidden_us for s in sides])
         return cls(
             count=int(keys.shape[1]),
             of_view=(part[: base.page.size], part[base.page.size :]),
             page=keys[0],
-            time_us=np.bincount(found, time, minlength=keys.shape[1]) / np.maximum(seen[0] + seen[1], 1),
+            time_us=np.bincount(inverse, time, minlength=keys.shape[1]) / np.maximum(seen[0] + seen[1], 1),
             has_pages=has_pages,
         )
 
@@ -208,28 +207,28 @@ class _Parts:
         if self.count <= 1:
             return [(self._pages(np.arange(self.count)), list(chosen))]
         views = [
-            np.bincount(of[each & (of >= 0)], minlength=self.count)
-            for of, each in zip(self.of_view, chosen, strict=True)
+            np.bincount(of[mask & (of >= 0)], minlength=self.count)
+            for of, mask in zip(self.of_view, chosen, strict=True)
         ]
         both = views[0] + views[1]
-        smaller = min(each.sum() for each in views) / max(both.sum(), 1)
+        smaller = min(column.sum() for column in views) / max(both.sum(), 1)
         least = max(MIN_EXPECTED_VIEWS / smaller if smaller else np.inf, self._all_views() / MAX_PAGE_STRATA)
         groups = [np.array([part]) for part in np.flatnonzero(both >= least)]
         groups += _put_together(np.flatnonzero((both > 0) & (both < least)), both, self.time_us, least)
-        found = []
+        divided = []
         for group in groups:
             is_of = np.zeros(self.count + 1, dtype=bool)
             is_of[group] = True  # the last entry, False, is that of views without a part
-            found.append(
-                (self._pages(group), [each & is_of[of] for of, each in zip(self.of_view, chosen, strict=True)])
+            divided.append(
+                (self._pages(group), [mask & is_of[of] for of, mask in zip(self.of_view, chosen, strict=True)])
             )
-        return found
+        return divided
 
     def _pages(self, group: IntColumn) -> frozenset[int] | None:
         return frozenset(self.page[group].tolist()) if self.has_pages else None
 
     def _all_views(self) -> int:
-        return sum(each.size for each in self.of_view)
+        return sum(column.size for column in self.of_view)
 
 
 def _put_together(

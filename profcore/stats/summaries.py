@@ -30,7 +30,7 @@ from profcore.stats.views import (
     FloatColumn,
     IntColumn,
     Measure,
-    ViewFacts,
+    ViewColumns,
     ViewSample,
     order_rows,
     sample_of_table,
@@ -134,11 +134,11 @@ def estimate_p75(values_us: Sequence[int], sample_rates: Sequence[float]) -> Fig
 
     Its interval is between order statistics, as that of a func.
     """
-    facts = ViewFacts.of(values_us, [0] * len(values_us), [0] * len(values_us), sample_rates)
-    found = summarise(sample_of_table([[value] for value in values_us], facts))
-    if found.is_too_few:
+    view_columns = ViewColumns.of(values_us, [0] * len(values_us), [0] * len(values_us), sample_rates)
+    summary = summarise(sample_of_table([[value] for value in values_us], view_columns))
+    if summary.is_too_few:
         return None
-    return found.functions[0].p75_ms if found.functions else Figure(0.0, Interval(0.0, 0.0))
+    return summary.functions[0].p75_ms if summary.functions else Figure(0.0, Interval(0.0, 0.0))
 
 
 def _measured_rows(sample: ViewSample, measure: Measure, weight: FloatColumn, known: KnownSums | None) -> Rows:
@@ -178,8 +178,8 @@ def _summarise_funcs(sample: ViewSample, rows: Rows, measure: Measure, known: Kn
     order = present[np.lexsort((sample.func_ids[present], -means[0][present]))]
     columns = (means, *points, (running, ran_low, ran_high))
     figures = zip(*(_figures(column, order) for column in columns), strict=True)
-    own_shares = [None] * order.size if shares is None else _figures(shares, order)
-    found = zip(sample.func_ids[order].tolist(), ran[order].tolist(), own_shares, figures, strict=True)
+    share_figures = [None] * order.size if shares is None else _figures(shares, order)
+    funcs = zip(sample.func_ids[order].tolist(), ran[order].tolist(), share_figures, figures, strict=True)
     return [
         FuncSummary(
             func_id=func_id,
@@ -189,9 +189,9 @@ def _summarise_funcs(sample: ViewSample, rows: Rows, measure: Measure, known: Kn
             p50_ms=p50,
             p75_ms=p75,
             p95_ms=p95,
-            ran=own_running,
+            ran=ran_figure,
         )
-        for func_id, views_ran, share, (mean, p50, p75, p95, own_running) in found
+        for func_id, views_ran, share, (mean, p50, p75, p95, ran_figure) in funcs
     ]
 
 
@@ -268,8 +268,8 @@ def _percentiles(rows: Rows, effective: float) -> list[tuple[Floats, Floats, Flo
     def at(share: float) -> Floats:
         inside = share * total - (total - mass)  # how far into the func's own rows
         slack = 1e-9 * total
-        found = values[np.minimum(np.searchsorted(climbing, begin + inside - slack), values.size - 1)]
-        return np.where(inside <= slack, 0.0, found)
+        quantile = values[np.minimum(np.searchsorted(climbing, begin + inside - slack), values.size - 1)]
+        return np.where(inside <= slack, 0.0, quantile)
 
     unknown = np.full(rows.func_count, np.nan)
     points = []

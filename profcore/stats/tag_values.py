@@ -20,5 +20,5 @@ def read_tag_value(body: bytes, prefix: str) -> str:
     except (msgspec.DecodeError, UnicodeDecodeError):
         return ""
     texts = [f"{key}:{value}" for key, value in tags.items()] if isinstance(tags, dict) else tags or []
-    found = [text[len(prefix) + 1 :] for text in texts if text.startswith((f"{prefix}:", f"{prefix}="))]
-    return next(iter(found), "")
+    values = [text[len(prefix) + 1 :] for text in texts if text.startswith((f"{prefix}:", f"{prefix}="))]
+    return next(iter(values), "")

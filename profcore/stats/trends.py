@@ -51,10 +51,10 @@ def estimate_buckets(
     ran = np.bincount(bucket[us > 0], minlength=count)
     effective = _effective(weight, bucket, count)
     is_weighted = _differ(weight, bucket, count)
-    views = np.maximum(np.array([each.views for each in sums], dtype=np.int64), looked)
+    views = np.maximum(np.array([total.views for total in sums], dtype=np.int64), looked)
     least = np.minimum(np.asarray(wanted), views)
     is_complete = np.where(least >= views, looked >= views, 2 * looked >= least)
-    exact = np.array([each.us for each in sums], dtype=np.float64) / US_PER_MS / [each.views for each in sums]
+    exact = np.array([total.us for total in sums], dtype=np.float64) / US_PER_MS / [total.views for total in sums]
     estimate = np.where(is_weighted, ratios.value[0], exact)
     stands_for = np.where(is_weighted | ~is_complete, 1.0, views / np.maximum(looked, 1))
     low, high = bound_means(estimate[None, :], ratios, np.maximum(effective, 1.0), stands_for, ~is_weighted)

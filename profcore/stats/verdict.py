@@ -35,20 +35,20 @@ class Change:
 
     @property
     def is_clear(self) -> bool:
-        """Tells whether the change is beyond chance: slower or faster."""
+        """Returns whether the change is beyond chance: slower or faster."""
         return self.state in ("slower", "faster")
 
     @property
     def is_early(self) -> bool:
-        """Tells whether the change would be clear, if this were the only look at it."""
-        found = self.difference
-        return not self.is_clear and found is not None and found.is_significant and is_beyond_zero(found)
+        """Returns whether the change would be clear, if this were the only look at it."""
+        difference = self.difference
+        return not self.is_clear and difference is not None and difference.is_significant and is_beyond_zero(difference)
 
     @property
     def is_only_in_mean(self) -> bool:
-        """Tells whether the mean changed for certain, but fewer than half of the views did: a few heavy views."""
-        found = self.difference
-        return not self.is_clear and not self.is_early and found is not None and is_beyond_zero(found)
+        """Returns whether the mean changed for certain, but fewer than half of the views did: a few heavy views."""
+        difference = self.difference
+        return not self.is_clear and not self.is_early and difference is not None and is_beyond_zero(difference)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,9 +71,9 @@ class Judgement:
         return self.leading.state
 
 
-def is_beyond_zero(found: Difference) -> bool:
-    """Tells whether the 95 % interval of a change does not include zero."""
-    return found.ci95 is not None and (found.ci95.low > 0 or found.ci95.high < 0)
+def is_beyond_zero(difference: Difference) -> bool:
+    """Returns whether the 95 % interval of a change does not include zero."""
+    return difference.ci95 is not None and (difference.ci95.low > 0 or difference.ci95.high < 0)
 
 
 def judge(whole: Comparison, pages: Mapping[str, Comparison], *, bound: float = FALSE_DISCOVERIES) -> Judgement:
@@ -81,10 +81,10 @@ def judge(whole: Comparison, pages: Mapping[str, Comparison], *, bound: float = 
 
     A change is clear if its q is below `bound`, its interval does not include zero, and ranks and mean agree.
     """
-    asked: list[tuple[str | None, Comparison]] = [*pages.items()]
+    compared: list[tuple[str | None, Comparison]] = [*pages.items()]
     if len(pages) != 1:
-        asked.append((None, whole))
-    changes = {page: replace(change, page=page) for page, change in judge_parts(dict(asked), bound=bound)}
+        compared.append((None, whole))
+    changes = {page: replace(change, page=page) for page, change in judge_parts(dict(compared), bound=bound)}
     ordered = [change for page, change in changes.items() if page is not None]
     together = ordered[0] if len(pages) == 1 else changes[None]
     return Judgement(whole=together, pages=tuple(ordered), leading=_lead(together, ordered), bound=bound)
@@ -95,22 +95,22 @@ def judge_parts(parts: Mapping[Name, Comparison], *, bound: float = FALSE_DISCOV
 
     Their q are one family. The bound and what else makes a change clear are those of `judge`.
     """
-    found = {name: comparison.overall for name, comparison in parts.items() if comparison.overall is not None}
-    controlled = dict(zip(found, control_discoveries(list(found.values())), strict=True))
+    differences = {name: comparison.overall for name, comparison in parts.items() if comparison.overall is not None}
+    controlled = dict(zip(differences, control_discoveries(list(differences.values())), strict=True))
     changes = []
     for name, comparison in parts.items():
         difference = controlled.get(name)
         state = _state_of(comparison, difference, bound)
         changes.append((name, Change(page=None, state=state, comparison=comparison, difference=difference)))
-    return sorted(changes, key=lambda each: _order(each[1]))
+    return sorted(changes, key=lambda pair: _order(pair[1]))
 
 
-def _state_of(comparison: Comparison, found: Difference | None, bound: float) -> State:
+def _state_of(comparison: Comparison, diff: Difference | None, bound: float) -> State:
     if comparison.is_too_few:
         return "too_few"
-    if found is None or not (found.q < bound and found.rank_z * found.delta_ms > 0 and is_beyond_zero(found)):
+    if diff is None or not (diff.q < bound and diff.rank_z * diff.delta_ms > 0 and is_beyond_zero(diff)):
         return "no_clear_change"
-    return "slower" if found.delta_ms > 0 else "faster"
+    return "slower" if diff.delta_ms > 0 else "faster"
 
 
 def _order(change: Change) -> tuple[int, float]:

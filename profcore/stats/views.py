@@ -24,14 +24,14 @@ class NoTotalsError(ValueError):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ViewFacts:
-    """The facts of each view of a sample, by view index.
+class ViewColumns:
+    """Columns with one value for each view of a sample, by view index.
 
     `js_us` and `hidden_us` are the view's own parts of time (hidden time, attributed or not). `device_class` and
     `navigation` are the codes of its class and of how it began. `sample_rate` is the share of views that its sender
     recorded (0 < rate ≤ 1). `page` is the code of its page (`profcore.stats.strata.text_code`; 0: unknown), and `tag`
-    that of its value of one tag (0: none). `release` is its release, () if nobody needs it. `page_names` has the pages
-    by code, as far as somebody needs them.
+    that of its value of one tag (0: none). `release` is its release, () if no one needs it. `page_names` has the pages
+    by code, as far as someone needs them.
     """
 
     js_us: IntColumn
@@ -57,13 +57,13 @@ class ViewFacts:
         page: Sequence[int] | None = None,
         tag: Sequence[int] | None = None,
         page_names: Mapping[int, str] | None = None,
-    ) -> "ViewFacts":
-        """Returns facts from lists; without rates every view was recorded, what else is missing is unknown."""
+    ) -> "ViewColumns":
+        """Returns columns from lists; without rates every view was recorded, what else is missing is unknown."""
         rates = np.ones(len(js_us)) if sample_rate is None else np.asarray(sample_rate, dtype=np.float64)
         known = [[0] * len(js_us) if column is None else column for column in (navigation, page, tag)]
         columns = [np.asarray(column, dtype=np.int64) for column in (js_us, hidden_us, device_class, *known)]
         if any(column.size != rates.size for column in columns):
-            raise ValueError("all columns of facts must have the same length")
+            raise ValueError("all columns of views must have the same length")
         if rates.size and not bool(np.all((rates > 0) & (rates <= 1))):
             raise ValueError("a sample rate must be above 0 and at most 1")
         return cls(
@@ -84,7 +84,7 @@ class ViewSample:
     """A sample of views.
 
     Rows (`view`, `func` and the µs columns) hold only values above zero: at most one row per (view, func). `func` is an
-    index into `func_ids`, `view` one into `facts`. `population` is the number of views in the slice; the sample is
+    index into `func_ids`, `view` one into `columns`. `population` is the number of views in the slice; the sample is
     uniform, or all of them. `has_totals` is False if funcs were grouped without given totals. `is_complete` is False if
     contributions have expired: then the sample is of the remaining views, not of the slice.
     """
@@ -95,7 +95,7 @@ class ViewSample:
     total_us: IntColumn
     hidden_us: IntColumn
     func_ids: IntColumn
-    facts: ViewFacts
+    columns: ViewColumns
     population: int
     has_totals: bool = True
     is_complete: bool = True
@@ -103,7 +103,7 @@ class ViewSample:
     @property
     def views(self) -> int:
         """The number of views, including those that ran nothing."""
-        return int(self.facts.js_us.size)
+        return int(self.columns.js_us.size)
 
     @property
     def func_count(self) -> int:
@@ -113,7 +113,7 @@ class ViewSample:
     @property
     def weight(self) -> FloatColumn:
         """How many real visits each view stands for: the inverse of its sample rate."""
-        return 1.0 / self.facts.sample_rate
+        return 1.0 / self.columns.sample_rate
 
     def row_us(self, measure: Measure) -> IntColumn:
         """Returns the µs of each row by a measure. Raises `NoTotalsError`."""
@@ -130,25 +130,27 @@ class ViewSample:
     def view_us(self, measure: Measure) -> IntColumn:
         """Returns the denominator of a share of each view: JS time, hidden time, or both."""
         if measure == "hidden":
-            return self.facts.hidden_us
-        return self.facts.js_us + self.facts.hidden_us if measure == "self+hidden" else self.facts.js_us
+            return self.columns.hidden_us
+        return self.columns.js_us + self.columns.hidden_us if measure == "self+hidden" else self.columns.js_us
 
 
-def sample_of(contributions: Iterable[Contribution], facts: ViewFacts, *, population: int | None = None) -> ViewSample:
-    """Returns a sample from contributions, one per view in the order of `facts`; empty ones count as views."""
-    given = list(contributions)
-    lengths = np.array([len(each.func) for each in given], dtype=np.int64)
+def sample_of(
+    contributions: Iterable[Contribution], view_columns: ViewColumns, *, population: int | None = None
+) -> ViewSample:
+    """Returns a sample from contributions, one per view in the order of `view_columns`; empty ones count as views."""
+    listed = list(contributions)
+    lengths = np.array([len(contribution.func) for contribution in listed], dtype=np.int64)
     columns = [
-        np.array([value for each in given for value in getattr(each, name)], dtype=np.int64)
+        np.array([value for contribution in listed for value in getattr(contribution, name)], dtype=np.int64)
         for name in ("func", "self_us", "total_us", "hidden_us")
     ]
-    return sample_of_columns(lengths, columns, facts, population)
+    return sample_of_columns(lengths, columns, view_columns, population)
 
 
-def sample_of_times(facts: ViewFacts, *, population: int | None = None) -> ViewSample:
+def sample_of_times(view_columns: ViewColumns, *, population: int | None = None) -> ViewSample:
     """Returns a sample of views without known contributions: only their own times, and no funcs."""
     nothing: IntColumn = np.zeros(0, dtype=np.int64)
-    views = int(facts.js_us.size)
+    views = int(view_columns.js_us.size)
     return ViewSample(
         view=nothing,
         func=nothing,
@@ -156,12 +158,12 @@ def sample_of_times(facts: ViewFacts, *, population: int | None = None) -> ViewS
         total_us=nothing,
         hidden_us=nothing,
         func_ids=nothing,
-        facts=facts,
+        columns=view_columns,
         population=population or views,
     )
 
 
-def sample_of_table(table: Sequence[Sequence[int]], facts: ViewFacts) -> ViewSample:
+def sample_of_table(table: Sequence[Sequence[int]], view_columns: ViewColumns) -> ViewSample:
     """Returns a sample from one row of µs per view. Its columns, a few kinds of time, become the funcs.
 
     All of a row is self time, and its sum is the denominator of shares.
@@ -170,14 +172,16 @@ def sample_of_table(table: Sequence[Sequence[int]], facts: ViewFacts) -> ViewSam
     values = np.array([value for row in table for value in row], dtype=np.int64)
     kinds = np.array([number for row in table for number in range(len(row))], dtype=np.int64)
     whole = np.array([sum(row) for row in table], dtype=np.int64)
-    return sample_of_columns(lengths, [kinds, values, values, np.zeros_like(values)], replace(facts, js_us=whole))
+    return sample_of_columns(
+        lengths, [kinds, values, values, np.zeros_like(values)], replace(view_columns, js_us=whole)
+    )
 
 
 def sample_of_columns(
-    lengths: IntColumn, columns: Sequence[IntColumn], facts: ViewFacts, population: int | None = None
+    lengths: IntColumn, columns: Sequence[IntColumn], view_columns: ViewColumns, population: int | None = None
 ) -> ViewSample:
     """Returns a sample from columns of func id, self, total and hidden µs; `lengths` has each view's number of rows."""
-    if lengths.size != facts.js_us.size:
+    if lengths.size != view_columns.js_us.size:
         raise ValueError("the number of contributions must equal the number of views")
     view = np.repeat(np.arange(lengths.size), lengths)
     func_id, self_us, total_us, hidden_us = columns
@@ -189,7 +193,7 @@ def sample_of_columns(
         total_us=total_us,
         hidden_us=hidden_us,
         func_ids=func_ids,
-        facts=facts,
+        columns=view_columns,
         population=lengths.size if population is None else population,
     )
 
@@ -247,8 +251,8 @@ def pick_funcs(sample: ViewSample, wanted: Collection[tuple[str | None, int]]) -
 
     Funcs are named by (release, func id); the release is None if the id means the func in all releases. All views stay.
     """
-    codes = {release: code for code, release in enumerate(dict.fromkeys(sample.facts.release))}
-    release_of = np.array([codes[release] for release in sample.facts.release] or [0] * sample.views, dtype=np.int64)
+    codes = {release: code for code, release in enumerate(dict.fromkeys(sample.columns.release))}
+    release_of = np.array([codes[release] for release in sample.columns.release] or [0] * sample.views, dtype=np.int64)
     place_of = {func_id: place for place, func_id in enumerate(sample.func_ids.tolist())}
     is_it = np.zeros((max(len(codes), 1), max(sample.func_count, 1)), dtype=bool)
     for release, func_id in wanted:
@@ -271,8 +275,8 @@ def split_funcs(sample: ViewSample) -> tuple[ViewSample, list[tuple[str, int]]]:
 
     This is for func ids that do not mean the same function in all releases. Facts must have the views' releases.
     """
-    codes = {release: code for code, release in enumerate(dict.fromkeys(sample.facts.release))}
-    release_of = np.array([codes[release] for release in sample.facts.release], dtype=np.int64)
+    codes = {release: code for code, release in enumerate(dict.fromkeys(sample.columns.release))}
+    release_of = np.array([codes[release] for release in sample.columns.release], dtype=np.int64)
     keys, func = np.unique(release_of[sample.view] * max(sample.func_count, 1) + sample.func, return_inverse=True)
     release, func_index = np.divmod(keys, max(sample.func_count, 1))
     names = list(codes)
@@ -292,15 +296,15 @@ def _with_totals(sample: ViewSample, totals: tuple[IntColumn, IntColumn, IntColu
         raise ValueError("there are totals of a group without funcs")
     key = np.concatenate([sample.view * width + sample.func, view * width + func])
     keys, position = np.unique(key, return_inverse=True)
-    own, given = position[: sample.view.size], position[sample.view.size :]
+    sample_row, total_row = position[: sample.view.size], position[sample.view.size :]
     rows_view, rows_func = np.divmod(keys, width)
     return replace(
         sample,
         view=rows_view,
         func=rows_func,
-        self_us=_sum_by(own, sample.self_us, keys.size),
-        hidden_us=_sum_by(own, sample.hidden_us, keys.size),
-        total_us=_sum_by(given, total_us, keys.size),
+        self_us=_sum_by(sample_row, sample.self_us, keys.size),
+        hidden_us=_sum_by(sample_row, sample.hidden_us, keys.size),
+        total_us=_sum_by(total_row, total_us, keys.size),
         has_totals=True,
     )
 

@@ -181,12 +181,12 @@ class CompiledSums(BatchSums[Key]):
 
     def add(self, key: Key, view_id: UUID, body: Body, *, page: str, is_truncated: bool) -> Intervals:
         place = self._place_of.get(key, len(self._place_of))
-        found = self._kernel.add_body(body.body, body.is_gzip, page, place, view_id.bytes, is_truncated)
-        if found is None:
+        intervals = self._kernel.add_body(body.body, body.is_gzip, page, place, view_id.bytes, is_truncated)
+        if intervals is None:
             fold = fold_trace(decode_envelope(body.expand(), self._limits), page=page, funcs=self.funcs)
             return self.add_fold(key, view_id, fold, is_truncated=is_truncated)
         self._place_of[key] = place
-        return Intervals(*found)
+        return Intervals(*intervals)
 
     def add_fold(self, key: Key, view_id: UUID, fold: TraceFold, *, is_truncated: bool) -> Intervals:
         parts = [getattr(fold.parts, name) for name in TIME_PART_NAMES]
@@ -210,8 +210,8 @@ class CompiledSums(BatchSums[Key]):
         return list(self._place_of)
 
     def used(self) -> list[int]:
-        found: list[int] = self._kernel.used()
-        return found
+        used: list[int] = self._kernel.used()
+        return used
 
     def settle(self, id_of: Sequence[int]) -> None:
         self._kernel.settle(id_of)

@@ -96,7 +96,7 @@ def encode_contribution(contribution: Contribution) -> bytes:
 
 
 def _columns_of(contribution: Contribution) -> list[list[int]]:
-    return [getattr(contribution, each.name) for each in fields(contribution)]
+    return [getattr(contribution, column.name) for column in fields(contribution)]
 
 
 def decode_contribution(blob: bytes) -> Contribution:
@@ -109,7 +109,7 @@ def decode_contribution_list(blobs: Sequence[bytes]) -> list[Contribution]:
     lengths, columns = decode_contributions(blobs)
     ends = np.cumsum(lengths).tolist()
     lists = [column.tolist() for column in columns]
-    return [Contribution(*(each[start:end] for each in lists)) for start, end in pairwise([0, *ends])]
+    return [Contribution(*(column[start:end] for column in lists)) for start, end in pairwise([0, *ends])]
 
 
 def count_funcs(blob: bytes) -> int:
@@ -185,7 +185,7 @@ def _read_packed(bodies: Sequence[bytes], column_count: int) -> tuple[IntColumn,
 
 def _read_head(body: bytes, unit_count: int) -> tuple[list[int], int]:
     """Returns the row count and the first `unit_count` units of a body, and the index after them."""
-    found: list[int] = []
+    numbers: list[int] = []
     number = shift = 0
     for at, byte in enumerate(body):
         if shift > 63:
@@ -193,12 +193,12 @@ def _read_head(body: bytes, unit_count: int) -> tuple[list[int], int]:
         number |= (byte & 0x7F) << shift
         shift += 7
         if byte < 0x80:
-            if number > MAX_ROWS if not found else not 0 < number < 2**63:
-                raise BlobError("it claims too many rows" if not found else "a unit that is none")
-            found.append(number)
+            if number > MAX_ROWS if not numbers else not 0 < number < 2**63:
+                raise BlobError("it claims too many rows" if not numbers else "a unit that is none")
+            numbers.append(number)
             number = shift = 0
-            if len(found) == 1 + unit_count:
-                return found, at + 1
+            if len(numbers) == 1 + unit_count:
+                return numbers, at + 1
     raise BlobError("cut short in its head")
 
 
@@ -314,10 +314,10 @@ def _read_columns(bodies: Sequence[bytes], column_count: int) -> tuple[IntColumn
             at += _COLUMN_HEADER.size
             if width not in dtypes:
                 raise BlobError(f"a column of width {width}")
-            own = column[start : start + count]
-            own[:] = np.frombuffer(body, dtype=dtypes[width], count=count, offset=at)
+            part = column[start : start + count]
+            part[:] = np.frombuffer(body, dtype=dtypes[width], count=count, offset=at)
             if unit != 1:
-                own *= unit
+                part *= unit
             at += count * width
         if at != len(body):
             raise BlobError("bytes after the last column")

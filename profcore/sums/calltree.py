@@ -36,17 +36,17 @@ class CallTreeBuilder:
     def node(self, prefix: int, func: int) -> int:
         """Returns the node of `func` called from node `prefix` (-1 for a root); creates it if it is new."""
         key = (prefix, func)
-        found = self._children.get(key)
-        if found is None:
+        node = self._children.get(key)
+        if node is None:
             tree = self.tree
-            found = len(tree.func)
-            self._children[key] = found
+            node = len(tree.func)
+            self._children[key] = node
             tree.prefix.append(prefix)
             tree.func.append(func)
             tree.self_us.append(0)
             tree.self_samples.append(0)
             tree.hidden_us.append(0)
-        return found
+        return node
 
     def add_stacks(
         self,
@@ -70,15 +70,15 @@ class CallTreeBuilder:
         for node, us in compress(zip(nodes, hidden_us, strict=False), hidden_us):
             all_hidden[node] += us
 
-    def add_tree(self, other: CallTree, func_of: Mapping[int, int] | Sequence[int] | None = None) -> list[int]:
+    def add_tree(self, added: CallTree, func_of: Mapping[int, int] | Sequence[int] | None = None) -> list[int]:
         """Adds a tree and returns our node for each of its nodes; `func_of` maps its funcs to ours."""
-        func = other.func if func_of is None else [func_of[index] for index in other.func]
-        nodes = self._find_nodes(enumerate(zip(other.prefix, func, strict=True)), len(func))
+        func = added.func if func_of is None else [func_of[index] for index in added.func]
+        nodes = self._find_nodes(enumerate(zip(added.prefix, func, strict=True)), len(func))
         tree = self.tree
         for ours, theirs in (
-            (tree.self_us, other.self_us),
-            (tree.self_samples, other.self_samples),
-            (tree.hidden_us, other.hidden_us),
+            (tree.self_us, added.self_us),
+            (tree.self_samples, added.self_samples),
+            (tree.hidden_us, added.hidden_us),
         ):
             for node, value in compress(zip(nodes, theirs, strict=False), theirs):
                 ours[node] += value

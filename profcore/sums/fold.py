@@ -82,9 +82,9 @@ def fold_trace(envelope: Envelope, *, page: str, funcs: FuncTable) -> TraceFold:
         busy=busy_ranges(envelope.marks),
         scripts=scripts,
     )
-    given = attribute_runs(weighed.hidden_runs, prefix, func, profiler_stacks, has_frames=scripts is not None)
-    sums = sum_by_func(prefix, func, weighed.stack_us, weighed.stack_samples, given.hidden_us)
-    for stack, us in enumerate(given.uncertain_us):
+    attributed = attribute_runs(weighed.hidden_runs, prefix, func, profiler_stacks, has_frames=scripts is not None)
+    sums = sum_by_func(prefix, func, weighed.stack_us, weighed.stack_samples, attributed.hidden_us)
+    for stack, us in enumerate(attributed.uncertain_us):
         if us:
             sums.uncertain_us[func[stack]] = sums.uncertain_us.get(func[stack], 0) + us
     return TraceFold(
@@ -97,7 +97,7 @@ def fold_trace(envelope: Envelope, *, page: str, funcs: FuncTable) -> TraceFold:
         func=func,
         stack_us=weighed.stack_us,
         stack_samples=weighed.stack_samples,
-        stack_hidden_us=given.hidden_us,
+        stack_hidden_us=attributed.hidden_us,
     )
 
 
@@ -141,7 +141,7 @@ def sum_placed(
 ) -> FuncSums:
     """Returns what `sum_by_func` does, for a tree whose funcs were placed before."""
     keys, places, topmost = placed.keys, placed.places, placed.topmost
-    own_us, own_samples, own_hidden, all_us, all_samples, all_hidden = ([0] * len(keys) for _ in range(6))
+    top_us, top_samples, top_hidden, all_us, all_samples, all_hidden = ([0] * len(keys) for _ in range(6))
     # Totals by stack. The extra last slot is for the prefix of roots, -1, and saves a branch.
     below_us, below_samples, below_hidden = [*self_us, 0], [*self_samples, 0], [*hidden_us, 0]
     for stack in range(len(prefix) - 1, -1, -1):
@@ -153,20 +153,20 @@ def sum_placed(
             if is_topmost:
                 all_us[place] += us
                 all_samples[place] += count
-            if own_count := self_samples[stack]:
-                own_us[place] += self_us[stack]
-                own_samples[place] += own_count
+            if top_count := self_samples[stack]:
+                top_us[place] += self_us[stack]
+                top_samples[place] += top_count
         if us := below_hidden[stack]:
             below_hidden[parent] += us
-            own_hidden[place] += hidden_us[stack]
+            top_hidden[place] += hidden_us[stack]
             if is_topmost:
                 all_hidden[place] += us
     return FuncSums(
-        self_us=dict(compress(zip(keys, own_us, strict=True), own_samples)),
+        self_us=dict(compress(zip(keys, top_us, strict=True), top_samples)),
         total_us=dict(compress(zip(keys, all_us, strict=True), all_samples)),
-        self_samples=dict(compress(zip(keys, own_samples, strict=True), own_samples)),
+        self_samples=dict(compress(zip(keys, top_samples, strict=True), top_samples)),
         total_samples=dict(compress(zip(keys, all_samples, strict=True), all_samples)),
-        hidden_us=dict(compress(zip(keys, own_hidden, strict=True), own_hidden)),
+        hidden_us=dict(compress(zip(keys, top_hidden, strict=True), top_hidden)),
         hidden_total_us=dict(compress(zip(keys, all_hidden, strict=True), all_hidden)),
     )
 
@@ -200,12 +200,12 @@ class ViewFold:
         self.sums = fold.sums if self.traces == 1 else add_sums(self.sums, fold.sums)
 
 
-def add_sums(one: FuncSums, other: FuncSums) -> FuncSums:
+def add_sums(first: FuncSums, second: FuncSums) -> FuncSums:
     """Returns the sums of two traces of a view."""
     columns = {}
     for name in FUNC_SUM_NAMES:
-        column = dict(getattr(one, name))
-        for index, value in getattr(other, name).items():
+        column = dict(getattr(first, name))
+        for index, value in getattr(second, name).items():
             column[index] = column.get(index, 0) + value
         columns[name] = column
     return FuncSums(**columns)

@@ -23,7 +23,7 @@ SUMS: Final = 3  # self µs, self samples, hidden µs
 # Rows of one depth. Looking up fewer by column takes 70 µs all the same, one by one about 1 µs each.
 NARROW: Final = 64
 FEW_NARROW: Final = 100  # depths, which take 7 ms by column
-NODES_A_LEVEL: Final = 500  # of the sum so far: so many can be put into a dictionary in the time of one depth by column
+NODES_A_LEVEL: Final = 500  # of the sum so far: a dictionary of this many takes as long as one depth by column
 
 
 class CallTreeSum:
@@ -47,9 +47,9 @@ class CallTreeSum:
         if int(trees.func.min()) < 0 or int(trees.func.max()) >> FUNC_BITS:
             raise ValueError("a func of more than 31 bits")
         nodes = self._find_nodes(trees.prefix, trees.func)
-        for own, theirs in zip(self._sums, (trees.self_us, trees.self_samples, trees.hidden_us), strict=True):
+        for column, theirs in zip(self._sums, (trees.self_us, trees.self_samples, trees.hidden_us), strict=True):
             used = np.flatnonzero(theirs)
-            np.add.at(own, nodes[used], theirs[used])
+            np.add.at(column, nodes[used], theirs[used])
 
     def tree(self) -> CallTree:
         """Returns the sum, callers before callees. The order of nodes depends on the order of additions."""
@@ -65,33 +65,33 @@ class CallTreeSum:
         order = np.argsort(depth.astype(np.int16) if counts.size <= 1 << 15 else depth, kind="stable")
         prefix, func = prefix[order], func[order]
         nodes = np.full(prefix.size + 1, -1, dtype=np.int64)  # the last slot is for the prefix of roots, -1
-        one_by_one = _OneByOne(self._key[: self.size]) if self._is_deep(counts) else None
+        lookup = _RowLookup(self._key[: self.size]) if self._is_deep(counts) else None
         start = 0
         for end in np.cumsum(counts).tolist():
             rows = order[start:end]
-            if one_by_one is not None and end - start < NARROW:
-                nodes[rows] = one_by_one.find(nodes.take(prefix[start:end]).tolist(), func[start:end].tolist())
+            if lookup is not None and end - start < NARROW:
+                nodes[rows] = lookup.find(nodes.take(prefix[start:end]).tolist(), func[start:end].tolist())
             else:
-                if one_by_one is not None:
-                    self._append(one_by_one.take_new())
+                if lookup is not None:
+                    self._append(lookup.take_new())
                 keys = nodes.take(prefix[start:end])
                 keys += 1
                 keys <<= FUNC_BITS
                 keys |= func[start:end]
-                found = self._index.find(keys)
-                missing = np.flatnonzero(found < 0)
+                known = self._index.find(keys)
+                missing = np.flatnonzero(known < 0)
                 if missing.size:
-                    found[missing] = self._add_nodes(keys[missing])
-                    if one_by_one is not None:
-                        one_by_one.learn(keys[missing], found[missing])
-                nodes[rows] = found
+                    known[missing] = self._add_nodes(keys[missing])
+                    if lookup is not None:
+                        lookup.learn(keys[missing], known[missing])
+                nodes[rows] = known
             start = end
-        if one_by_one is not None:
-            self._append(one_by_one.take_new())
+        if lookup is not None:
+            self._append(lookup.take_new())
         return nodes[:-1]
 
     def _is_deep(self, counts: IntColumn) -> bool:
-        """Tells whether so many depths have so few rows that rows are better looked up one by one there.
+        """Returns whether many depths have few rows, so that rows are better looked up one by one there.
 
         A recursion of 10,000 calls took 0.7 s by column.
         """
@@ -116,7 +116,7 @@ class CallTreeSum:
         return made
 
 
-class _OneByOne:
+class _RowLookup:
     """Finds nodes row by row, in a dictionary of all nodes of a sum. New ones wait until they are taken."""
 
     __slots__ = ("_new", "_node_of")
@@ -165,17 +165,17 @@ class _KeyTable:
     def find(self, keys: IntColumn) -> IntColumn:
         """Returns the number of each key, or -1."""
         slot = self._first_slots(keys)
-        seen, found = self._key.take(slot), self._number.take(slot)
+        seen, numbers = self._key.take(slot), self._number.take(slot)
         rest = np.flatnonzero(seen != keys)
-        found[rest] = -1
+        numbers[rest] = -1
         rest = rest[seen[rest] != FREE]
         while rest.size:
             slot[rest] = at = slot[rest] + 1 & self._key.size - 1
             seen = self._key[at]
             is_it = seen == keys[rest]
-            found[rest[is_it]] = self._number[at[is_it]]
+            numbers[rest[is_it]] = self._number[at[is_it]]
             rest = rest[~is_it & (seen != FREE)]
-        return found
+        return numbers
 
     def add(self, keys: IntColumn, numbers: IntColumn) -> None:
         """Adds distinct new keys."""

@@ -32,7 +32,7 @@ class Match(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class BundleFacts:
+class BundleComments:
     """A bundle's comments about its map. `mapping_url` is None if there is none; `inline_map` is an inline map."""
 
     debug_id: UUID | None
@@ -55,12 +55,12 @@ class InlineMapError(ValueError):
 
 
 def is_bundle(path: str) -> bool:
-    """Tells whether a file is a script."""
+    """Returns whether a file is a script."""
     return path.lower().endswith(BUNDLE_ENDINGS)
 
 
 def is_map(path: str) -> bool:
-    """Tells whether a file is the source map of a script."""
+    """Returns whether a file is the source map of a script."""
     return path.lower().endswith(tuple(ending + MAP_ENDING for ending in BUNDLE_ENDINGS))
 
 
@@ -73,7 +73,7 @@ def clean_path(path: str) -> str | None:
     return "/".join(parts) if parts and ".." not in parts else None
 
 
-def read_bundle(content: bytes) -> BundleFacts:
+def read_bundle(content: bytes) -> BundleComments:
     """Reads the comments at a bundle's end about its map. Raises `InlineMapError`."""
     url = None
     at = content.rfind(MARKER)
@@ -83,8 +83,8 @@ def read_bundle(content: bytes) -> BundleFacts:
     ids = [match[2] for match in COMMENT.finditer(content[-COMMENTS_BYTES:]) if match[1] == b"debugId"]
     debug_id = read_debug_id(ids[-1].decode("ascii", "replace")) if ids else None
     if url is not None and url.lower().startswith("data:"):
-        return BundleFacts(debug_id, None, read_data_url(url))
-    return BundleFacts(debug_id, url, None)
+        return BundleComments(debug_id, None, read_data_url(url))
+    return BundleComments(debug_id, url, None)
 
 
 def read_data_url(url: str) -> bytes:
@@ -100,7 +100,7 @@ def read_data_url(url: str) -> bytes:
         raise InlineMapError(f"Its inline map is not base64: {error}.") from None
 
 
-def pair_files(bundles: Mapping[str, BundleFacts], maps: Mapping[str, UUID | None]) -> Sequence[Pair]:
+def pair_files(bundles: Mapping[str, BundleComments], maps: Mapping[str, UUID | None]) -> Sequence[Pair]:
     """Returns the scripts of a build, by path. `maps` has each map's debug id.
 
     A debug id decides first, then the name in the bundle's comment, then the file next to it. A map without a bundle
@@ -108,12 +108,12 @@ def pair_files(bundles: Mapping[str, BundleFacts], maps: Mapping[str, UUID | Non
     """
     by_id = {debug_id: path for path, debug_id in sorted(maps.items(), reverse=True) if debug_id is not None}
     pairs = []
-    for path, facts in sorted(bundles.items()):
-        found = None if facts.debug_id is None else by_id.get(facts.debug_id)
-        named = None if facts.mapping_url is None else _resolve(facts.mapping_url, path)
-        if found is not None:
-            pairs.append(Pair(path, path, found, Match.DEBUG_ID))
-        elif facts.inline_map is not None:
+    for path, comments in sorted(bundles.items()):
+        identified = None if comments.debug_id is None else by_id.get(comments.debug_id)
+        named = None if comments.mapping_url is None else _resolve(comments.mapping_url, path)
+        if identified is not None:
+            pairs.append(Pair(path, path, identified, Match.DEBUG_ID))
+        elif comments.inline_map is not None:
             pairs.append(Pair(path, path, path, Match.INLINE))
         elif named in maps:
             pairs.append(Pair(path, path, named, Match.COMMENT))

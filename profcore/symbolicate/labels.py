@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from profcore.symbolicate.maps import MapPlace, SourceMap
 from profcore.symbolicate.paths import source_path
-from profcore.symbolicate.scopes import FoundFunction, ScopeTree
+from profcore.symbolicate.scopes import ScopeTree, SourceFunction
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,8 +50,8 @@ def label_positions(
             name, body_hash, standing = None, None, None
             if tree is None:
                 name, body_hash = generated.name_and_body(positions[number], place)
-            elif (found := tree.find(place.line, place.column)) is not None and generated.is_own(positions[number]):
-                name, body_hash, standing = found.name, found.body_hash, found.standing
+            elif (func := tree.find(place.line, place.column)) is not None and generated.is_exact(positions[number]):
+                name, body_hash, standing = func.name, func.body_hash, func.standing
             labels[number] = LabelledOriginal(
                 source=source, line=place.line, column=place.column, name=name, body_hash=body_hash, standing=standing
             )
@@ -66,14 +66,14 @@ class _Generated:
         self._bundle = bundle
         self._tree: ScopeTree | None = None
 
-    def find(self, position: tuple[int, int]) -> FoundFunction | None:
+    def find(self, position: tuple[int, int]) -> SourceFunction | None:
         """Returns the bundle's function at a position; None without the bundle."""
         if self._tree is None and self._bundle is not None:
             self._tree = ScopeTree(self._bundle.decode("utf-8", "replace"), "bundle.js")
         return None if self._tree is None else self._tree.find(*position)
 
-    def is_own(self, position: tuple[int, int]) -> bool:
-        """Tells whether the segment that maps a function's position belongs to the function itself.
+    def is_exact(self, position: tuple[int, int]) -> bool:
+        """Returns whether the segment that maps a function's position belongs to the function itself.
 
         In `a=>()=>1` some generators map only `a`: there the outer function begins, not the inner one.
         """
@@ -81,24 +81,24 @@ class _Generated:
         segment_column = self._map.segment_column(line, column)
         if segment_column is None or segment_column == column:
             return segment_column is not None
-        found = self.find(position)
-        if found is None or self._tree is None or found.begins_at[0] > line:
+        func = self.find(position)
+        if func is None or self._tree is None or func.begins_at[0] > line:
             return False
         # Some generators map the `;` or `(` before the function, and mean the function.
-        return found.begins_at <= (line, segment_column) or self._tree.is_bare(line, segment_column, found.begins_at[1])
+        return func.begins_at <= (line, segment_column) or self._tree.is_bare(line, segment_column, func.begins_at[1])
 
     def name_and_body(self, position: tuple[int, int], place: MapPlace) -> tuple[str | None, bytes | None]:
         """Returns the original by the bundle alone, if the source's text is missing."""
-        found = self.find(position)
-        return (None, None) if found is None else (_name_of_token(self._map, place, found), found.body_hash)
+        func = self.find(position)
+        return (None, None) if func is None else (_name_of_token(self._map, place, func), func.body_hash)
 
 
-def _name_of_token(source_map: SourceMap, place: MapPlace, found: FoundFunction) -> str | None:
+def _name_of_token(source_map: SourceMap, place: MapPlace, func: SourceFunction) -> str | None:
     """Returns the original name of a function by the token that names it in the bundle."""
-    if found.name_at is None:
+    if func.name_at is None:
         return None
-    token = source_map.find_exactly(*found.name_at)
+    token = source_map.find_exactly(*func.name_at)
     if token is not None and token.name is not None:
         return token.name if token.source == place.source else None
     # Generators record the names that they changed. A map without any names records none, but properties keep theirs.
-    return found.key if found.is_property or (token is not None and source_map.names) else None
+    return func.key if func.is_property or (token is not None and source_map.names) else None

@@ -89,10 +89,10 @@ class SourceMap:
         if not len(self._keys):
             return [None] * len(positions)
         wanted = np.array([_key(line, column) for line, column in positions], dtype=np.int64)
-        found = np.searchsorted(self._keys, wanted, side="right") - 1
+        indexes = np.searchsorted(self._keys, wanted, side="right") - 1
         return [
             self._place(int(at)) if at >= 0 and self._keys[at] >> 32 == key >> 32 else None
-            for at, key in zip(found, wanted, strict=True)
+            for at, key in zip(indexes, wanted, strict=True)
         ]
 
     def find_exactly(self, line: int, column: int) -> MapPlace | None:
@@ -135,10 +135,10 @@ def read_map(content: bytes) -> SourceMap:
 def read_map_debug_id(content: bytes) -> UUID | None:
     """Returns the debug id of a map without reading the rest; None if it has none or is not a map."""
     try:
-        found = _ids_decoder.decode(strip_prefix(content))
+        ids = _ids_decoder.decode(strip_prefix(content))
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
-    return read_debug_id(found.debugId or found.debug_id)
+    return read_debug_id(ids.debugId or ids.debug_id)
 
 
 def read_debug_id(text: str | None) -> UUID | None:

@@ -51,7 +51,7 @@ def script_uri(prefix: str, file: str) -> str:
 
 
 def is_url_prefix(text: str) -> bool:
-    """Tells whether this can be the prefix of scripts: a URL with scheme and host, without query and fragment."""
+    """Returns whether this can be the prefix of scripts: a URL with scheme and host, without query and fragment."""
     try:
         parts = urlsplit(text)
     except ValueError:
@@ -60,7 +60,7 @@ def is_url_prefix(text: str) -> bool:
 
 
 def has_content_hash(uri: str) -> bool:
-    """Tells whether a script's file name has a content hash, so that one URL never has two contents.
+    """Returns whether a script's file name has a content hash, so that one URL never has two contents.
 
     In doubt it has none. Then a release's scripts are labelled only by its own upload.
     """

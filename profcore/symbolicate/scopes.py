@@ -15,7 +15,7 @@ import tree_sitter_javascript
 import tree_sitter_typescript
 from tree_sitter import Language, Node, Parser
 
-from profcore.symbolicate.standing import FIELDS_STANDING, find_functions, given_to, tell_apart
+from profcore.symbolicate.standing import FIELDS_STANDING, find_functions, receiving_call, tell_apart
 
 FUNCTIONS: Final = frozenset(
     {
@@ -58,11 +58,11 @@ HASH_BYTES: Final = 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FoundFunction:
+class SourceFunction:
     """A function found in a source. `name` is None for an anonymous one; a method's name includes its class.
 
     `key` is the text of the token that names it, with `get` or `set`. `name_at` is the place of that token (line and
-    column from 1). Both are None if there is no such token. `is_property` tells that the token is a property, which
+    column from 1). Both are None if there is no such token. `is_property` says that the token is a property, which
     bundlers do not rename. `begins_at` is the place of its first token, or of the one that names it. `standing`
     distinguishes it from others if its name does not.
     """
@@ -122,7 +122,7 @@ class ScopeTree:
         self._root = parser.parse(content).root_node
         self._standings: dict[int, str | None] | None = None
 
-    def find(self, line: int, column: int) -> FoundFunction | None:
+    def find(self, line: int, column: int) -> SourceFunction | None:
         """Returns the function whose head (from its first token to its body) contains a position, or None."""
         path = self._find_path(line, column)
         if not path:
@@ -131,7 +131,7 @@ class ScopeTree:
         at = None if token is None else self._position(token)
         is_property = token is not None and token.type not in ("identifier", "type_identifier")
         key = None if token is None else self._key(path[-1], token)
-        return FoundFunction(
+        return SourceFunction(
             name=self._name(path, key),
             key=key,
             name_at=at,
@@ -147,7 +147,7 @@ class ScopeTree:
         if not path:
             return None
         token = name_token(path)
-        own = None if token is None else self._content[token.start_byte : token.end_byte]
+        name = None if token is None else self._content[token.start_byte : token.end_byte]
         first = path[-1] if token is None else min(path[-1], token, key=lambda node: node.start_byte)
         hasher = hashlib.blake2b(digest_size=HASH_BYTES)
         count = 0
@@ -155,7 +155,7 @@ class ScopeTree:
             if leaf.type != "comment":
                 count += 1
                 text = self._content[leaf.start_byte : leaf.end_byte]
-                text = b"\0" if text == own and leaf.type in NAME_TOKENS else text
+                text = b"\0" if text == name and leaf.type in NAME_TOKENS else text
                 hasher.update(b"%d:" % len(text) + text)
         return FunctionText(
             first_line=first.start_point.row + 1,
@@ -197,10 +197,10 @@ class ScopeTree:
                 path.pop()
             token = name_token(path) if path else None
             name = None if token is None else self._name(path, self._key(node, token))
-            yield name, given_to(path, self._text)
+            yield name, receiving_call(path, self._text)
 
     def is_bare(self, line: int, start: int, end: int) -> bool:
-        """Tells whether only opening brackets and separators are between two columns of a line."""
+        """Returns whether only opening brackets and separators are between two columns of a line."""
         first, last = self._offset(line, start), self._offset(line, end)
         return first is not None and last is not None and BARE.fullmatch(self._content[first:last]) is not None
 
@@ -276,8 +276,8 @@ def name_token(path: list[Node]) -> Node | None:
     node = path[-1]
     if node.type in FIELDS:
         return None  # the initialisers of a class's fields are one function, named like the class
-    own = node.child_by_field_name("name") or _key_of(path)
-    return own if own is not None and own.type in NAME_TOKENS else None
+    name = node.child_by_field_name("name") or _key_of(path)
+    return name if name is not None and name.type in NAME_TOKENS else None
 
 
 def _key_of(path: list[Node]) -> Node | None:

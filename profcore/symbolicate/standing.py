@@ -21,14 +21,14 @@ Path = list[Node]
 def find_functions(root: Node, language: Language, types: Sequence[str]) -> list[Node]:
     """Returns all nodes of some types in order of their start, outer ones first."""
     query = Query(language, "[" + " ".join(f"({name})" for name in sorted(types)) + "] @function")
-    found = QueryCursor(query).captures(root).get("function", [])
-    return sorted(found, key=lambda node: (node.start_byte, -node.end_byte))
+    nodes = QueryCursor(query).captures(root).get("function", [])
+    return sorted(nodes, key=lambda node: (node.start_byte, -node.end_byte))
 
 
 def tell_apart(functions: Sequence[Node], names: Iterable[tuple[str | None, str]]) -> dict[int, str | None]:
     """Returns the standing of each function by its start byte; None for a name that is unique in its source.
 
-    `functions` are the result of `find_functions`. `names` has each function's own name, and the result of `given_to`.
+    `functions` are the result of `find_functions`. `names` has each function's own name, and its `receiving_call`.
     """
     named = list(names)
     counts = Counter(name for name, _ in named if name is not None)
@@ -39,17 +39,17 @@ def tell_apart(functions: Sequence[Node], names: Iterable[tuple[str | None, str]
         while around and around[-1][0] <= node.start_byte:
             around.pop()
         outer = around[-1][1] if around else ""
-        own = f"{outer}/{name}" if name is not None else f"{outer}/{call}()"
-        own = own[-MAX_STANDING_CHARS:]  # of each: functions within functions would take the square of their number
-        used[own] += 1
-        standing = own if used[own] == 1 else f"{own}#{used[own]}"
+        place = f"{outer}/{name}" if name is not None else f"{outer}/{call}()"
+        place = place[-MAX_STANDING_CHARS:]  # of each: functions within functions would take the square of their number
+        used[place] += 1
+        standing = place if used[place] == 1 else f"{place}#{used[place]}"
         around.append((node.end_byte, standing))
         is_alone = name is not None and counts[name] == 1
         standings.setdefault(node.start_byte, None if is_alone else standing[-MAX_STANDING_CHARS:])
     return standings
 
 
-def given_to(path: Path, text_of: Callable[[Node], str]) -> str:
+def receiving_call(path: Path, text_of: Callable[[Node], str]) -> str:
     """Returns the name of the call that the function at the end of a path is an argument of, or "".
 
     That is `sort` for `rows.sort(…)`.

@@ -11,7 +11,7 @@ from profcore.trace.routes import clean_page, route_of_url
 from profcore.trace.wire import UNREADABLE, explain
 
 # A code is an index into the tuple and is stored: append, never reorder.
-ABSENT_REASONS: Final = (
+ABSENCE_REASONS: Final = (
     "no-api",
     "no-header",
     "header-lost",
@@ -74,8 +74,8 @@ def check_absence(
     sent: AbsenceBody, rules: Sequence[str], *, text_chars: int, page_chars: int, url_chars: int
 ) -> Absence:
     """Returns a checked report, with the page by the project's route rules. Raises `TraceError`."""
-    if sent.reason not in ABSENT_REASONS:
-        detail = f"The reason must be one of {', '.join(ABSENT_REASONS)}."
+    if sent.reason not in ABSENCE_REASONS:
+        detail = f"The reason must be one of {', '.join(ABSENCE_REASONS)}."
         raise TraceError(Reason.INVALID_VALUE, "$.reason", detail)
     if not 0 < sent.rate <= 1:
         raise TraceError(Reason.OUT_OF_RANGE, "$.rate", "The rate must be above 0 and at most 1.")
@@ -89,7 +89,7 @@ def check_absence(
     tells_status = sent.reason == "status" and sent.status in KNOWN_STATUSES
     return Absence(
         page=clean_page(sent.page) if sent.page else route_of_url(sent.url or "", rules),
-        reason=ABSENT_REASONS.index(sent.reason),
+        reason=ABSENCE_REASONS.index(sent.reason),
         status=sent.status or 0 if tells_status else 0,
         views=round(1 / max(sent.rate, LEAST_RATE)),
     )

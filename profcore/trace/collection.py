@@ -117,20 +117,20 @@ def encode_for_snippet(collection: Collection, *, absent_rate: float | None = No
     """Returns the settings object that the snippet reads. `absent_rate` holds if the project has none of its own."""
     if collection.off:
         return {"off": True}
-    absent = absent_rate if collection.absent_rate is None else collection.absent_rate
+    rate = absent_rate if collection.absent_rate is None else collection.absent_rate
     fields: dict[str, object] = {
         "rate": collection.rate,
         "pages": [[write_expression(pattern), rate] for pattern, rate in collection.pages] or None,
         "duration": collection.duration_ms,
         "interactions": collection.interactions or None,
-        "absent": absent,
+        "absent": rate,
     }
     return {name: value for name, value in fields.items() if value is not None}
 
 
 def write_expression(pattern: str) -> str:
     """Returns a pattern as a regular expression of JavaScript; the snippet would need more code to do so itself."""
-    return "^" + PATTERN_PART.sub(lambda found: _write_part(found.group()), pattern) + "$"
+    return "^" + PATTERN_PART.sub(lambda match: _write_part(match.group()), pattern) + "$"
 
 
 def _write_part(part: str) -> str:

@@ -153,5 +153,5 @@ def classify_end_reason(reason: str | None) -> int:
 
 
 def is_truncating(end_reason: int) -> bool:
-    """Tells whether the recording ended early, so that the sums of its view are too low."""
+    """Returns whether the recording ended early, so that the sums of its view are too low."""
     return END_REASONS[end_reason] in TRUNCATING_REASONS

@@ -105,7 +105,7 @@ def read_func_keys(trace: Trace, *, page_url: str | None, page: str) -> list[Fun
 
 
 def is_profiler(key: FuncKey) -> bool:
-    """Tells whether a leaf is a built-in of the profiler: by its name, without resource and position."""
+    """Returns whether a leaf is a built-in of the profiler: by its name, without resource and position."""
     return key.uri is None and key.line is None and key.name in PROFILER_NAMES
 
 
@@ -149,15 +149,15 @@ class FuncTable:
         for key in keys:
             if beyond and key in beyond:
                 key = OTHER_FUNC  # noqa: PLW2901  # the same func under its other name
-            found = index.get(key)
-            if found is None:
-                found = len(self.keys)
-                index[key] = found
+            number = index.get(key)
+            if number is None:
+                number = len(self.keys)
+                index[key] = number
                 self.keys.append(key)
                 self.chars += len(key[3]) + len(key[0] or "")
                 if key[0] is None and is_profiler(key):  # most keys have a URI, and a call costs more than all this
-                    self.profiler_indexes.add(found)
-            result.append(found)
+                    self.profiler_indexes.add(number)
+            result.append(number)
         return result
 
     def intern_frames(self, trace: Trace, *, page_url: str | None, page: str) -> list[int]:
@@ -171,11 +171,11 @@ class FuncTable:
         for frame in trace.frames:
             resource = frame.resourceId
             said = (None if resource is None else uris[resource], frame.line, frame.column, frame.name)
-            found = known.get(said)
-            if found is None:
-                (found,) = self.intern_all([FuncKey(*said[:3], repair_text(said[3]))])
-                known[said] = found
-            result.append(found)
+            number = known.get(said)
+            if number is None:
+                (number,) = self.intern_all([FuncKey(*said[:3], repair_text(said[3]))])
+                known[said] = number
+            result.append(number)
         return result
 
     # What the compiled kernel asks for: only what no earlier trace of its batch had (profcore/kernel.py).

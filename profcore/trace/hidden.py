@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 NO_STACK: Final = -1
-FEW_RUNS: Final = 64  # so many walks through stacks of 10,000 funcs take 0.1 s
-STEPS_PER_STACK: Final = 8  # walks of so many steps for each stack take about as long as indexing the stacks
+FEW_RUNS: Final = 64  # this many walks through stacks of 10,000 funcs take 0.1 s
+STEPS_PER_STACK: Final = 8  # walks of this many steps for each stack take about as long as indexing the stacks
 # How far below what two stacks share a hidden sample is booked. Measured: docs/weights.md
 CALLS_BELOW: Final = 2
 
@@ -26,7 +26,7 @@ class HiddenRun(NamedTuple):
 
     Their µs are those nearer to `before`, of the sample in the middle, and those nearer to `after`. `inside` has the
     distinct stacks within the script of a long animation frame that they lie in; it is None if nothing says whose they
-    are but the two sides. `is_next` tells whether the side's stack lies in that script too.
+    are but the two sides. `is_next` says whether the side's stack lies in that script too.
     """
 
     first: int
@@ -67,7 +67,7 @@ class HiddenTime(NamedTuple):
 
 
 class Attribution(NamedTuple):
-    """Hidden µs by stack: what is attributed, and what may as well be the engine's. The rest is nobody's."""
+    """Hidden µs by stack: what is attributed, and what may as well be the engine's. The rest belongs to no stack."""
 
     hidden_us: list[int]
     uncertain_us: list[int]
@@ -161,7 +161,7 @@ def attribute_runs(
     *,
     has_frames: bool = False,
 ) -> Attribution:
-    """Returns the attribution of hidden runs. `has_frames` tells whether the trace has long animation frames."""
+    """Returns the attribution of hidden runs. `has_frames` says whether the trace has long animation frames."""
     hidden_us, uncertain_us = [0] * len(prefix), [0] * len(prefix)
     find = RunFinder(prefix, func, profiler_stacks, runs=runs)
     for run in runs:
@@ -200,7 +200,7 @@ class RunFinder:
         self._shared: dict[int, tuple[int, int]] = {}
 
     def stacks_of(self, run: HiddenRun) -> tuple[int, int, int]:
-        """Returns the stacks that the three parts of a run belong to, -1 for nobody.
+        """Returns the stacks that the three parts of a run belong to, -1 for none.
 
         A stack that ends in the profiler's own built-in stands for its caller: the built-in is our own cost.
         """
@@ -222,11 +222,11 @@ class RunFinder:
         near = self._below(shared, side) if side >= 0 and run.is_next else shared
         return (near, shared, shared) if before >= 0 else (shared, shared, near)
 
-    def common_prefix(self, one: int, other: int) -> int:
+    def common_prefix(self, first: int, second: int) -> int:
         """Returns the deepest stack that both paths of funcs begin with, -1 if their roots differ."""
         if self.index is not None:
-            return self.index.common_prefix(one, other)
-        return walk_to_common_prefix(one, other, self.prefix, self.func)
+            return self.index.common_prefix(first, second)
+        return walk_to_common_prefix(first, second, self.prefix, self.func)
 
     def root_of(self, stack: int) -> int:
         """Returns the root of a stack, -1 of none."""
@@ -252,15 +252,15 @@ class RunFinder:
 
     def _shared_by(self, stacks: Sequence[int]) -> tuple[int, int]:
         """Returns the common prefix of some stacks, and how many of them count; -1 if their roots differ."""
-        found = self._shared.get(id(stacks))
-        if found is None:
-            distinct = sorted({own for stack in stacks if (own := self._without_profiler(stack)) >= 0})
+        result = self._shared.get(id(stacks))
+        if result is None:
+            distinct = sorted({stripped for stack in stacks if (stripped := self._without_profiler(stack)) >= 0})
             shared = distinct[0] if distinct else NO_STACK
             for stack in distinct[1:]:
                 if shared >= 0:
                     shared = self.common_prefix(shared, stack)
-            found = self._shared[id(stacks)] = shared, len(distinct)
-        return found
+            result = self._shared[id(stacks)] = shared, len(distinct)
+        return result
 
 
 def find_depths(prefix: Sequence[int]) -> list[int]:
@@ -271,31 +271,31 @@ def find_depths(prefix: Sequence[int]) -> list[int]:
     return depths
 
 
-def walk_to_common_prefix(one: int, other: int, prefix: Sequence[int], func: Sequence[int]) -> int:
+def walk_to_common_prefix(first: int, second: int, prefix: Sequence[int], func: Sequence[int]) -> int:
     """Returns the deepest stack that both paths of funcs begin with, -1 if their roots differ.
 
     Callers come before callees, so the later of two stacks is never the other's caller.
     """
-    last_one = last_other = NO_STACK
-    a, b = one, other
+    last_first = last_second = NO_STACK
+    a, b = first, second
     while a != b:
         if a > b:
-            last_one, a = a, prefix[a]
+            last_first, a = a, prefix[a]
         else:
-            last_other, b = b, prefix[b]
+            last_second, b = b, prefix[b]
     # Browsers write some stacks twice (89 in the corpus): below the meeting point the funcs may still be equal.
-    if last_one >= 0 and last_other >= 0 and func[last_one] == func[last_other]:
-        return _common_prefix_by_path(one, other, prefix, func)
+    if last_first >= 0 and last_second >= 0 and func[last_first] == func[last_second]:
+        return _common_prefix_by_path(first, second, prefix, func)
     return a
 
 
-def _common_prefix_by_path(one: int, other: int, prefix: Sequence[int], func: Sequence[int]) -> int:
-    found = NO_STACK
-    for a, b in zip(_path(one, prefix), _path(other, prefix), strict=False):  # they may differ in depth
+def _common_prefix_by_path(first: int, second: int, prefix: Sequence[int], func: Sequence[int]) -> int:
+    deepest = NO_STACK
+    for a, b in zip(_path(first, prefix), _path(second, prefix), strict=False):  # they may differ in depth
         if func[a] != func[b]:
             break
-        found = a
-    return found
+        deepest = a
+    return deepest
 
 
 def _path(stack: int, prefix: Sequence[int]) -> list[int]:
@@ -345,9 +345,9 @@ class PathIndex:
                 chains.setdefault(head, []).append(stack)
         self.chains = chains
 
-    def common_prefix(self, one: int, other: int) -> int:
+    def common_prefix(self, first: int, second: int) -> int:
         """Returns the deepest stack that both paths of funcs begin with, -1 if their roots differ."""
-        a, b = self.node_of[one], self.node_of[other]
+        a, b = self.node_of[first], self.node_of[second]
         parents, heads = self.parents, self.heads
         while heads[a] != heads[b]:
             # Callers come before callees: the later head is no caller of the other's path.

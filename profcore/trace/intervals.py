@@ -11,7 +11,7 @@ from typing import Final
 # JS time of 560 recorded traces (2026-11-21) lies beyond.
 GAP_CAP_TICKS: Final = 10
 # What may be posted, ms. Browsers sample every 10 or 16 ms, a page may ask for less often. The last sample weighs one
-# interval and a gap up to ten, so whoever knows a public key could make days out of a hundred samples.
+# interval and a gap up to ten, so a sender with a public key could make days out of a hundred samples.
 MIN_POSTED_MS: Final = 1.0
 MAX_POSTED_MS: Final = 1_000.0
 # The longest interval in use, also of traces that were stored or imported before: a span ends at most a second after

@@ -24,7 +24,7 @@ TYPE_ALIASES: Final = {
 }
 # A frame's script was at work for at least 5 ms, or the browser does not report it: 10,000 are 50 s of one frame.
 MAX_FRAME_SCRIPTS: Final = 10_000
-# A script has about ten values. More commas than this are no list of so many scripts, and are not decoded.
+# A script has about ten values. A list with more commas than this has too many scripts, and is not decoded.
 MAX_FRAME_COMMAS: Final = 30 * MAX_FRAME_SCRIPTS
 MAX_SCRIPT_MS: Final = 30 * 86_400_000.0  # as the wire's limit on times
 START_NAMES: Final = ("start", "startTime")  # the contract's word, and that of the browser's own entries
@@ -34,7 +34,7 @@ _script: Final = msgspec.json.Decoder(dict[str, object])
 
 
 def is_long_frame(mark: Mark) -> bool:
-    """Tells whether a mark is a long animation frame, in any of its spellings."""
+    """Returns whether a mark is a long animation frame, in any of its spellings."""
     kind = mark.type.lower()
     return kind == LONG_FRAME or TYPE_ALIASES.get(kind) == LONG_FRAME
 
@@ -42,7 +42,7 @@ def is_long_frame(mark: Mark) -> bool:
 def read_scripts(mark: Mark) -> list[tuple[float, float]] | None:
     """Returns start and duration (ms) of the scripts of a long animation frame; None if the mark does not tell.
 
-    It does not if `scripts` is absent, no list, or a list without any usable range. An empty list tells that no script
+    It does not if `scripts` is absent, no list, or a list without any usable range. An empty list means that no script
     ran for long. Nothing is refused: what is no script with a usable range is left out.
     """
     sent = mark.scripts
@@ -52,7 +52,7 @@ def read_scripts(mark: Mark) -> list[tuple[float, float]] | None:
         elements = _elements.decode(sent)
     except UNREADABLE:
         return None
-    found = []
+    ranges = []
     for element in elements[:MAX_FRAME_SCRIPTS]:
         try:
             script = _script.decode(element)
@@ -61,8 +61,8 @@ def read_scripts(mark: Mark) -> list[tuple[float, float]] | None:
         start = next((script[name] for name in START_NAMES if name in script), None)
         duration = script.get("duration")
         if _is_ms(start, -MAX_SCRIPT_MS) and _is_ms(duration, 0):
-            found.append((start, duration))
-    return found if found or not elements else None
+            ranges.append((start, duration))
+    return ranges if ranges or not elements else None
 
 
 def _is_ms(value: object, least: float) -> TypeGuard[float]:

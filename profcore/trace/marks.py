@@ -94,7 +94,7 @@ def read_marks(
         return []
     if types is not None:
         marks = [mark for mark in marks if _unify_type(mark.get("type")) in types]
-    return [found for mark in marks if (found := _read_mark(mark, page_url, page)) is not None]
+    return [timeline_mark for mark in marks if (timeline_mark := _read_mark(mark, page_url, page)) is not None]
 
 
 def _unify_type(sent: object) -> str | None:
@@ -116,19 +116,19 @@ def script_text(script: Mapping[str, Fact], *names: str) -> str:
 def script_ms(script: Mapping[str, Fact], *names: str) -> float:
     """Returns the first fact with one of these names that is a number; 0 without one."""
     numbers = (script.get(name) for name in names)
-    return next((each for each in numbers if isinstance(each, int | float) and not isinstance(each, bool)), 0.0)
+    return next((number for number in numbers if isinstance(number, int | float) and not isinstance(number, bool)), 0.0)
 
 
 def describe_script(script: Mapping[str, Fact]) -> str:
     """Returns a script of a long animation frame in one line: who called it, what ran, and for how long."""
-    words = [
+    parts = [
         script_text(script, "invoker", "invokerType"),
         script_text(script, *SCRIPT_FUNCTION),
         script_text(script, *SCRIPT_URL),
         f"{script_ms(script, 'duration'):g} ms",
     ]
     forced = script_ms(script, *SCRIPT_FORCED)
-    return " ".join(word for word in words if word) + (f", forced layout {forced:g} ms" if forced else "")
+    return " ".join(part for part in parts if part) + (f", forced layout {forced:g} ms" if forced else "")
 
 
 def plain_mark(mark: Mark) -> TimelineMark:
@@ -146,7 +146,7 @@ def _read_mark(mark: Mapping[str, object], page_url: str | None, page: str) -> T
     start_us = to_us(start)
     where = _Where(start, page_url, page)
     rest = {key: value for key, value in mark.items() if key not in {"type", "start", "duration", "scripts"}}
-    facts = _facts(rest, where)
+    facts = _read_facts(rest, where)
     name = facts.pop("name", "")
     scripts = mark.get("scripts")
     return TimelineMark(
@@ -156,21 +156,21 @@ def _read_mark(mark: Mapping[str, object], page_url: str | None, page: str) -> T
         name=name if isinstance(name, str) else str(name),
         facts=facts,
         scripts=tuple(
-            _facts(script, where)
+            _read_facts(script, where)
             for script in (scripts[:MAX_SCRIPTS] if isinstance(scripts, list) else ())
             if isinstance(script, dict)
         ),
     )
 
 
-def _facts(values: Mapping[str, object], where: _Where) -> dict[str, Fact]:
+def _read_facts(values: Mapping[str, object], where: _Where) -> dict[str, Fact]:
     """Returns the scalars among some values, in order of their names, down to one level of nesting."""
     facts: dict[str, Fact] = {}
     for key in sorted(values):
         value = values[key]
         if isinstance(value, dict):
-            inner = {f"{key}.{name}": each for name, each in value.items() if not isinstance(each, dict | list)}
-            facts |= _facts(inner, where)
+            inner = {f"{key}.{name}": leaf for name, leaf in value.items() if not isinstance(leaf, dict | list)}
+            facts |= _read_facts(inner, where)
         elif isinstance(value, str):
             facts[key[:MAX_SHORT_CHARS]] = _clean_text(key, value, where)[:MAX_FACT_CHARS]
         elif isinstance(value, bool | int | float) and abs(value) <= sys.float_info.max:

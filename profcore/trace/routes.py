@@ -54,15 +54,15 @@ def check_rule(rule: str) -> None:
 
 def find_unreached(rules: Sequence[str]) -> dict[int, int]:
     """Returns the rules that are never reached, by position, each with the earlier rule that covers it."""
-    found: dict[int, int] = {}
+    covered: dict[int, int] = {}
     for later, rule in enumerate(rules):
         segments = _segments_of(rule)
         is_open = bool(segments) and segments[-1] == "*"
-        for earlier, other in enumerate(rules[:later]):
-            if _covers(_segments_of(other), segments, is_open=is_open):
-                found[later] = earlier
+        for earlier, earlier_rule in enumerate(rules[:later]):
+            if _covers(_segments_of(earlier_rule), segments, is_open=is_open):
+                covered[later] = earlier
                 break
-    return found
+    return covered
 
 
 def _covers(template: Sequence[str], segments: Sequence[str], *, is_open: bool) -> bool:
@@ -111,7 +111,7 @@ def route_of_path(path: str, rules: Sequence[str] = ()) -> str:
 
 
 def fits_rule(segments: Sequence[str], rule: str) -> bool:
-    """Tells whether a path's segments match a project's route rule."""
+    """Returns whether a path's segments match a project's route rule."""
     template = _segments_of(rule)
     if template and template[-1] == "*":
         template = template[:-1]

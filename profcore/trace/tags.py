@@ -16,7 +16,7 @@ _decoder: Final = msgspec.json.Decoder(TagsOnly)
 
 
 def has_tags(body: bytes, wanted: Sequence[tuple[str, str]]) -> bool:
-    """Tells whether an envelope, as expanded JSON, has all tags (key, value).
+    """Returns whether an envelope, as expanded JSON, has all tags (key, value).
 
     A list of tags has only keys; their values are empty. A body that cannot be read has no tags.
     """
@@ -31,7 +31,7 @@ def has_tags(body: bytes, wanted: Sequence[tuple[str, str]]) -> bool:
 
 
 def carries_tag(body: bytes, name: str, value: str) -> bool:
-    """Tells whether an envelope, as expanded JSON, has a tag of this name with this value.
+    """Returns whether an envelope, as expanded JSON, has a tag of this name with this value.
 
     `{"visitor": "a"}`, `["visitor:a"]` and `["visitor=a"]` mean the same. A body that cannot be read has no tags.
     """

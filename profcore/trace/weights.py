@@ -47,10 +47,10 @@ class TimeParts:
     idle_samples: int = 0
     profiler_samples: int = 0
 
-    def add(self, other: "TimeParts") -> None:
+    def add(self, added: "TimeParts") -> None:
         """Adds the parts of another trace, view or cell."""
         for name in TIME_PART_NAMES:
-            setattr(self, name, getattr(self, name) + getattr(other, name))
+            setattr(self, name, getattr(self, name) + getattr(added, name))
 
     @property
     def samples(self) -> int:
@@ -99,21 +99,21 @@ def script_ranges(marks: Iterable[Mark]) -> list[Range] | None:
 
     None says that no long animation frame tells its scripts, so script and the engine's own work cannot be told apart.
     """
-    found = [scripts for mark in marks if is_long_frame(mark) and (scripts := read_scripts(mark)) is not None]
-    if not found:
+    framed = [scripts for mark in marks if is_long_frame(mark) and (scripts := read_scripts(mark)) is not None]
+    if not framed:
         return None
-    return _part([(to_us(start), to_us(start + lasts)) for scripts in found for start, lasts in scripts])
+    return _part([(to_us(start), to_us(start + lasts)) for scripts in framed for start, lasts in scripts])
 
 
-def _part(given: list[Range]) -> list[Range]:
+def _part(overlapping: list[Range]) -> list[Range]:
     ranges: list[Range] = []
-    for start, own_end in sorted(given):
-        if own_end <= start:
+    for start, stop in sorted(overlapping):
+        if stop <= start:
             continue
-        end = own_end
+        end = stop
         if ranges and start < ranges[-1][1]:
             before, before_end = ranges.pop()
-            end = max(own_end, before_end)
+            end = max(stop, before_end)
             if before < start:
                 ranges.append((before, start))
         ranges.append((start, end))
@@ -131,7 +131,7 @@ def weigh(
 ) -> WeighedSamples:
     """Weighs the samples of one trace.
 
-    `profiler_stacks[s]` tells whether stack `s` ends in the profiler's own built-in. `interval_us` is the reported
+    `profiler_stacks[s]` says whether stack `s` ends in the profiler's own built-in. `interval_us` is the reported
     interval, `busy` comes from `busy_ranges`, `scripts` from `script_ranges`.
     """
     ordered, times, gaps, measured, interval_us = measure_gaps(samples, interval_us)
@@ -149,9 +149,9 @@ def weigh(
         parts.profiler_samples += stack_samples[stack]
         stack_us[stack] = stack_samples[stack] = 0
     parts.js_us, parts.js_samples = sum(stack_us), sum(stack_samples)
-    found = find_hidden(times, weights, stacks, busy, scripts)
-    parts.hidden_us, parts.hidden_samples = found.us, found.samples
-    parts.engine_us, parts.engine_samples = found.engine_us, found.engine_samples
+    hidden = find_hidden(times, weights, stacks, busy, scripts)
+    parts.hidden_us, parts.hidden_samples = hidden.us, hidden.samples
+    parts.engine_us, parts.engine_samples = hidden.engine_us, hidden.engine_samples
     marker_us = None
     markers = [sample.marker for sample in ordered]
     if markers.count(None) < len(markers):
@@ -166,7 +166,7 @@ def weigh(
         marker_us=marker_us,
         measured_interval_us=measured,
         interval_us=interval_us,
-        hidden_runs=found.runs,
+        hidden_runs=hidden.runs,
     )
 
 
@@ -201,7 +201,7 @@ def _add_marked(
 
 
 def is_within(ranges: Sequence[Range], starts: Sequence[int], time: int) -> bool:
-    """Tells whether a time lies in one of some disjoint ranges, which are in order of their starts."""
+    """Returns whether a time lies in one of some disjoint ranges, which are in order of their starts."""
     place = bisect_right(starts, time) - 1
     return place >= 0 and time < ranges[place][1]
 

@@ -140,7 +140,7 @@ SURROGATES: Final = re.compile("[\ud800-\udfff]")
 
 envelope_decoder = msgspec.json.Decoder(Envelope)
 _trace_id_decoder = msgspec.json.Decoder(TraceIdOnly)
-_ABSENT: Final = msgspec.Raw(b"")
+_MISSING: Final = msgspec.Raw(b"")
 UNREADABLE: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 _PATH = re.compile(r"^(?P<what>.*?)(?: - at `(?:key in )?(?P<path>\$.*)`)?$", re.DOTALL)
@@ -173,7 +173,7 @@ def _batch_decoder(most: int) -> msgspec.json.Decoder[msgspec.Struct]:
 
     A plain list is built completely before its length is known: 25 million zeros are 50 MB of JSON and 2 GB of objects.
     """
-    fields = [(f"e{index}", msgspec.Raw, _ABSENT) for index in range(most)]
+    fields = [(f"e{index}", msgspec.Raw, _MISSING) for index in range(most)]
     batch = msgspec.defstruct("Batch", fields, array_like=True, forbid_unknown_fields=True)
     return msgspec.json.Decoder(batch)
 
@@ -185,7 +185,7 @@ def split_array(body: bytes, most: int) -> list[msgspec.Raw]:
     """
     try:
         elements = msgspec.structs.astuple(_batch_decoder(most).decode(body))
-        return [element for element in elements if element is not _ABSENT]
+        return [element for element in elements if element is not _MISSING]
     except UNREADABLE as error:
         if isinstance(error, msgspec.ValidationError) and "of at most length" in str(error):
             detail = f"The body has more than {most} envelopes."
@@ -232,11 +232,11 @@ def _explain_decode(message: str) -> TraceError:
 
 def _check_range(value: float, low: float, high: float, path: str) -> None:
     if not low <= value <= high:
-        detail = f"{_shown(value)} is not between {low!r} and {high!r}."
+        detail = f"{_describe_number(value)} is not between {low!r} and {high!r}."
         raise TraceError(Reason.OUT_OF_RANGE, path, detail)
 
 
-def _shown(value: float) -> str:
+def _describe_number(value: float) -> str:
     """Returns a number as a short text: JSON integers may have thousands of digits."""
     return repr(value) if abs(value) < 2**64 or isinstance(value, float) else "The number"
 
@@ -379,5 +379,5 @@ def _check_samples(samples: list[Sample], stack_count: int, limits: Limits) -> N
 
 def _dangling(path: str, value: int, table: str, count: int) -> TraceError:
     return TraceError(
-        Reason.DANGLING_ID, path, f"{_shown(value)} is not an index into {table}, which has {count} entries."
+        Reason.DANGLING_ID, path, f"{_describe_number(value)} is not an index into {table}, which has {count} entries."
     )

@@ -16,7 +16,7 @@ from typing import Final
 from profcore.trace.hidden import Range
 from profcore.trace.mark_types import LONG_FRAME
 from profcore.trace.marks import Fact, TimelineMark
-from profcore.trace.view_facts import INP, INTERACTION, LCP
+from profcore.trace.trace_details import INP, INTERACTION, LCP
 
 # The types of marks that are interactions.
 INTERACTIONS: Final = (INTERACTION, INP)
@@ -50,7 +50,7 @@ class ViewWindows:
         return sum(end - start for start, end in self.ranges.get(window, ()))
 
     def has(self, window: str) -> bool:
-        """Tells whether the view has a window. A part of an interaction may be empty."""
+        """Returns whether the view has a window. A part of an interaction may be empty."""
         return window in self.ranges
 
     def only_slow(self) -> "ViewWindows":
@@ -99,8 +99,8 @@ def unite(ranges: Iterable[Range]) -> list[Range]:
 
 def _find_longest(marks: Sequence[TimelineMark]) -> TimelineMark | None:
     """Returns the longest interaction; of equal ones that with the times of its handlers, then the first."""
-    found = [mark for mark in marks if mark.type in INTERACTIONS and mark.duration_us > 0]
-    return min(found, key=lambda mark: (-mark.duration_us, _handlers_of(mark) is None, mark.start_us), default=None)
+    events = [mark for mark in marks if mark.type in INTERACTIONS and mark.duration_us > 0]
+    return min(events, key=lambda mark: (-mark.duration_us, _handlers_of(mark) is None, mark.start_us), default=None)
 
 
 def _handlers_of(mark: TimelineMark) -> Range | None:
@@ -117,14 +117,14 @@ def _ms(fact: Fact | None) -> float | None:
 
 def _events_of(longest: TimelineMark, marks: Sequence[TimelineMark]) -> list[TimelineMark]:
     """Returns the events of one interaction that end with its paint, such as pointerup and click."""
-    own = longest.facts.get("interactionId")
-    if not own:
+    interaction_id = longest.facts.get("interactionId")
+    if not interaction_id:
         return [longest]
     return [
         mark
         for mark in marks
         if mark.type in INTERACTIONS
-        and mark.facts.get("interactionId") == own
+        and mark.facts.get("interactionId") == interaction_id
         and abs(mark.end_us - longest.end_us) <= SAME_PAINT_US
     ]
 
@@ -138,4 +138,4 @@ def _part_interaction(longest: TimelineMark, events: Sequence[TimelineMark]) -> 
     first = min(max(min(first for first, _ in handlers), start), end)
     last = min(max(first, *(last for _, last in handlers)), end)
     parts = zip(INTERACTION_PARTS, ((start, first), (first, last), (last, end)), strict=True)
-    return {part: [own] if own[0] < own[1] else [] for part, own in parts}
+    return {part: [span] if span[0] < span[1] else [] for part, span in parts}

@@ -13,7 +13,7 @@ from django.core.exceptions import ValidationError
 from django.db import transaction
 
 from projects.accounts.group_roles import GroupRole
-from projects.accounts.last_ones import is_last_superuser
+from projects.accounts.last_superuser import is_last_superuser
 from projects.audit.acts import Act
 from projects.audit.entries import describe_user, record
 from projects.members import LastAdmin, add_member, change_role, create_account, remove_member
@@ -39,21 +39,21 @@ class Person:
 def sign_in(person: Person, roles: Sequence[GroupRole], *, link_by_name: bool) -> User:
     """Returns the person's account, with the roles of their groups; creates it at the first login.
 
-    Raises `SignInRefused` for a deactivated account, for somebody new without any group that has a role (if groups have
-    roles at all), and for somebody new whose name is taken.
+    Raises `SignInRefused` for a deactivated account, for someone new without any group that has a role (if groups have
+    roles at all), and for someone new whose name is taken.
     """
-    given = [role for role in roles if role.group in person.groups]
+    held = [role for role in roles if role.group in person.groups]
     with transaction.atomic():
         identity = ProviderIdentity.objects.select_related("user").filter(issuer=person.issuer, subject=person.subject)
         known = identity.select_for_update(of=("self",)).first()
         if known is None:
-            if roles and not given:
+            if roles and not held:
                 raise SignInRefused("None of your groups has access to this server. Ask whoever runs it.")
             known = link_account(_find_account(person, link_by_name=link_by_name), person)
         if not known.user.is_active:
             raise SignInRefused("Your account on this server is deactivated.")
-        _follow_superuser(known, roles, given)
-        _follow_projects(known.user, roles, given)
+        _follow_superuser(known, roles, held)
+        _follow_projects(known.user, roles, held)
     return known.user
 
 
@@ -69,12 +69,12 @@ def link_account(user: User, person: Person) -> ProviderIdentity:
 
 
 def _find_account(person: Person, *, link_by_name: bool) -> User:
-    """Returns the account of somebody who logs in for the first time."""
+    """Returns the account of someone who logs in for the first time."""
     name = User.normalize_username(person.name)
-    own = User.objects.filter(username__iexact=name).first()
-    if own is not None and link_by_name and not ProviderIdentity.objects.filter(user=own).exists():
-        return own
-    if own is not None:
+    account = User.objects.filter(username__iexact=name).first()
+    if account is not None and link_by_name and not ProviderIdentity.objects.filter(user=account).exists():
+        return account
+    if account is not None:
         raise SignInRefused(
             f"There is an account called {name} already. If it is yours, log in with its password, and link it under "
             "Your account."
@@ -85,13 +85,13 @@ def _find_account(person: Person, *, link_by_name: bool) -> User:
         raise SignInRefused(f"The name {name!r} cannot be used here: {' '.join(error.messages)}") from None
 
 
-def _follow_superuser(identity: ProviderIdentity, roles: Sequence[GroupRole], given: Sequence[GroupRole]) -> None:
+def _follow_superuser(identity: ProviderIdentity, roles: Sequence[GroupRole], held: Sequence[GroupRole]) -> None:
     user = identity.user
-    is_given = any(role.role == "superuser" for role in given)
-    if is_given and not user.is_superuser:
+    is_entitled = any(role.role == "superuser" for role in held)
+    if is_entitled and not user.is_superuser:
         user.is_superuser = identity.made_superuser = True
         record(Act.USER_PROMOTED, user=describe_user(user))
-    elif not is_given and identity.made_superuser and user.is_superuser:
+    elif not is_entitled and identity.made_superuser and user.is_superuser:
         if is_last_superuser(user):
             logger.warning("User %s is in no group of superusers any more, but is the last one.", user.pk)
             return
@@ -103,15 +103,16 @@ def _follow_superuser(identity: ProviderIdentity, roles: Sequence[GroupRole], gi
     identity.save(update_fields=["made_superuser"])
 
 
-def _follow_projects(user: User, roles: Sequence[GroupRole], given: Sequence[GroupRole]) -> None:
+def _follow_projects(user: User, roles: Sequence[GroupRole], held: Sequence[GroupRole]) -> None:
     named = {role.project for role in roles if role.project}
     projects = Project.objects.filter(deletion_started_at=None).order_by("pk")
     if "*" not in named:
-        own = Membership.objects.filter(user=user, by_provider=True).values("project")
-        projects = projects.filter(slug__in=named) | projects.filter(pk__in=own)
-    memberships = {each.project_id: each for each in Membership.objects.filter(user=user).select_related("project")}
+        by_provider = Membership.objects.filter(user=user, by_provider=True).values("project")
+        projects = projects.filter(slug__in=named) | projects.filter(pk__in=by_provider)
+    members = Membership.objects.filter(user=user).select_related("project")
+    memberships = {member.project_id: member for member in members}
     for project in projects.distinct():
-        mine = {role.role for role in given if role.project in ("*", project.slug)}
+        mine = {role.role for role in held if role.project in ("*", project.slug)}
         wanted = Membership.Role.ADMIN if "admin" in mine else Membership.Role.MEMBER if mine else None
         _follow_project(user, project, memberships.get(project.pk), wanted)
 

@@ -1,4 +1,4 @@
-"""Accounts of the server: superusers create, deactivate and delete them. Somebody who can administer always stays.
+"""Accounts of the server: superusers create, deactivate and delete them. Someone who can administer always stays.
 
 A change locks all superusers' rows, and the rows of the projects that it is about, so that two at the same time cannot
 both be the last.
@@ -10,19 +10,19 @@ from dataclasses import dataclass
 from django.contrib.auth.models import User
 from django.db import transaction
 
-from projects.accounts.last_ones import is_last_superuser
+from projects.accounts.last_superuser import is_last_superuser
 from projects.audit.acts import Act
 from projects.audit.entries import describe_user, record
 from projects.members import add_member, change_role, create_account, is_last_admin
 from projects.models import Membership, Project, SavedView, SharedLink
 
 
-class LastOne(Exception):
-    """Nobody else who can log in could administer the server, or some projects. The text says what to do."""
+class LastAdministrator(Exception):
+    """No one else who can log in could administer the server, or some projects. The text says what to do."""
 
 
 class NeedsSuccessor(Exception):
-    """The account owns things that somebody must take over."""
+    """The account owns things that someone must take over."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,7 +35,7 @@ class Belongings:
 
     @property
     def needs_successor(self) -> bool:
-        """Tells whether somebody must take something over."""
+        """Returns whether someone must take something over."""
         return bool(self.shared_views or self.links or self.last_admin_of)
 
 
@@ -49,18 +49,18 @@ def create_user(username: str, *, is_superuser: bool = False) -> User:
 
 
 def change_superuser(user: User, *, is_superuser: bool) -> None:
-    """Makes somebody a superuser, or no longer one. Raises `LastOne`."""
+    """Makes someone a superuser, or no longer one. Raises `LastAdministrator`."""
     with transaction.atomic():
         _lock_superusers()
         if not is_superuser and is_last_superuser(user):
-            raise LastOne("This is the last superuser who can log in. Make somebody else a superuser first.")
+            raise LastAdministrator("This is the last superuser who can log in. Make somebody else a superuser first.")
         if User.objects.filter(pk=user.pk, is_superuser=not is_superuser).update(is_superuser=is_superuser):
             record(Act.USER_PROMOTED if is_superuser else Act.USER_DEMOTED, user=describe_user(user))
     user.is_superuser = is_superuser
 
 
 def deactivate_user(user: User) -> None:
-    """Ends all sessions and links of an account, and lets nobody log in with it. Raises `LastOne`."""
+    """Ends all sessions and links of an account, and lets no one log in with it. Raises `LastAdministrator`."""
     with transaction.atomic():
         _lock_superusers()
         _check_can_go(user, list_belongings(user))
@@ -83,7 +83,7 @@ def list_belongings(user: User) -> Belongings:
     return Belongings(
         shared_views=SavedView.objects.filter(user=user, is_shared=True).count(),
         links=SharedLink.objects.filter(creator=user, revoked_at=None).count(),
-        last_admin_of=[each.project for each in admin_of.order_by("project__slug") if is_last_admin(each)],
+        last_admin_of=[member.project for member in admin_of.order_by("project__slug") if is_last_admin(member)],
     )
 
 
@@ -91,12 +91,12 @@ def delete_user(user: User, *, successor: User | None) -> None:
     """Deletes an account; what it owns goes to `successor`, and its private saved views are deleted.
 
     The successor becomes an admin of projects that would have none. A link goes over if its project is theirs too, and
-    ends otherwise. Raises `NeedsSuccessor` and `LastOne`.
+    ends otherwise. Raises `NeedsSuccessor` and `LastAdministrator`.
     """
     with transaction.atomic():
         _lock_superusers()
         if is_last_superuser(user):
-            raise LastOne("This is the last superuser who can log in. Make somebody else a superuser first.")
+            raise LastAdministrator("This is the last superuser who can log in. Make somebody else a superuser first.")
         owned = list_belongings(user)
         if owned.needs_successor and (successor is None or successor == user or not successor.is_active):
             raise NeedsSuccessor
@@ -121,10 +121,12 @@ def _make_admin(project: Project, user: User) -> None:
 
 def _check_can_go(user: User, owned: Belongings) -> None:
     if is_last_superuser(user):
-        raise LastOne("This is the last superuser who can log in. Make somebody else a superuser first.")
+        raise LastAdministrator("This is the last superuser who can log in. Make somebody else a superuser first.")
     if owned.last_admin_of:
         names = ", ".join(project.slug for project in owned.last_admin_of)
-        raise LastOne(f"This is the last admin who can log in of: {names}. Make somebody else an admin there first.")
+        raise LastAdministrator(
+            f"This is the last admin who can log in of: {names}. Make somebody else an admin there first."
+        )
 
 
 def _lock_superusers() -> None:

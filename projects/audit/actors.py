@@ -11,7 +11,7 @@ from typing import Final
 
 
 class ActorKind(StrEnum):
-    """How somebody acted."""
+    """How someone acted."""
 
     USER = "user"  # in the dashboard, or by the read API with a session
     TOKEN = "token"  # noqa: S105  # by a token of the API
@@ -38,7 +38,7 @@ _actor: ContextVar[Callable[[], Actor]] = ContextVar("actor", default=lambda: SE
 
 
 def current_actor() -> Actor:
-    """Returns who acts; the server itself if nobody was named."""
+    """Returns who acts; the server itself if no one was named."""
     return _actor.get()()
 
 

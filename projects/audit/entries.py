@@ -61,12 +61,12 @@ def iter_lines(entries: QuerySet[AuditEntry]) -> Iterator[str]:
     """Yields entries as lines of JSON, oldest first, in statements of `READ_ROWS` each."""
     last = 0
     while True:
-        found = list(entries.filter(pk__gt=last).order_by("pk")[:READ_ROWS])
-        for entry in found:
+        batch = list(entries.filter(pk__gt=last).order_by("pk")[:READ_ROWS])
+        for entry in batch:
             yield write_line(entry)
-        if len(found) < READ_ROWS:
+        if len(batch) < READ_ROWS:
             return
-        last = found[-1].pk
+        last = batch[-1].pk
 
 
 def write_line(entry: AuditEntry) -> str:

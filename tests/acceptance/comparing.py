@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from profcore.stats.culprits import FindCallers, find_callers
-from profcore.stats.views import ViewFacts, ViewSample, group_funcs, sample_of
+from profcore.stats.views import ViewColumns, ViewSample, group_funcs, sample_of
 from profcore.sums.blobs import Contribution
 from profcore.sums.calltree import CallTreeBuilder
 from profcore.sums.fold import ViewFold, contribution_of, fold_trace
@@ -93,7 +93,7 @@ def page_samples(app: str, page: str, base: str, head: str) -> tuple[ViewSample,
     samples = []
     for release in (base, head):
         views = groups[app, page, release]
-        facts = ViewFacts.of(
+        facts = ViewColumns.of(
             [parts.js_us for parts in views.parts], [parts.hidden_us for parts in views.parts], views.device_class
         )
         sample = sample_of(views.contributions, facts)

@@ -27,7 +27,7 @@ tar -czf - -C dist . | curl --fail-with-body --silent --show-error --retry 3 \\
 
 @pytest.fixture
 def stack(whole_stack: RunningStack) -> RunningStack:
-    """A stack without a sweep, which would hide that a wake-up is missing."""
+    """A stack without a sweep, which would hide that a notification is missing."""
     return whole_stack
 
 

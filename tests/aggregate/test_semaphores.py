@@ -176,7 +176,7 @@ def test_jobs_that_take_long_leave_a_process_that_folds(shop: Project, tmp_path:
         assert sorted(again(job).state for job in jobs) == [Job.State.QUEUED, Job.State.RUNNING]
         gate.rollback()
         wait_until(lambda: any(again(job).state == Job.State.DONE for job in jobs), "the first job did not end")
-        current_app.send_task(JOB_TASK)  # as the sweep does: on a busy machine the wake-up may have been given up
+        current_app.send_task(JOB_TASK)  # as the sweep does: on a busy machine the notification may have been given up
         wait_until(lambda: all(again(job).state == Job.State.DONE for job in jobs), "the second job did not run")
 
 

@@ -45,7 +45,7 @@ def shop() -> Project:
 def stop() -> Iterator[Callable[[], None]]:
     """What tells this process to stop, until the test ends."""
     yield tell_to_stop
-    tell_to_stop(is_told=False)
+    tell_to_stop(is_wanted=False)
 
 
 def wait_until(is_so: Callable[[], bool], what: str) -> None:

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from alerts.evaluating import evaluate_one
 from alerts.models import AlertRule, AlertState
-from alerts.questions import clean_question
+from alerts.queries import clean_alert_query
 from alerts.rules import create_alert
 from profcore.alerts.states import State
 from projects.models import Project
@@ -22,7 +22,7 @@ def receive(project: Project, days_ago: int, factor: float = 1.0, views: int = 6
 
 
 def alert_it(project: Project, kind: str = "budget", **question: Any) -> AlertRule:
-    cleaned = clean_question(kind, question or TIME)
+    cleaned = clean_alert_query(kind, question or TIME)
     return create_alert(project=project, kind=kind, name="Script", question=cleaned, now=TODAY - timedelta(days=5))
 
 

@@ -10,7 +10,7 @@ from aggregate.models import PageView
 from alerts.evaluating import evaluate_one
 from alerts.models import AlertRule, StateChange
 from alerts.new_third_parties.new_third_party_previews import preview_new_third_parties
-from alerts.questions import read_question
+from alerts.queries import read_alert_query
 from profcore.alerts.states import State
 from profcore.stats.sampling import sample_key
 from profcore.sums.blobs import Contribution, encode_contribution
@@ -76,5 +76,5 @@ def follow_alert(alert: AlertRule, days_ago: int) -> Told:
 
 def preview_alert(alert: AlertRule) -> Told:
     """Returns what the preview of an alert says that it would have confirmed, likewise."""
-    found = preview_new_third_parties(alert.project_id, read_question(alert), TODAY).told
-    return sorted((on, each.name) for each in found for on in each.told_on)
+    found = preview_new_third_parties(alert.project_id, read_alert_query(alert), TODAY).reported
+    return sorted((on, each.name) for each in found for on in each.reported_on)

@@ -65,7 +65,7 @@ def test_what_is_open_ends_with_its_question(project: Project, way: str) -> None
     assert not AlertState.objects.exists()
     (told,) = [each for each in select_history(project, before=None, most=9) if each.change.cause == way]
     assert (told.change.state, told.change.was) == (State.RESOLVED, State.CONFIRMED)
-    assert told.said.headline == f"Script: no longer watched, since the alert was {way}"
+    assert told.said.headline == f"Script: no longer evaluated, since the alert was {way}"
     assert told.said.since == f"2026-11-17 UTC until {TODAY:%Y-%m-%d %H:%M} UTC"
     assert Notice.objects.get().change_id == told.change.id
     body = encode_change(told)

@@ -9,7 +9,7 @@ import pytest
 from aggregate.selectors.functions.table import MAX_SEARCH_CHARS
 from alerts.delivery.links import slice_path
 from alerts.models import AlertRule, StateChange
-from alerts.questions import clean_question
+from alerts.queries import clean_alert_query
 from dashboard.web.params import MAX_SEARCH
 from projects.models import Project
 
@@ -19,7 +19,7 @@ DAYS = [("from", "2026-11-16T00:00Z"), ("to", "2026-11-18T00:00Z")]
 
 def link(kind: str, question: dict[str, Any], **change: Any) -> tuple[str, list[tuple[str, str]]]:
     """Returns the path and the parameters of the link of a change after two days."""
-    alert = AlertRule(kind=kind, question=clean_question(kind, question))
+    alert = AlertRule(kind=kind, question=clean_alert_query(kind, question))
     facts = {"at": MIDNIGHT, "began_at": MIDNIGHT - timedelta(days=1), "subject": "", "release": "", "base_release": ""}
     address = urlsplit(slice_path(Project(slug="shop"), alert, StateChange(**{**facts, **change})))
     return address.path, parse_qsl(address.query)
@@ -48,7 +48,7 @@ def test_an_open_state_leads_to_its_last_judged_day_and_an_accepted_one_to_the_l
     asked = {"limit": 5, "by": "party"}
     for change in ({"seen_at": seen_at}, {"at": seen_at + timedelta(hours=13)}):
         moments = {name: value for name, value in change.items() if name != "seen_at"}
-        alert = AlertRule(kind="new_third_parties", question=clean_question("new_third_parties", asked))
+        alert = AlertRule(kind="new_third_parties", question=clean_alert_query("new_third_parties", asked))
         told = StateChange(**{"at": MIDNIGHT, "began_at": MIDNIGHT, "subject": "x", **moments})
         told.seen_at = change.get("seen_at")
         query = dict(parse_qsl(urlsplit(slice_path(Project(slug="shop"), alert, told)).query))

@@ -8,12 +8,12 @@ from django.db import transaction
 from alerts.changes import Cause, select_states, write_standing
 from alerts.models import AlertRule, StateChange
 from alerts.rules import RELEASE_ALERT_ID, make_release_alert
-from alerts.subjects import Found, Subject
+from alerts.subjects import Finding, Subject
 from profcore.alerts.states import Standing, State
 from projects.models import Project
 
 NOON: Final = datetime(2026, 11, 23, 12, 0, tzinfo=UTC)
-FOUND: Final = Found(
+FOUND: Final = Finding(
     views=400,
     base_release="1.0",
     base_views=500,

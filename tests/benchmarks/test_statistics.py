@@ -16,12 +16,12 @@ def test_samples_are_like_the_recorded_views() -> None:
     rng = np.random.default_rng(1)
     for page in pages[:3]:
         sample = draw(rng, page, 5_000)
-        assert sample.facts.js_us.mean() == pytest.approx(page.js_us.mean(), rel=0.1)
-        assert sample.self_us.sum() == pytest.approx(sample.facts.js_us.sum(), rel=0.001)
+        assert sample.columns.js_us.mean() == pytest.approx(page.js_us.mean(), rel=0.1)
+        assert sample.self_us.sum() == pytest.approx(sample.columns.js_us.sum(), rel=0.001)
         func = page.heaviest(1)[0]
         slower = draw(rng, page, 5_000, change=Change(func, 2.0))
-        assert slower.self_us.sum() == pytest.approx(slower.facts.js_us.sum(), rel=0.001)
-        assert slower.facts.js_us.mean() > 1.05 * sample.facts.js_us.mean()
+        assert slower.self_us.sum() == pytest.approx(slower.columns.js_us.sum(), rel=0.001)
+        assert slower.columns.js_us.mean() > 1.05 * sample.columns.js_us.mean()
 
 
 def test_mixes_can_be_moved() -> None:
@@ -33,12 +33,12 @@ def test_mixes_can_be_moved() -> None:
         draw(rng, page, 4_000, slow=0.2),
         draw(rng, page, 4_000, rates=(0.1, 1)),
     )
-    shares = [np.mean(each.facts.device_class == page.device.max()) for each in (usual, slow)]
+    shares = [np.mean(each.columns.device_class == page.device.max()) for each in (usual, slow)]
     assert shares[1] - shares[0] == pytest.approx(0.2, abs=0.04)
-    assert set(rated.facts.sample_rate) == {0.1, 1.0}
-    assert set(rated.facts.device_class[rated.facts.sample_rate < 1]) == {1}
+    assert set(rated.columns.sample_rate) == {0.1, 1.0}
+    assert set(rated.columns.device_class[rated.columns.sample_rate < 1]) == {1}
     both = draw_pages(rng, pages[:2], [0.7, 0.3], 4_000)
-    counts = sorted(np.unique(both.facts.page, return_counts=True)[1].tolist())
+    counts = sorted(np.unique(both.columns.page, return_counts=True)[1].tolist())
     assert counts[1] / 4_000 == pytest.approx(0.7, abs=0.03)
 
 

@@ -9,8 +9,8 @@ REASONS: Final[Mapping[str, str]] = {
     # Reads of several projects at once. Each shard sums up what it has.
     "aggregate/selectors/project/summaries.py:select_project_summaries": "the list of a person's projects",
     "aggregate/selectors/project/summaries.py:select_project_days": "the list of a person's projects",
-    "aggregate/selectors/search/found_functions.py:find_functions": "the search over a person's projects",
-    "aggregate/selectors/search/found_places.py:_find": "the search over a person's projects",
+    "aggregate/selectors/search/function_hits.py:find_functions": "the search over a person's projects",
+    "aggregate/selectors/search/place_hits.py:_find": "the search over a person's projects",
     # Queues that are one for all projects. Each has an index of its few rows that wait.
     "aggregate/fold/claims.py:claim_batch": "the next project with pending traces",
     "aggregate/jobs/runs.py:claim_job": "the next job of any project",

@@ -20,7 +20,7 @@ from django.test.utils import CaptureQueriesContext
 
 from aggregate.jobs.runs import claim_job
 from aggregate.selectors.project.summaries import select_project_days, select_project_summaries
-from aggregate.selectors.search.found_functions import find_functions
+from aggregate.selectors.search.function_hits import find_functions
 from aggregate.sourcemaps.queue import claim_script
 from profcore.caching import clear_caches
 from tests.citus.asked_site import API, BASE, HEAD, PAGES, ask, make_site

@@ -1,4 +1,4 @@
-"""Wake-ups coalesce: one for many traces, until a worker clears the flag before it claims."""
+"""Notifications coalesce: one for many traces, until a worker clears the flag before it claims."""
 
 import threading
 import time
@@ -75,7 +75,7 @@ def test_a_waker_wakes_once_for_all_that_ask_meanwhile_and_again_for_who_asks_la
     waker = notify.Notifier()
     waker.ask()
     assert begun.acquire(timeout=DEADLINE_S)
-    for _ in range(20):  # while the first wake-up is under way: a worker may have looked already
+    for _ in range(20):  # while the first notification is under way: a worker may have looked already
         waker.ask()
     may_go_on.release()
     assert begun.acquire(timeout=DEADLINE_S)
@@ -179,7 +179,7 @@ def test_the_flag_of_a_wake_up_that_is_lost_is_not_kept_for_ever(sent: list[str]
     client.pexpire(notify.FLAG, DEADLINE_S * 1000 // 2)
     notify.keep_flag()
     assert client.pttl(notify.FLAG) > DEADLINE_S * 1000 // 2
-    client.delete(notify.FLAG + notify.WAITS)  # as after LOST_S, in which nobody has taken the wake-up
+    client.delete(notify.FLAG + notify.WAITS)  # as after LOST_S, in which nobody has taken the notification
     client.pexpire(notify.FLAG, DEADLINE_S * 1000 // 2)
     notify.keep_flag()
     assert client.pttl(notify.FLAG) <= DEADLINE_S * 1000 // 2

@@ -11,5 +11,5 @@ def clear_caches() -> None:
     """Empties all caches, so that no test depends on another."""
     from ingest.notify import settle_notifications
 
-    assert settle_notifications(WAKE_LIMIT_S), "a wake-up of the test before is still under way"
+    assert settle_notifications(WAKE_LIMIT_S), "a notification of the test before is still under way"
     caching.clear_caches()

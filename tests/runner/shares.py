@@ -1,6 +1,6 @@
 """What each of several test processes (`pytest -n`) has for itself.
 
-PostgreSQL's databases are pytest-django's doing. Of a Valkey, each process gets a database: wake-up flags and
+PostgreSQL's databases are pytest-django's doing. Of a Valkey, each process gets a database: notification flags and
 tasks of one would reach the tests of another.
 """
 

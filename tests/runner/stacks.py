@@ -15,7 +15,7 @@ SETTINGS: Final = {
     "FIELDFLAME_READ_MAX_RAW_BYTES": str(2**30),
     # The demo need only be there: its month takes half a minute.
     "FIELDFLAME_DEMO_VIEWS": "30",
-    # A sweep would hide that a wake-up is missing.
+    # A sweep would hide that a notification is missing.
     "FIELDFLAME_SYMBOLICATE_SWEEP_S": "3600",
 }
 

@@ -14,7 +14,7 @@ import psycopg
 import pytest
 
 from ingest.storage.partitions import DAYS_AHEAD
-from ops.database.one_migration import NAME
+from ops.database.migration_lock import NAME
 from ops.supervisor.services import BASE_DIR
 from profcore.times import DAY
 from tests.runner.servers import run_stores

@@ -47,8 +47,8 @@ def read_end(host: str, port: int) -> datetime:
         socket.create_connection((host, port), timeout=LIMIT_S) as connected,
         context.wrap_socket(connected, server_hostname=host) as secured,
     ):
-        found = secured.getpeercert() or {}
-    return datetime.fromtimestamp(ssl.cert_time_to_seconds(str(found["notAfter"])), UTC)
+        certificate = secured.getpeercert() or {}
+    return datetime.fromtimestamp(ssl.cert_time_to_seconds(str(certificate["notAfter"])), UTC)
 
 
 def judge_certificate(host: str, ends_at: datetime, now: datetime) -> Finding:

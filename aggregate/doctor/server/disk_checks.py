@@ -46,13 +46,13 @@ def check_disk(now: datetime) -> Iterator[Finding]:
 
 def find_room(database_bytes: int) -> Room | None:
     """Returns the room of the database: on this machine, else what FIELDFLAME_DATABASE_DISK_GB leaves."""
-    own = Path(settings.DATA_DIR) / "postgres"
+    cluster = Path(settings.DATA_DIR) / "postgres"
     host = str(connection.settings_dict["HOST"])
-    if own.exists() and host.startswith("/"):
-        usage = shutil.disk_usage(own)
+    if cluster.exists() and host.startswith("/"):
+        usage = shutil.disk_usage(cluster)
         return Room(usage.free, usage.total)
-    if given := settings.DATABASE_DISK_GB * 10**9:
-        return Room(max(0, given - database_bytes), given)
+    if disk_bytes := settings.DATABASE_DISK_GB * 10**9:
+        return Room(max(0, disk_bytes - database_bytes), disk_bytes)
     with connection.cursor() as cursor:
         cursor.execute("SELECT setting FROM pg_settings WHERE name = 'data_directory'")  # hidden from most roles
         row = cursor.fetchone()

@@ -13,7 +13,7 @@ from aggregate.doctor.findings import Finding, ok, problem, warning
 DURABLE: Final = ("fsync", "full_page_writes", "synchronous_commit")
 MANY_CONNECTIONS: Final = 0.8  # of max_connections: the next burst may be refused
 ALL_CONNECTIONS: Final = 0.95
-LONG_TRANSACTION_S: Final = 3_600  # a backup of some 100 GB takes so long
+LONG_TRANSACTION_S: Final = 3_600  # a backup of about 100 GB takes an hour
 # Of 2.1 billion, after which PostgreSQL refuses to write. Its own vacuum begins at 0.2.
 OLD_TRANSACTIONS: Final = 1_000_000_000
 LAG_WARNING_S: Final = 60.0
@@ -57,7 +57,7 @@ class Standby:
 
 @dataclass(frozen=True, slots=True)
 class ReplicationSlot:
-    """A promise to keep the log for somebody, and how much is kept for them."""
+    """A promise to keep the log for a reader, and how much is kept for it."""
 
     name: str
     is_active: bool
@@ -170,27 +170,28 @@ def judge_replication(
 
 
 def judge_standbys(standbys: Sequence[Standby]) -> Iterator[Finding]:
-    for one in standbys:
-        if one.lag_s >= LAG_WARNING_S or one.lag_bytes >= HELD_WARNING_BYTES:
-            make = problem if one.lag_bytes >= HELD_PROBLEM_BYTES else warning
+    for standby in standbys:
+        if standby.lag_s >= LAG_WARNING_S or standby.lag_bytes >= HELD_WARNING_BYTES:
+            make = problem if standby.lag_bytes >= HELD_PROBLEM_BYTES else warning
             yield make(
-                "replication", f"{one.name} is {one.lag_s:,.0f} s and {one.lag_bytes / 1e6:,.0f} MB of the log behind."
+                "replication",
+                f"{standby.name} is {standby.lag_s:,.0f} s and {standby.lag_bytes / 1e6:,.0f} MB of the log behind.",
             )
 
 
 def judge_slots(slots: Sequence[ReplicationSlot]) -> Iterator[Finding]:
-    for one in slots:
-        if one.status in ("lost", "unreserved"):
+    for slot in slots:
+        if slot.status in ("lost", "unreserved"):
             yield problem(
-                "replication-slots", f"The slot {one.name} has lost its place in the log: make its standby anew."
+                "replication-slots", f"The slot {slot.name} has lost its place in the log: make its standby anew."
             )
-        elif one.held_bytes >= HELD_WARNING_BYTES:
-            make = problem if one.held_bytes >= HELD_PROBLEM_BYTES else warning
-            whose = "" if one.is_active else ", and nobody reads it"
+        elif slot.held_bytes >= HELD_WARNING_BYTES:
+            make = problem if slot.held_bytes >= HELD_PROBLEM_BYTES else warning
+            whose = "" if slot.is_active else ", and nobody reads it"
             yield make(
                 "replication-slots",
-                f"The slot {one.name} keeps {one.held_bytes / 1e9:,.0f} GB of the log{whose}: it fills the disk.",
-                line=f"SELECT pg_drop_replication_slot('{one.name}')",
+                f"The slot {slot.name} keeps {slot.held_bytes / 1e9:,.0f} GB of the log{whose}: it fills the disk.",
+                line=f"SELECT pg_drop_replication_slot('{slot.name}')",
             )
 
 

@@ -34,7 +34,7 @@ class QuotaUse:
     keep_raw_days: int
 
     def kept(self, today: date, later: int = 0) -> float:
-        """Returns the bytes within the retention, so many days later, if days go on as the last ones were."""
+        """Returns the bytes within the retention, after this number of days, if days go on as the last ones were."""
         end = today + later * DAY
         since = end - self.keep_raw_days * DAY
         coming = min(later, self.keep_raw_days + 1) * (self.rate(today) or 0.0)

@@ -48,10 +48,10 @@ def check_replica(_: datetime) -> Iterator[Finding]:
 
 def measure(database: LagLook, replica: LagLook, receiver: LagLook) -> Progress:
     """Returns how far the replica is. Waits for it, WAIT_S at most. Raises `psycopg.Error`."""
-    asked_s = time.monotonic()
+    began_s = time.monotonic()
     end = database.read() or 0
     while (replayed := replica.read()) is not None:
-        waited_s = time.monotonic() - asked_s
+        waited_s = time.monotonic() - began_s
         if replayed >= end:
             return Progress(is_standby=True, waited_s=waited_s)
         if waited_s > WAIT_S:

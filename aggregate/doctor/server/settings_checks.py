@@ -96,14 +96,14 @@ def judge_versions(*, postgres: int, postgres_text: str, valkey: tuple[str, str]
 
 def check_kernel(_: datetime) -> Iterator[Finding]:
     """Yields whether processes that start now fold and check by the compiled kernel, and if not, why."""
-    found = find_kernel(settings.KERNEL)
-    if found.module is not None:
+    kernel = find_kernel(settings.KERNEL)
+    if kernel.module is not None:
         yield ok("kernel", "Traces are folded and checked by the compiled kernel.")
     elif settings.KERNEL == KernelChoice.PURE:
-        yield ok("kernel", f"Traces are folded and checked by pure Python, because {found.why_pure}.")
+        yield ok("kernel", f"Traces are folded and checked by pure Python, because {kernel.why_pure}.")
     else:
         yield warning(
             "kernel",
-            f"Traces are folded and checked by pure Python, which takes several times as long: {found.why_pure}.",
+            f"Traces are folded and checked by pure Python, which takes several times as long: {kernel.why_pure}.",
             line="./run kernel",
         )

@@ -44,7 +44,7 @@ def judge_valkey(info: Info, saves: str) -> Iterator[Finding]:
     if (policy := info.get("maxmemory_policy", "noeviction")) != "noeviction":
         yield warning(
             "valkey-eviction",
-            f"Valkey's maxmemory-policy is {policy}: when it is full, it drops wake-ups and counts of wrong passwords.",
+            f"Valkey's maxmemory-policy is {policy}: when full, it drops notifications and counts of wrong passwords.",
             line="maxmemory-policy noeviction",
         )
     if not info.get("aof_enabled") and not saves:

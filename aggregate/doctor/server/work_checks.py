@@ -39,7 +39,7 @@ def check_migrations(_: datetime) -> Iterator[Finding]:
     apps = {app for app, _ in known}
     unknown = sorted((app, name) for app, name in executor.loader.applied_migrations if app in apps)
     yield from judge_migrations(
-        pending=[f"{one.app_label}.{one.name}" for one, _ in plan],
+        pending=[f"{migration.app_label}.{migration.name}" for migration, _ in plan],
         unknown=[f"{app}.{name}" for app, name in unknown if (app, name) not in known],
     )
 
@@ -76,7 +76,7 @@ def judge_partitions(days: Sequence[date], today: date) -> Finding:
 
 
 def check_workers(_: datetime) -> Iterator[Finding]:
-    """Yields how many workers answer, and which queue none of them works on."""
+    """Yields how many workers answer, and which queues have no worker."""
     try:
         answers = current_app.control.inspect(timeout=WORKER_WAIT_S).active_queues() or {}
     except (CeleryError, KombuError, OSError):
@@ -124,7 +124,7 @@ def judge_pending(*, count: int, oldest_s: float) -> Finding:
 
 
 def check_jobs(_: datetime) -> Iterator[Finding]:
-    """Yields jobs that nobody runs, and those that take very long."""
+    """Yields jobs that no worker runs, and those that take very long."""
     with connection.cursor() as cursor:
         cursor.execute(
             f"""WITH {LIVE} SELECT
@@ -142,7 +142,7 @@ def check_jobs(_: datetime) -> Iterator[Finding]:
 
 
 def judge_jobs(*, waiting: int, oldest_s: float, slow: int) -> Iterator[Finding]:
-    """`waiting` jobs have no worker, the oldest for so long; `slow` ones have one, and take very long."""
+    """`waiting` jobs have no worker, the oldest for `oldest_s`; `slow` ones have one, and take very long."""
     if waiting and oldest_s >= OLD_JOB_S:
         yield warning(
             "jobs",
@@ -158,14 +158,16 @@ def judge_jobs(*, waiting: int, oldest_s: float, slow: int) -> Iterator[Finding]
 def check_retention(now: datetime) -> Iterator[Finding]:
     """Yields what is older than its retention, and still there."""
     projects = list(Project.objects.filter(deletion_started_at=None).order_by("id"))
-    longest = max((limit_of(one, "keep_raw_days").effective for one in projects), default=int(settings.KEEP_RAW_DAYS))
+    longest = max(
+        (limit_of(project, "keep_raw_days").effective for project in projects), default=int(settings.KEEP_RAW_DAYS)
+    )
     firsts = dict(Cell.objects.values_list("project_id").annotate(first_at=Min("starts_at")))
     late_cells = [
-        one.slug
-        for one in projects
-        if one.pk in firsts
-        and firsts[one.pk]
-        < midnight_days_before(now, limit_of(one, "keep_cells_days").effective + RETENTION_SLACK_DAYS)
+        project.slug
+        for project in projects
+        if project.pk in firsts
+        and firsts[project.pk]
+        < midnight_days_before(now, limit_of(project, "keep_cells_days").effective + RETENTION_SLACK_DAYS)
     ]
     before = midnight_days_before(now, longest + RETENTION_SLACK_DAYS).date()
     late_days = [day for _, day in list_partitions() if day < before]

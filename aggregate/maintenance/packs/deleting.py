@@ -14,7 +14,7 @@ from ingest.storage.packs.store import open_store
 from profcore.times import DAY
 
 BATCH_PACKS: Final = 500  # names of one request, of which S3 takes up to 1,000
-# The row of a pack with which no trace was stored stays so long after its object: it makes the statement fail that
+# The row of a pack with which no trace was stored stays this long after its object: it makes the statement fail that
 # would store some, if a web process was stopped between its object and its statement.
 KEEP_ROWS: Final = 7 * DAY
 
@@ -55,11 +55,13 @@ def _select_doomed(project_id: int | None) -> list[tuple[int, date, UUID]]:
 def _forget(doomed: Sequence[tuple[int, date, UUID]]) -> None:
     """Deletes the rows of packs whose objects are gone, or notes it in them."""
     for project_id in sorted({project_id for project_id, _, _ in doomed}):
-        own = (project_id, [pack_id for owner, _, pack_id in doomed if owner == project_id])
+        params = (project_id, [pack_id for owner, _, pack_id in doomed if owner == project_id])
         with transaction.atomic(), connection.cursor() as cursor:
-            cursor.execute("DELETE FROM ingest_pack WHERE project_id = %s AND id = ANY(%s::uuid[]) AND traces > 0", own)
+            cursor.execute(
+                "DELETE FROM ingest_pack WHERE project_id = %s AND id = ANY(%s::uuid[]) AND traces > 0", params
+            )
             cursor.execute(
                 """UPDATE ingest_pack SET deleted_at = now()
                    WHERE project_id = %s AND id = ANY(%s::uuid[]) AND traces = 0""",
-                own,
+                params,
             )

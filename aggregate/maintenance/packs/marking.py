@@ -14,8 +14,8 @@ from psycopg.sql import SQL, Identifier
 def mark_packs(project_id: int, pack_ids: Sequence[UUID]) -> None:
     """Marks packs of which this transaction has deleted rows: they wait to be written anew.
 
-    The mark is a new one each time, so that whoever writes one of them anew at the moment does not take its own bytes
-    for all that must go.
+    The mark is a new one each time, so that a process that writes one of them anew at the moment does not take its own
+    bytes for all that must go.
     """
     if pack_ids:
         with connection.cursor() as cursor:

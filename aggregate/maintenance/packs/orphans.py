@@ -39,7 +39,7 @@ def delete_orphans(now: datetime, *, is_whole: bool = False) -> int:
     total = 0
     for prefix in prefixes:
         for page in open_store().iter_listed(prefix):
-            condemned = condemn([each for each in page if each.modified_at < now - ORPHAN_AGE])
+            condemned = condemn([stored for stored in page if stored.modified_at < now - ORPHAN_AGE])
             total += condemned
             count_maintenance("orphans", condemned)
     if total:
@@ -54,10 +54,10 @@ def condemn(listed: Sequence[ListedObject]) -> int:
 
     An object that comes after its row was condemned, as from a slow network, is to be deleted once more.
     """
-    found = [pack for each in listed if (pack := read_name(each.name)) is not None]
+    packs = [pack for stored in listed if (pack := read_name(stored.name)) is not None]
     return sum(
-        _condemn_of_project(project_id, {pack_id: day for owner, day, pack_id in found if owner == project_id})
-        for project_id in sorted({project_id for project_id, _, _ in found})
+        _condemn_of_project(project_id, {pack_id: day for owner, day, pack_id in packs if owner == project_id})
+        for project_id in sorted({project_id for project_id, _, _ in packs})
     )
 
 

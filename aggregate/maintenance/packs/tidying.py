@@ -107,21 +107,21 @@ def _select_named(pack: Untidy, bodies: Sequence[PackedBody]) -> list[PackedBody
                     AS c (view_id, seq, received_at, number)
                  ON (t.view_id, t.seq, t.received_at) = (c.view_id, c.seq, c.received_at)
                WHERE t.project_id = %s AND t.view_id = ANY(%s::uuid[]) AND t.pack_id = %s ORDER BY 1""",
-            [*_keys_of(bodies), pack.project_id, [each.view_id for each in bodies], pack.id],
+            [*_keys_of(bodies), pack.project_id, [body.view_id for body in bodies], pack.id],
         )
         return [bodies[number - 1] for number, offset in cursor if bodies[number - 1].offset == offset]
 
 
 def _keys_of(bodies: Sequence[PackedBody]) -> list[list[Any]]:  # Any: columns of three types
     return [
-        [each.view_id for each in bodies],
-        [each.seq for each in bodies],
-        [each.received_at for each in bodies],
+        [body.view_id for body in bodies],
+        [body.seq for body in bodies],
+        [body.received_at for body in bodies],
     ]
 
 
 def _is_unchanged(pack: Untidy) -> bool:
-    """Locks a pack's row until the transaction ends; tells whether nobody has marked it since it was read."""
+    """Locks a pack's row until the transaction ends; returns whether it has not been marked since it was read."""
     with connection.cursor() as cursor:
         cursor.execute(
             """SELECT FROM ingest_pack WHERE project_id = %s AND id = %s AND tidy_at = %s AND doomed_at IS NULL
@@ -147,7 +147,7 @@ def _move(pack: Untidy, new_id: UUID, named: Sequence[PackedBody], offsets: Sequ
 
     If the pack was marked again meanwhile, nothing is moved and the new one is doomed: the next round does it.
     """
-    size = sum(len(each.body) for each in named)
+    size = sum(len(body.body) for body in named)
     try:
         with transaction.atomic():
             if _move_rows(pack, new_id, named, offsets) < len(named) or not _is_unchanged(pack):

@@ -60,10 +60,10 @@ class Command(BaseCommand):
         try:
             with tqdm(desc="Days", unit="day", file=sys.stderr, disable=None) as bar:
 
-                def tell(day: date, words: str) -> None:
+                def tell(day: date, outcome: str) -> None:
                     bar.update()
-                    if words not in ("unchanged", "empty"):
-                        bar.write(f"{day}  {words}", file=self.stdout)
+                    if outcome not in ("unchanged", "empty"):
+                        bar.write(f"{day}  {outcome}", file=self.stdout)
 
                 folder = HistoryFolder(root, project.slug)
                 exported = export_days(project, folder, first, last, again=options["again"], on_day=tell)

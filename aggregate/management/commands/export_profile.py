@@ -81,8 +81,8 @@ class Command(BaseCommand):
             return
         exporter = EXPORTERS[options["format"]]
         base, head = ({field: options[f"export_{side}_{field}"] for field in SLICE_FIELDS} for side in (BASE, HEAD))
-        words = {field: options[f"export_{field}"] for field in EXPORT_FIELDS if field not in SIDE_FIELDS}
-        how = ExportQuery(**words, base=base, head=head)
+        fields = {field: options[f"export_{field}"] for field in EXPORT_FIELDS if field not in SIDE_FIELDS}
+        how = ExportQuery(**fields, base=base, head=head)
         try:
             request = resolve_export(resolve_slice(project.pk, query), exporter, how)
             export = read_export(project, request)
@@ -95,10 +95,10 @@ def _read_raw(project: Project, query: SliceQuery) -> bytes:
     """Returns one trace's envelope as it came, expanded."""
     if any(query[field] for field in query if field != "trace") or len(query["trace"]) != 1:
         raise CommandError("--format raw takes one --trace, and no other field of a slice.")
-    found = select_raw_body(project.pk, query["trace"][0])
-    if found is None:
+    body = select_raw_body(project.pk, query["trace"][0])
+    if body is None:
         raise CommandError("--trace: there is no such trace, or its raw body has expired.")
-    return found.expand()
+    return body.expand()
 
 
 def _add_export_arguments(parser: CommandParser) -> None:

@@ -67,7 +67,7 @@ class Command(BaseCommand):
                     fold_pending()
                 bar.update()
         if is_folding:
-            fold_pending(shown=True)
+            fold_pending(shows_progress=True)
         finish_run(run)
 
     def set_paused(self, project: Project, *, is_paused: bool) -> None:
@@ -91,9 +91,9 @@ class Command(BaseCommand):
             self.stdout.write(f"No refold within {settings.KEEP_REFOLD_RUNS_DAYS} days.")
 
 
-def fold_pending(*, shown: bool = False) -> None:
-    """Folds until nothing is pending; workers may take part. With `shown` there is a progress bar of batches."""
-    with tqdm(unit="batch", desc="fold", disable=None if shown else True) as bar:
+def fold_pending(*, shows_progress: bool = False) -> None:
+    """Folds until nothing is pending; workers may take part. `shows_progress` adds a bar of batches."""
+    with tqdm(unit="batch", desc="fold", disable=None if shows_progress else True) as bar:
         while fold_pending_batch() is not BatchOutcome.NOTHING_PENDING:
             bar.update()
 

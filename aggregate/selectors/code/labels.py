@@ -44,7 +44,7 @@ def file_of(uri: str) -> str:
 
 
 def place_of(uri: str | None, line: int | None, column: int | None) -> str:
-    """Returns `file:line:column` of a function's definition, or "" for a built-in, which has none."""
+    """Returns `file:line:column` of a function's definition, or "" for a built-in, which has no place."""
     if uri is None:
         return ""
     return ":".join(str(part) for part in (file_of(uri), line, column) if part is not None)

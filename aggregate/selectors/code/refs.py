@@ -33,16 +33,16 @@ def find_ref(project_id: int, func: RowId, code: Symbols | None = None) -> FuncR
     a label for it. Two statements, and five more if the project has source maps.
     """
     code = code or load_symbols(project_id)
-    own = (func,) if isinstance(func, int) else ()
+    stored = (func,) if isinstance(func, int) else ()
     if code.labels is None:
-        return FuncRef(func, own)
+        return FuncRef(func, stored)
     releases = list_releases(project_id)
     row_id = _row_of(code.labels, func, releases) if isinstance(func, int) else func
-    funcs = sorted({*own, *code.labels.funcs_of(str(row_id))})
-    everywhere = [(release, each) for release in releases for each in funcs]
+    funcs = sorted({*stored, *code.labels.funcs_of(str(row_id))})
+    everywhere = [(release, func_id) for release in releases for func_id in funcs]
     code.labels.load(everywhere)
     pairs = frozenset(pair for pair in everywhere if code.labels.id_of(*pair) == row_id)
-    return FuncRef(row_id, tuple(sorted({each for _, each in pairs})), pairs)
+    return FuncRef(row_id, tuple(sorted({func_id for _, func_id in pairs})), pairs)
 
 
 def _row_of(labels: Labels, func: int, releases: list[str]) -> RowId:

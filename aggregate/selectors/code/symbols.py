@@ -18,11 +18,11 @@ from aggregate.selectors.code.labels import label_func, label_original
 from aggregate.selectors.code.sites import select_sites
 from aggregate.selectors.slice.read_context import once_a_read
 from profcore.caching import keep
-from profcore.code.categories import CategoryFacts, categorize, facts_for_category
+from profcore.code.categories import CategoryKey, categorize, category_key_of
 from profcore.code.code_rules import CodeRules, read_code_rules
-from profcore.code.display_rules import DisplayRules, Shown, read_display_rules
+from profcore.code.display_rules import Display, DisplayRules, read_display_rules
 from profcore.code.identity import MAPPED_ID, Original, mapped_id, source_part
-from profcore.code.packages import canonical_source, own_package_of, package_of
+from profcore.code.packages import canonical_source, package_of, project_package_of
 from profcore.code.parties import FIRST_PARTY
 from profcore.code.sites import origin_of, party_of, sites_of
 from profcore.trace.funcs import FuncKey
@@ -91,9 +91,9 @@ class _LabelCache:
 
 
 _label_caches: Final[dict[int, _LabelCache]] = keep({})  # by project
-ShownKey = tuple[FuncKey, FuncLabel | None]
+LabelledKey = tuple[FuncKey, FuncLabel | None]
 # By project: a version, and what the display rules decided for funcs at that version.
-_decision_caches: Final[dict[int, tuple[tuple[int, int, str, str], dict[ShownKey, Shown | None]]]] = keep({})
+_decision_caches: Final[dict[int, tuple[tuple[int, int, str, str], dict[LabelledKey, Display | None]]]] = keep({})
 
 
 Cache = TypeVar("Cache")
@@ -120,8 +120,8 @@ class Labels:
             return
         if cache.doubtful is None:
             cache.doubtful = _select_doubtful(self._project_id)
-        found = self._select(missing)
-        fresh = {pair: found.get(pair) for pair in missing}
+        labels = self._select(missing)
+        fresh = {pair: labels.get(pair) for pair in missing}
         self._own |= fresh
         is_full = len(cached) + len(fresh) > settings.LABELS_CACHE_ROWS
         cache.labels = fresh if is_full else cached | fresh
@@ -133,8 +133,8 @@ class Labels:
     def id_of(self, release: str, func_id: int) -> RowId:
         """Returns the id of a func in tables: one across releases if it is mapped, else its own."""
         label = self.of(release, func_id)
-        own = label.identity if label else str(func_id)
-        merged = self._rules.same.get(own, own)
+        identity = label.identity if label else str(func_id)
+        merged = self._rules.same.get(identity, identity)
         return int(merged) if merged.isdigit() else merged
 
     def _select(self, pairs: list[Pair]) -> dict[Pair, FuncLabel]:
@@ -169,7 +169,7 @@ class Labels:
         original = stored._replace(source=canonical_source(stored.source))
         is_doubtful = (original.source, original.name) in (self._cache.doubtful or frozenset())
         npm = package_of(source) or package_of(stored.source)
-        package = npm or own_package_of(original.source, self._rules.packages)
+        package = npm or project_package_of(original.source, self._rules.packages)
         return FuncLabel(
             identity=mapped_id(original, is_doubtful=is_doubtful),
             original=original,
@@ -216,8 +216,8 @@ class Symbols:
     labels: Labels | None = None
     display: DisplayRules = NO_DISPLAY_RULES
     _sites: frozenset[str] | None = None
-    _categories: dict[tuple[CategoryFacts, str | None], str | None] = field(default_factory=dict)
-    _shown: dict[ShownKey, Shown | None] = field(default_factory=dict)
+    _categories: dict[tuple[CategoryKey, str | None], str | None] = field(default_factory=dict)
+    _shown: dict[LabelledKey, Display | None] = field(default_factory=dict)
     _by_name: bool = field(init=False)
 
     def __post_init__(self) -> None:
@@ -234,24 +234,24 @@ class Symbols:
     def categorize(self, key: FuncKey, label: FuncLabel | None = None) -> str | None:
         """Returns a func's category."""
         source = label.original.source if label else None
-        facts = facts_for_category(key, by_name=self._by_name)
-        if (facts, source) not in self._categories:
-            found = categorize(key, self.sites, self.rules.categories, source=source, parties=self.rules.parties)
-            self._categories[facts, source] = found
-        return self._categories[facts, source]
+        category_key = category_key_of(key, by_name=self._by_name)
+        if (category_key, source) not in self._categories:
+            category = categorize(key, self.sites, self.rules.categories, source=source, parties=self.rules.parties)
+            self._categories[category_key, source] = category
+        return self._categories[category_key, source]
 
     def package_of(self, key: FuncKey, label: FuncLabel | None = None) -> str | None:
         """Returns a func's package: the package of its original, else the one that its script's URI names."""
         if label is None:
             return package_of(key.uri)
-        return label.npm_package or own_package_of(label.original.source, self.rules.packages)
+        return label.npm_package or project_package_of(label.original.source, self.rules.packages)
 
     def party_of(self, key: FuncKey, label: FuncLabel | None = None) -> str | None:
         """Returns the name of the party that serves a func, None if it is not known."""
         party = party_of(key.uri, self.sites, self.rules.parties, is_mapped=label is not None)
         return party.name if party else None
 
-    def show(self, key: FuncKey, label: FuncLabel | None = None) -> Shown | None:
+    def show(self, key: FuncKey, label: FuncLabel | None = None) -> Display | None:
         """Returns how the display rules show a func, None if it is shown as it is."""
         if not self.display.rules:
             return None
@@ -282,14 +282,14 @@ class Symbols:
                 return self.package_of(key, label)
             case "category":
                 return self.categorize(key, label)
-            case "party":  # None for the project's own code: nobody wants all of it as one row
+            case "party":  # None for the project's own code: all of it as one row would be of no use
                 party = self.party_of(key, label)
                 return None if party == FIRST_PARTY else party
             case _:
                 return origin_of(key.uri)
 
     def label(self, release: str | None, func_id: int) -> FuncLabel | None:
-        """Returns a func's label in a release, None if it has none."""
+        """Returns a func's label in a release, None without one."""
         return self.labels.of(release, func_id) if self.labels is not None and release is not None else None
 
 
@@ -307,19 +307,27 @@ def load_symbols(project_id: int, *, as_stored: bool = False) -> Symbols:
     version = (scripts, digest or 0, text)
     labels = Labels(project_id, _find_label_cache(project_id, version), rules) if scripts or rules.same else None
     display = "[]" if as_stored else display
-    own, shown = (*version, display), _read_display_rules(display)
-    decided = {} if not shown.rules or shown.names(BY_SITE) else _find_decisions(project_id, own)
+    stored_version, display_rules = (*version, display), _read_display_rules(display)
+    decided = (
+        {} if not display_rules.rules or display_rules.names(BY_SITE) else _find_decisions(project_id, stored_version)
+    )
     return Symbols(
-        project_id=project_id, origins=origins, rules=rules, version=own, labels=labels, display=shown, _shown=decided
+        project_id=project_id,
+        origins=origins,
+        rules=rules,
+        version=stored_version,
+        labels=labels,
+        display=display_rules,
+        _shown=decided,
     )
 
 
-def _find_decisions(project_id: int, version: tuple[int, int, str, str]) -> "dict[ShownKey, Shown | None]":
+def _find_decisions(project_id: int, version: tuple[int, int, str, str]) -> "dict[LabelledKey, Display | None]":
     """Returns the process's memory of how display rules show funcs. Deciding takes most of the time of thousands."""
     cache = _decision_caches.get(project_id)
     if cache is None or cache[0] != version or len(cache[1]) > settings.LABELS_CACHE_ROWS:
         cache = _decision_caches[project_id] = version, {}
-    _forget_others(_decision_caches, project_id, lambda each: len(each[1]))
+    _forget_others(_decision_caches, project_id, lambda cached: len(cached[1]))
     return cache[1]
 
 
@@ -327,7 +335,7 @@ def _find_label_cache(project_id: int, version: tuple[int, int, str]) -> _LabelC
     cache = _label_caches.get(project_id)
     if cache is None or cache.version != version:
         cache = _label_caches[project_id] = _LabelCache(version)
-    _forget_others(_label_caches, project_id, lambda each: len(each.labels))
+    _forget_others(_label_caches, project_id, lambda cached: len(cached.labels))
     return cache
 
 
@@ -380,5 +388,5 @@ class RowOf:
 
     def of(self, release: str, func_id: int) -> RowId | None:
         """Returns the row of a func in a release, None if it is in no row."""
-        found = self.by_func.get(func_id)
-        return found if found is not None else self.by_pair.get((release, func_id))
+        row_id = self.by_func.get(func_id)
+        return row_id if row_id is not None else self.by_pair.get((release, func_id))

@@ -65,7 +65,7 @@ class ExportRequest:
         return self.slice_.tree_source
 
     @property
-    def shown_slice(self) -> Slice:
+    def compared_slice(self) -> Slice:
         """The slice to show for the export on a page: for a difference, the slice of both sides together."""
         if self.base is None or self.head is None:
             return self.slice_
@@ -77,7 +77,7 @@ def resolve_export(slice_: Slice, exporter: Exporter, query: ExportQuery) -> Exp
 
     Views and traces are exported on their clocks if the format can write that, unless `axis=sum` asks for their sum.
     """
-    _check_words(query)
+    _check_choices(query)
     if has_sides(query.base, query.head):
         request = _resolve_difference(slice_, query)
     elif query.segment:
@@ -111,10 +111,10 @@ _WORDS: Final = {
 }
 
 
-def _check_words(query: ExportQuery) -> None:
-    for field, words in (("segment", SEGMENTS), ("axis", AXES), ("engine", ENGINES), ("sources", SOURCES)):
+def _check_choices(query: ExportQuery) -> None:
+    for field, choices in (("segment", SEGMENTS), ("axis", AXES), ("engine", ENGINES), ("sources", SOURCES)):
         value = getattr(query, field)
-        _refuse(value not in ("", *words), field, f"{field} must be one of {', '.join(words)}; not {value[:80]!r}.")
+        _refuse(value not in ("", *choices), field, f"{field} must be one of {', '.join(choices)}; not {value[:80]!r}.")
 
 
 def _resolve_difference(slice_: Slice, query: ExportQuery) -> ExportRequest:
@@ -135,13 +135,13 @@ def _resolve_axis(slice_: Slice, exporter: Exporter, query: ExportQuery) -> Expo
     wants_clock = query.axis == "time" or (not query.axis and is_named and not is_narrowed)
     if wants_clock and (query.axis or "timeline" in exporter.kinds):
         has_leaves = query.engine == "leaves"
-        asked = _join(slice_, engine=query.engine if has_leaves else "")
-        return ExportRequest(kind="timeline", slice_=slice_, query=asked, engine_leaves=has_leaves)
+        query_string = _join(slice_, engine=query.engine if has_leaves else "")
+        return ExportRequest(kind="timeline", slice_=slice_, query=query_string, engine_leaves=has_leaves)
     return ExportRequest(kind="slice", slice_=slice_, query=slice_.query())
 
 
-def _join(slice_: Slice, **words: str) -> str:
-    more = urlencode({name: word for name, word in words.items() if word})
+def _join(slice_: Slice, **options: str) -> str:
+    more = urlencode({name: word for name, word in options.items() if word})
     return "&".join(part for part in (slice_.query(), more) if part)
 
 

@@ -44,8 +44,8 @@ def select_segmented_export(
         by_category = split_by_category(whole)
         return _prune(by_category) if is_pruned else by_category
     values = _select_values(slice_, by)
-    shown, rest = values[: settings.EXPORT_MAX_SEGMENTS], values[settings.EXPORT_MAX_SEGMENTS :]
-    groups = [(value, [value]) for value in shown] + ([(f"{len(rest)} others", rest)] if rest else [])
+    largest, rest = values[: settings.EXPORT_MAX_SEGMENTS], values[settings.EXPORT_MAX_SEGMENTS :]
+    groups = [(value, [value]) for value in largest] + ([(f"{len(rest)} others", rest)] if rest else [])
     segments: list[tuple[str, SliceExport]] = []
     for label, group in groups:
         part = select_slice_export(
@@ -117,8 +117,12 @@ def _rename(project_id: int, base: SliceExport, head: SliceExport) -> SliceExpor
         {func.identity: func for func in side.funcs if func.original and not func.is_made} for side in (base, head)
     ]
     gone, came = (
-        [each for name, func in one.items() if name not in other and (each := _candidate(func)) is not None]
-        for one, other in (sides, sides[::-1])
+        [
+            candidate
+            for name, func in side.items()
+            if name not in opposite and (candidate := _candidate(func)) is not None
+        ]
+        for side, opposite in (sides, sides[::-1])
     )
     new_of = find_renames(load_symbols(project_id), gone, came) if gone and came else {}
     if not new_of:

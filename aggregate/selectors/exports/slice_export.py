@@ -22,8 +22,8 @@ from profcore.trace.funcs import FuncKey, func_digest
 
 EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 DEFAULT_INTERVAL_US: Final = 10_000  # what the snippet asks for; used only for a slice without any trace
-# The usual interval is read from the traces of so many views, taken from as many cells. Each view costs two index
-# look-ups, and field traffic uses only one or two intervals.
+# The usual interval is read from the traces of this number of views, taken from as many cells. Each view costs two
+# index look-ups, and field traffic uses only one or two intervals.
 INTERVAL_VIEWS: Final = 1_000
 
 
@@ -115,7 +115,7 @@ def make_export_func(code: Symbols, row: FunctionRow) -> ExportFunc:
         category=row.category,
         original=original,
         identity=None if original is None and not row.is_made else str(row.id),
-        colour=row.shown.colour if row.shown else None,
+        colour=row.display.colour if row.display else None,
         is_made=row.is_made,
         original_name=row.mapped.original.name if row.mapped else None,
         body_hash=row.mapped.original.body_hash if row.mapped else None,
@@ -159,7 +159,7 @@ def make_export_funcs(
                 label = labels.of(releases[0], func_id)
                 rows[at] = replace(rows[at], id=labels.id_of(releases[0], func_id), mapped=label)
     rows = show_rows(code, rows)
-    is_folded = [row.shown is not None and row.shown.is_folded for row in rows]
+    is_folded = [row.display is not None and row.display.is_folded for row in rows]
     return NamedFuncs([make_export_func(code, row) for row in rows], is_folded, len(code.display))
 
 

@@ -51,7 +51,7 @@ def select_timeline_export(
     If the slice names traces, only these are on the clock. A view with two pages appears once for each. Three
     statements. Raises `SliceError` if nothing is found, beyond `EXPORT_MAX_VIEWS`, `READ_MAX_RAW_TRACES` or
     `READ_MAX_RAW_BYTES`, and if raw bodies have expired; `SliceTooLarge` beyond the bounds of the reading, by default
-    those of an answer that somebody waits for.
+    those of an answer that a client waits for.
     """
     reading = reading or Reading.at_once()
     stored = _select_stored(slice_)
@@ -65,11 +65,11 @@ def select_timeline_export(
     views.sort(key=lambda view: (view.started_at_ms, view.view_id, view.page, view.release))
     releases = sorted({view.release for view in views})
     named = make_export_funcs(slice_.project_id, clock.funcs.keys, releases, as_stored=slice_.as_stored)
-    shown, views = _show_views(named, views)
+    shown_funcs, views = _show_views(named, views)
     return TimelineExport(
         project=project,
         query=slice_.query(),
-        funcs=shown,
+        funcs=shown_funcs,
         views=views,
         link=link,
         engine_leaves=engine_leaves,
@@ -85,9 +85,9 @@ def _show_views(named: NamedFuncs, views: Sequence[ViewTimeline]) -> tuple[Seque
     index: dict[str | int | None, int] = {}
     number_of = [index.setdefault(func.identity if func.is_made else at, len(index)) for at, func in enumerate(funcs)]
     first = {number: at for at, number in reversed(list(enumerate(number_of)))}
-    shown = [funcs[first[number]] for number in range(len(index))]
+    first_funcs = [funcs[first[number]] for number in range(len(index))]
     folded = [named.is_folded[first[number]] for number in range(len(index))]
-    return shown, [_show_view(view, number_of, folded) for view in views]
+    return first_funcs, [_show_view(view, number_of, folded) for view in views]
 
 
 def _show_view(view: ViewTimeline, number_of: Sequence[int], is_folded: Sequence[bool]) -> ViewTimeline:
@@ -103,8 +103,8 @@ def _show_view(view: ViewTimeline, number_of: Sequence[int], is_folded: Sequence
 
 def fingerprint_timeline(slice_: Slice) -> str:
     """Returns a digest of the traces of a slice's views. One statement."""
-    facts = [(trace.view_id.hex, trace.group_id, trace.seq, trace.received_at) for trace in _select_stored(slice_)]
-    return blake2b(repr(facts).encode(), digest_size=16).hexdigest()
+    keys = [(trace.view_id.hex, trace.group_id, trace.seq, trace.received_at) for trace in _select_stored(slice_)]
+    return blake2b(repr(keys).encode(), digest_size=16).hexdigest()
 
 
 class _Clock:

@@ -106,18 +106,18 @@ def sum_views(views: Sequence[SliceView], ref: FuncRef, by: str | None) -> Seque
         sums["views"] += 1
         sums["slice_js_us"] += view.time.js_us
         sums["slice_hidden_us"] += view.time.hidden_us
-        own = view.contribution
+        contribution = view.contribution
         for at in view.positions_of(ref):
-            sums["func_views"] += own.total_samples[at] > 0
-            sums["self_us"] += own.self_us[at]
-            sums["total_us"] += own.total_us[at]
-            sums["hidden_us"] += own.hidden_us[at]
-            sums["uncertain_us"] += own.uncertain_us[at]
-            sums["self_samples"] += own.self_samples[at]
-            sums["total_samples"] += own.total_samples[at]
-    found = [FunctionBreakdownRow(value=value, **sums) for value, sums in rows.items()]
-    found.sort(key=lambda row: (0 if by == "day" else -row.self_us, row.value))
-    return found[:MAX_ROWS]
+            sums["func_views"] += contribution.total_samples[at] > 0
+            sums["self_us"] += contribution.self_us[at]
+            sums["total_us"] += contribution.total_us[at]
+            sums["hidden_us"] += contribution.hidden_us[at]
+            sums["uncertain_us"] += contribution.uncertain_us[at]
+            sums["self_samples"] += contribution.self_samples[at]
+            sums["total_samples"] += contribution.total_samples[at]
+    breakdown = [FunctionBreakdownRow(value=value, **sums) for value, sums in rows.items()]
+    breakdown.sort(key=lambda row: (0 if by == "day" else -row.self_us, row.value))
+    return breakdown[:MAX_ROWS]
 
 
 def _from_cells(slice_: Slice, ref: FuncRef, by: str | None) -> Sequence[FunctionBreakdownRow]:
@@ -187,7 +187,7 @@ def _select_spots(
     spots = spots_of_funcs(funcs, project="%(project_id)s", cell="p.id", names=FUNC_SUMS)
     sums = ", ".join(f"h.{name}" for name in FUNC_SUMS)
     of_cells = f"SELECT p.value, {sums} FROM picked p CROSS JOIN LATERAL ({spots} OFFSET 0) AS h WHERE true{is_it}"
-    rolled = None if by in VALUES_OF_CODES else where_rolled(slice_)  # the roll-up knows none of them
+    rolled = None if by in VALUES_OF_CODES else where_rolled(slice_)  # the roll-up does not know them
     if rolled is None:
         return of_cells
     return f"""SELECT p.value, {sums}

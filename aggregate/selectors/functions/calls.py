@@ -90,8 +90,8 @@ def select_func(project_id: int, func_id: RowId, *, releases: Sequence[str] | No
     rows = select_rows(project_id, ref.funcs[-1:] if home is None else [home[1]])
     if not rows:
         return None
-    found = describe_rows(code, rows if home is None else [replace(rows[0], release=home[0])])[0]
-    return replace(found, id=ref.row_id, shown=None if found.is_made else found.shown)
+    row = describe_rows(code, rows if home is None else [replace(rows[0], release=home[0])])[0]
+    return replace(row, id=ref.row_id, display=None if row.is_made else row.display)
 
 
 def _pairs_of_newest(ref: FuncRef) -> frozenset[Pair] | None:
@@ -133,21 +133,23 @@ def select_neighbours(slice_: Slice, func_id: RowId) -> Neighbours:
     pairs = list(zip(tree.func, callers, strict=True))
     above = _sum_by(tree, [caller if func == wanted else None for func, caller in pairs], rows, code)
     below = _sum_by(tree, [func if caller == wanted else None for func, caller in pairs], rows, code)
-    own = _sum_by(tree, [func if func == wanted else None for func in tree.func], rows, code)
+    self_rows = _sum_by(tree, [func if func == wanted else None for func in tree.func], rows, code)
     return Neighbours(
         Calls(whole.source, above, len(code.display)),
         Calls(whole.source, below, len(code.display)),
-        sum(row.self_us for row in own),
-        sum(row.total_us for row in own),
+        sum(row.self_us for row in self_rows),
+        sum(row.total_us for row in self_rows),
     )
 
 
-def _sum_by(tree: CallTree, other: Sequence[int | None], funcs: Sequence[FunctionRow], code: Symbols) -> list[CallRow]:
-    """Returns a row for each function in `other`, which names one for each node, or None for no function."""
-    ids = sorted({func for func in other if func is not None})
+def _sum_by(
+    tree: CallTree, func_of_node: Sequence[int | None], funcs: Sequence[FunctionRow], code: Symbols
+) -> list[CallRow]:
+    """Returns a row for each function in `func_of_node`, which names one for each node, or None for no function."""
+    ids = sorted({func for func in func_of_node if func is not None})
     position = {func: index for index, func in enumerate(ids)}
     rest = len(ids)
-    key = [rest if func is None else position[func] for func in other]
+    key = [rest if func is None else position[func] for func in func_of_node]
     sums = sum_by_func(tree.prefix, key, tree.self_us, tree.self_samples, tree.hidden_us)
     rows = [
         CallRow(

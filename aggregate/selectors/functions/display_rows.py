@@ -4,18 +4,18 @@ from collections.abc import Iterable, Sequence
 
 from aggregate.selectors.code.symbols import RowId, Symbols
 from aggregate.selectors.functions.table import FunctionRow
-from profcore.code.display_rules import SHOWN_ID, Shown
+from profcore.code.display_rules import DISPLAY_ID, Display
 
 
 def is_made_id(row_id: RowId) -> bool:
-    """Tells whether an id is that of a row that a display rule made."""
-    return isinstance(row_id, str) and SHOWN_ID.fullmatch(row_id) is not None
+    """Returns whether an id is that of a row that a display rule made."""
+    return isinstance(row_id, str) and DISPLAY_ID.fullmatch(row_id) is not None
 
 
 def id_of_part(code: Symbols, part: FunctionRow) -> RowId:
     """Returns the id of the row that a release's func belongs to: a display rule's row, or its function's."""
-    shown = code.show(part.key, part.mapped)
-    return shown.row_id if shown is not None and shown.row_id is not None else stored_id_of_part(code, part)
+    display = code.show(part.key, part.mapped)
+    return display.row_id if display is not None and display.row_id is not None else stored_id_of_part(code, part)
 
 
 def stored_id_of_part(code: Symbols, part: FunctionRow) -> RowId:
@@ -27,38 +27,38 @@ def stored_id_of_part(code: Symbols, part: FunctionRow) -> RowId:
 
 def make_part_row(code: Symbols, members: Sequence[FunctionRow]) -> FunctionRow | None:
     """Returns the row, without sums, that display rules make of some funcs; None if no rule makes a row of them."""
-    shown = [code.show(member.key, member.mapped) for member in members]
-    made = [each for each in shown if each is not None and each.row_id is not None]
-    return make_shown_row(code, min(made, key=lambda each: each.rule), members) if made else None
+    displays = [code.show(member.key, member.mapped) for member in members]
+    made = [display for display in displays if display is not None and display.row_id is not None]
+    return make_shown_row(code, min(made, key=lambda display: display.rule), members) if made else None
 
 
-def make_shown_row(code: Symbols, shown: Shown, members: Iterable[FunctionRow]) -> FunctionRow:
+def make_shown_row(code: Symbols, display: Display, members: Iterable[FunctionRow]) -> FunctionRow:
     """Returns the row that a display rule makes of some functions, without sums.
 
     Its category is the one that all of them have in common, if any.
     """
-    assert shown.row_id is not None
-    title = shown.title or ""
+    assert display.row_id is not None
+    title = display.title or ""
     category: str | None = None
     for at, member in enumerate(members):
-        own = code.categorize(member.key, member.mapped)
-        if at and own != category:
+        member_category = code.categorize(member.key, member.mapped)
+        if at and member_category != category:
             category = None
             break
-        category = own
+        category = member_category
     return FunctionRow(
-        id=shown.row_id,
+        id=display.row_id,
         name=title,
         category=category,
-        shown=shown,
+        display=display,
     )
 
 
 def show_rows(code: Symbols, parts: Sequence[FunctionRow]) -> list[FunctionRow]:
     """Returns the row, without sums, that each func is shown in. Funcs that a rule shows as one get the same row."""
     members: dict[str, list[FunctionRow]] = {}
-    shown = [code.show(part.key, part.mapped) for part in parts]
-    ids = [each.row_id if each is not None else None for each in shown]
+    displays = [code.show(part.key, part.mapped) for part in parts]
+    ids = [display.row_id if display is not None else None for display in displays]
     for part, row_id in zip(parts, ids, strict=True):
         if row_id is not None:
             members.setdefault(row_id, []).append(part)

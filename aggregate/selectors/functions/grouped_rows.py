@@ -19,7 +19,9 @@ class GroupedRow:
 
 
 def find_grouped_row(slice_: Slice, row_id: str) -> GroupedRow | None:
-    """Returns the row that display rules make in a slice under an id, None if they make none. Takes a table's time."""
+    """Returns the row that display rules make in a slice under an id, None if they make no such row. Takes a table's
+    time.
+    """
     code = load_symbols(slice_.project_id)
     if not code.display.sums_up:
         return None

@@ -82,13 +82,13 @@ def select_function_table(
     rows = [_sum_row(members, make_part_row(code, members), row_id) for row_id, members in membership.members.items()]
     if sort == "self_ms":  # sums decide this order, so only the rows to show need be counted
         first = {row.id for row in sort_rows([row for row, _ in rows], sort)[:limit]}
-        rows = [each for each in rows if each[0].id in first]
+        rows = [pair for pair in rows if pair[0].id in first]
     counted = _count_once(slice_, membership, membership.shared([row.id for row, _ in rows]), table.views, reading)
-    shown = sort_rows([counted.apply(row, members) for row, members in rows], sort)[:limit]
+    counted_rows = sort_rows([counted.apply(row, members) for row, members in rows], sort)[:limit]
     return replace(
         table,
         function_count=len(membership.members),
-        functions=[describe_row(code, row) for row in shown],
+        functions=[describe_row(code, row) for row in counted_rows],
         row_of=membership.row_of,
         display_rules=len(code.display),
         stored_count=len({stored_id_of_part(code, part) for part in parts})
@@ -122,8 +122,8 @@ def select_group_table(
     rows = [_sum_row(members, empty_group(str(name), by), name) for name, members in membership.members.items()]
     shared: Shared | None = None if counts_once else {}
     counted = _count_once(slice_, membership, shared, table.views, reading)
-    shown = sort_rows([counted.apply(row, members) for row, members in rows], sort)[:limit]
-    return replace(table, function_count=len(membership.members), functions=shown, row_of=membership.row_of)
+    counted_rows = sort_rows([counted.apply(row, members) for row, members in rows], sort)[:limit]
+    return replace(table, function_count=len(membership.members), functions=counted_rows, row_of=membership.row_of)
 
 
 def _choose_parts(
@@ -132,10 +132,10 @@ def _choose_parts(
     if not categories and not search:
         return parts
     rows = keep_rows(code, [describe_row(code, part) for part in parts], categories, "")
-    found = keep_rows(code, rows, (), search)
+    matching = keep_rows(code, rows, (), search)
     if name_of is None or not search:
-        return found
-    kept, text = set(map(id, found)), search.casefold()
+        return matching
+    kept, text = set(map(id, matching)), search.casefold()
     return [row for row in rows if id(row) in kept or text in name_of(row).casefold()]
 
 
@@ -155,14 +155,14 @@ class _Membership:
 
         For funcs that are the same in all releases, the release is "".
         """
-        found: dict[RowId, Collection[str]] = {}
+        releases_of_row: dict[RowId, Collection[str]] = {}
         for row_id in rows:
             members = self.members[row_id]
             if len(members) > 1:
                 releases = [member.release or "" for member in members]
                 if several := {release for release in releases if releases.count(release) > 1}:
-                    found[row_id] = several
-        return found
+                    releases_of_row[row_id] = several
+        return releases_of_row
 
 
 Totals = tuple[int, int, int]  # µs, samples, and hidden µs
@@ -218,12 +218,12 @@ def _sum_row(
         return members[0], members  # most of the thousands of rows are such
 
     def rank(member: FunctionRow) -> tuple[bool, int, int, str]:
-        own = member.mapped.identity if member.mapped else member.id
-        return own == row_id, int(member.id), member.self_us, member.release or ""
+        row_of_member = member.mapped.identity if member.mapped else member.id
+        return row_of_member == row_id, int(member.id), member.self_us, member.release or ""
 
-    shown = group or max(members, key=rank)
+    named_row = group or max(members, key=rank)
     row = replace(
-        shown,
+        named_row,
         id=row_id,
         self_samples=sum(member.self_samples for member in members),
         self_us=sum(member.self_us for member in members),
@@ -266,8 +266,10 @@ def _read_totals(
 ) -> dict[RowId, Totals]:
     """Returns the totals of wanted rows in their releases, or of all rows, from call trees."""
     totals: dict[RowId, Totals] = {}
-    for each, rows in _trees_to_read(slice_, membership, wanted):
-        for row_id, (us, samples, hidden_us) in _total_by_row(each, membership.row_of, rows, reading).items():
+    for slice_of_release, rows in _trees_to_read(slice_, membership, wanted):
+        for row_id, (us, samples, hidden_us) in _total_by_row(
+            slice_of_release, membership.row_of, rows, reading
+        ).items():
             known = totals.get(row_id, (0, 0, 0))
             totals[row_id] = known[0] + us, known[1] + samples, known[2] + hidden_us
     return totals
@@ -295,11 +297,13 @@ def _total_by_row(slice_: Slice, row_of: RowOf, wanted: set[RowId] | None, readi
     """Returns the totals of each row, or of those wanted. A sample counts once per row."""
     tree = merge_slice(slice_, reading).tree
     release = slice_.releases[0] if len(slice_.releases) == 1 else ""
-    found = {func: row_of.of(release, func) for func in set(tree.func)}
-    names = list(dict.fromkeys(row for row in found.values() if row is not None and (wanted is None or row in wanted)))
+    row_of_func = {func: row_of.of(release, func) for func in set(tree.func)}
+    names = list(
+        dict.fromkeys(row for row in row_of_func.values() if row is not None and (wanted is None or row in wanted))
+    )
     index_of = {name: index for index, name in enumerate(names)}
     rest = len(names)  # funcs that are not listed: without time, of another category, or not wanted
-    index_of_func = {func: rest if row is None else index_of.get(row, rest) for func, row in found.items()}
+    index_of_func = {func: rest if row is None else index_of.get(row, rest) for func, row in row_of_func.items()}
     group = [index_of_func[func] for func in tree.func]
     sums = sum_by_func(tree.prefix, group, tree.self_us, tree.self_samples, tree.hidden_us)
     columns = (sums.total_us, sums.total_samples, sums.hidden_total_us)

@@ -31,8 +31,8 @@ def select_matches(base: Slice, head: Slice) -> Sequence[FuncMatch]:
     if load_symbols(base.project_id).labels is None:
         return []
     sides = [
-        {row.id: row for row in select_function_table(replace(each, as_stored=True)).functions if row.mapped}
-        for each in (base, head)
+        {row.id: row for row in select_function_table(replace(side, as_stored=True)).functions if row.mapped}
+        for side in (base, head)
     ]
     gone = {row_id: row for row_id, row in sides[0].items() if row_id not in sides[1]}
     came = {row_id: row for row_id, row in sides[1].items() if row_id not in sides[0]}
@@ -41,7 +41,7 @@ def select_matches(base: Slice, head: Slice) -> Sequence[FuncMatch]:
 
 
 def match_rows(gone: Mapping[RowId, FunctionRow], came: Mapping[RowId, FunctionRow]) -> list[FuncMatch]:
-    """Returns the matches between functions that are gone and new ones, given by id; unmapped ones have none."""
+    """Returns the matches between functions that are gone and new ones, given by id; unmapped ones have no match."""
     gone, came = dict(gone), dict(came)
     matches: list[FuncMatch] = []
     reasons: tuple[tuple[Reason, Callable[[FunctionRow], Hashable | None]], ...] = (("body", _body), ("name", _name))
@@ -71,8 +71,8 @@ def _find_unique(
     rows: dict[RowId, FunctionRow], key_of: Callable[[FunctionRow], Hashable | None]
 ) -> dict[Hashable, RowId]:
     """Returns the id of each row that is the only one with its key, by key."""
-    found: dict[Hashable, list[RowId]] = {}
+    ids_of_key: dict[Hashable, list[RowId]] = {}
     for row_id, row in rows.items():
         if (key := key_of(row)) is not None:
-            found.setdefault(key, []).append(row_id)
-    return {key: ids[0] for key, ids in found.items() if len(ids) == 1}
+            ids_of_key.setdefault(key, []).append(row_id)
+    return {key: ids[0] for key, ids in ids_of_key.items() if len(ids) == 1}

@@ -179,13 +179,13 @@ def _own_transaction() -> Iterator[BaseDatabaseWrapper]:
     Behind a pooler that shares sessions, a cursor ends with its transaction at the latest. Where a session lasts, the
     cursor needs no transaction, and keeps no dead rows from being vacuumed.
     """
-    own = connections.create_connection(connection.alias)
+    database = connections.create_connection(connection.alias)
     try:
-        own.set_autocommit(False)
-        yield own
-        own.rollback()
+        database.set_autocommit(False)
+        yield database
+        database.rollback()
     finally:
-        own.close()
+        database.close()
 
 
 def _add_group(whole: MergedSlice, traces: int, *group: Any) -> None:  # Any: a row as the driver types it

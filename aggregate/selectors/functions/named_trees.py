@@ -60,8 +60,8 @@ def merge_named(
     trees = [(whole.tree, of_release[0])] if of_release else []
     if any(len({id_of_part(code, part) for part in same}) > 1 for same in zip(*of_release, strict=True)):
         trees = [
-            (merge_slice(replace(slice_, releases=(release,)), reading).tree, own)
-            for release, own in zip(releases, of_release, strict=True)
+            (merge_slice(replace(slice_, releases=(release,)), reading).tree, rows_of_release)
+            for release, rows_of_release in zip(releases, of_release, strict=True)
         ]
     return whole, *_join(trees, code)
 
@@ -69,7 +69,7 @@ def merge_named(
 def _join(trees: Sequence[tuple[CallTree, Sequence[FunctionRow]]], code: Symbols) -> tuple[CallTree, list[FunctionRow]]:
     """Returns one tree over functions, and these, from trees over funcs with the rows of the funcs."""
     index: dict[RowId, int] = {}
-    shown: list[FunctionRow] = []
+    rows: list[FunctionRow] = []
     made: dict[int, list[FunctionRow]] = {}  # what display rules show as one, by number
     builder = CallTreeBuilder()
     for tree, parts in trees:
@@ -79,32 +79,32 @@ def _join(trees: Sequence[tuple[CallTree, Sequence[FunctionRow]]], code: Symbols
             if part.id not in used:
                 continue
             row_id = id_of_part(code, part)
-            number = number_of[int(part.id)] = index.setdefault(row_id, len(shown))
+            number = number_of[int(part.id)] = index.setdefault(row_id, len(rows))
             if is_made_id(row_id):
                 made.setdefault(number, []).append(part)
-            if number == len(shown):
-                shown.append(replace(part, id=row_id, release=None))
+            if number == len(rows):
+                rows.append(replace(part, id=row_id, release=None))
             elif isinstance(part.id, int) and part.mapped is not None:  # the newest func is the one to show
-                shown[number] = replace(part, id=row_id, release=None)
+                rows[number] = replace(part, id=row_id, release=None)
         builder.add_tree(tree, number_of)
     for number, parts in made.items():
         if (made_row := make_part_row(code, parts)) is not None:
-            shown[number] = made_row
-    return _fold_runs(builder.tree, shown), shown
+            rows[number] = made_row
+    return _fold_runs(builder.tree, rows), rows
 
 
 def _fold_runs(tree: CallTree, rows: Sequence[FunctionRow]) -> CallTree:
     """Returns a tree in which a run of calls of one folded function is one node, with the sums of all of them."""
-    is_folded = [row.shown is not None and row.shown.is_folded for row in rows]
+    is_folded = [row.display is not None and row.display.is_folded for row in rows]
     if not any(is_folded):
         return tree
     prefix, func, places = show_stacks(tree.prefix, tree.func, range(len(rows)), is_folded)
 
     def add_up(column: Sequence[int]) -> list[int]:
-        own = [0] * len(func)
+        sums = [0] * len(func)
         for place, value in zip(places, column, strict=True):
-            own[place] += value
-        return own
+            sums[place] += value
+        return sums
 
     return CallTree(
         prefix=prefix,

@@ -54,12 +54,12 @@ def select_excerpt(project_id: int, row: FunctionRow) -> SourceExcerpt | None:
         return SourceExcerpt(path=original.source, line=original.line, column=original.column, lines=(), line_count=0)
     lines = LINE_END.split(text)
     first = max(0, min(original.line - 1, len(lines)) - LINES_BEFORE)
-    shown = lines[first : first + SOURCE_VIEW_LINES]
+    excerpt = lines[first : first + SOURCE_VIEW_LINES]
     return SourceExcerpt(
         path=original.source,
         line=original.line,
         column=original.column,
-        lines=tuple(_cut(first + at + 1, line, original.line, original.column) for at, line in enumerate(shown)),
+        lines=tuple(_cut(first + at + 1, line, original.line, original.column) for at, line in enumerate(excerpt)),
         line_count=len(lines),
     )
 

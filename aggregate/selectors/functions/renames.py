@@ -59,20 +59,26 @@ def find_renames(code: Symbols, gone: Iterable[Candidate], came: Iterable[Candid
     those without a known text are never renamed. At most five statements.
     """
     decided = {*code.rules.same, *code.rules.same.values()}
-    old, new = ([each for each in side if str(each.id) not in decided] for side in (gone, came))
-    bodies = {each.original.body_hash for each in old} & {each.original.body_hash for each in new}
-    both = [each for each in (*old, *new) if each.original.body_hash is not None and each.original.body_hash in bodies]
+    old, new = ([candidate for candidate in side if str(candidate.id) not in decided] for side in (gone, came))
+    bodies = {candidate.original.body_hash for candidate in old} & {candidate.original.body_hash for candidate in new}
+    both = [
+        candidate
+        for candidate in (*old, *new)
+        if candidate.original.body_hash is not None and candidate.original.body_hash in bodies
+    ]
     digests = _digest_texts(code.project_id, both)
     first, second = _find_unique(old, digests), _find_unique(new, digests)
     pairs = [
-        (each, second[digest])
-        for digest, each in first.items()
-        if digest in second and _is_rename(each.original, second[digest].original)
+        (candidate, second[digest])
+        for digest, candidate in first.items()
+        if digest in second and _is_rename(candidate.original, second[digest].original)
     ]
     if not pairs:
         return {}
-    releases_of = _find_bodies(code, {each.original.body_hash for each, _ in pairs if each.original.body_hash}).releases
-    return {one.id: other.id for one, other in pairs if releases_of[one.id].isdisjoint(releases_of[other.id])}
+    releases_of = _find_bodies(
+        code, {candidate.original.body_hash for candidate, _ in pairs if candidate.original.body_hash}
+    ).releases
+    return {before.id: after.id for before, after in pairs if releases_of[before.id].isdisjoint(releases_of[after.id])}
 
 
 class _Bodies(NamedTuple):
@@ -85,15 +91,15 @@ class _Bodies(NamedTuple):
 def _find_bodies(code: Symbols, hashes: Collection[bytes]) -> _Bodies:
     """Returns all functions with some bodies. Two statements."""
     assert code.labels is not None
-    found = _Bodies({}, defaultdict(set))
+    bodies = _Bodies({}, defaultdict(set))
     pairs = _select_bodies(code.project_id, hashes)
     code.labels.load(pairs)
     for release, func_id in pairs:
         if (label := code.labels.of(release, func_id)) is not None:
             row_id = code.labels.id_of(release, func_id)
-            found.releases[row_id].add(release)
-            found.labels[row_id] = label
-    return found
+            bodies.releases[row_id].add(release)
+            bodies.labels[row_id] = label
+    return bodies
 
 
 def select_other_names(code: Symbols, func: FunctionRow) -> list[OtherName]:
@@ -103,60 +109,62 @@ def select_other_names(code: Symbols, func: FunctionRow) -> list[OtherName]:
     """
     if code.labels is None or func.mapped is None or func.mapped.original.body_hash is None:
         return []
-    found, releases_of = _find_bodies(code, [func.mapped.original.body_hash])
+    labels, releases_of = _find_bodies(code, [func.mapped.original.body_hash])
     decided = {*code.rules.same, *code.rules.same.values()}
-    if func.id not in found or len(found) < 2 or not decided.isdisjoint(map(str, found)):
+    if func.id not in labels or len(labels) < 2 or not decided.isdisjoint(map(str, labels)):
         return []
-    own = Candidate(func.id, func.mapped.original, func.mapped.source_id)
-    others = [Candidate(row_id, each.original, each.source_id) for row_id, each in found.items() if row_id != func.id]
-    digests = _digest_texts(code.project_id, [own, *others])
-    alike = [each for each in others if own in digests and digests.get(each) == digests[own]]
-    every = [release for each in (own, *alike) for release in releases_of[each.id]]
-    if len(every) > len(set(every)) or not all(_is_rename(own.original, each.original) for each in alike):
+    candidate = Candidate(func.id, func.mapped.original, func.mapped.source_id)
+    others = [
+        Candidate(row_id, label.original, label.source_id) for row_id, label in labels.items() if row_id != func.id
+    ]
+    digests = _digest_texts(code.project_id, [candidate, *others])
+    alike = [other for other in others if candidate in digests and digests.get(other) == digests[candidate]]
+    every = [release for same in (candidate, *alike) for release in releases_of[same.id]]
+    if len(every) > len(set(every)) or not all(_is_rename(candidate.original, same.original) for same in alike):
         return []
     order = {release: place for place, release in enumerate(list_releases(code.project_id))}
     return [
         OtherName(
-            label=label_original(each.original),
-            releases=sorted(releases_of[each.id], key=lambda release: order.get(release, len(order))),
-            ref=find_ref(code.project_id, each.id, code),
+            label=label_original(same.original),
+            releases=sorted(releases_of[same.id], key=lambda release: order.get(release, len(order))),
+            ref=find_ref(code.project_id, same.id, code),
         )
-        for each in alike
+        for same in alike
     ]
 
 
 def _is_rename(old: Original, new: Original) -> bool:
-    """Tells whether two functions with one text are one: their names differ, or both have none in the same source."""
+    """Returns whether two functions with one text are one: their names differ, or both have none in the same source."""
     if old.name is None or new.name is None:
         return old.name == new.name and old.source == new.source
     return old.name != new.name
 
 
 def _find_unique(side: Sequence[Candidate], digests: Mapping[Candidate, bytes]) -> dict[bytes, Candidate]:
-    found: dict[bytes, list[Candidate]] = defaultdict(list)
-    for each in side:
-        if (digest := digests.get(each)) is not None:
-            found[digest].append(each)
-    return {digest: several[0] for digest, several in found.items() if len(several) == 1}
+    candidates_of: dict[bytes, list[Candidate]] = defaultdict(list)
+    for candidate in side:
+        if (digest := digests.get(candidate)) is not None:
+            candidates_of[digest].append(candidate)
+    return {digest: several[0] for digest, several in candidates_of.items() if len(several) == 1}
 
 
 def _digest_texts(project_id: int, candidates: Sequence[Candidate]) -> dict[Candidate, bytes]:
     """Returns the digest of each function's text, as far as it is known."""
     if not candidates:
         return {}
-    sources = {str(each.source_id): each.source_id for each in candidates}
+    sources = {str(candidate.source_id): candidate.source_id for candidate in candidates}
     texts = select_texts(project_id, sources, most_bytes=RENAME_MAX_BYTES)
     trees: dict[tuple[int, str], ScopeTree] = {}
     digests = {}
-    for each in candidates:
-        text = texts.get(str(each.source_id))
+    for candidate in candidates:
+        text = texts.get(str(candidate.source_id))
         if text is None:
             continue
-        original, key = each.original, (each.source_id, each.original.source)
+        original, key = candidate.original, (candidate.source_id, candidate.original.source)
         tree = trees.get(key) or trees.setdefault(key, ScopeTree(text, original.source))
-        found = tree.find_text(original.line, original.column)
-        if found is not None and found.digest is not None:
-            digests[each] = found.digest
+        scope_text = tree.find_text(original.line, original.column)
+        if scope_text is not None and scope_text.digest is not None:
+            digests[candidate] = scope_text.digest
     return digests
 
 

@@ -73,9 +73,9 @@ def _lines_of(text: str, row: FunctionRow) -> tuple[int, list[str]]:
     original = row.mapped.original
     lines = LINE_END.split(text)
     if len(text) <= PARSED_MAX_CHARS:
-        found = ScopeTree(text, original.source).find_text(original.line, original.column)
-        if found is not None:
-            return found.first_line, lines[found.first_line - 1 : found.last_line]
+        scope_text = ScopeTree(text, original.source).find_text(original.line, original.column)
+        if scope_text is not None:
+            return scope_text.first_line, lines[scope_text.first_line - 1 : scope_text.last_line]
     first = min(original.line, len(lines))
     return first, lines[first - 1 : first - 1 + SOURCE_VIEW_LINES]
 

@@ -13,7 +13,7 @@ from aggregate.selectors.page_views.contributions import SliceFuncSums
 from aggregate.selectors.page_views.fine_sums import sum_fine
 from aggregate.selectors.slice.reading import Reading
 from aggregate.selectors.slice.slices import FROM_CELLS, Slice, where_slice
-from profcore.code.display_rules import Shown
+from profcore.code.display_rules import Display
 from profcore.stats.summaries import FuncSummary, Summary
 from profcore.stats.views import ViewSample
 from profcore.trace.funcs import FuncKey
@@ -60,7 +60,7 @@ class FunctionRow:
     views: int | None = None
     category: str | None = None
     mapped: FuncLabel | None = None  # its label from a source map
-    shown: Shown | None = None  # how the display rules show it
+    display: Display | None = None  # how the display rules show it
     renamed_from: "FunctionRow | None" = None  # in a comparison, its row in the base if it was only renamed
     release: str | None = None  # its release, before it is summed up with others; None if releases are not separate
 
@@ -76,14 +76,14 @@ class FunctionRow:
 
     @property
     def is_made(self) -> bool:
-        """Tells whether a display rule made the row of several functions."""
-        return self.shown is not None and self.shown.row_id is not None
+        """Returns whether a display rule made the row of several functions."""
+        return self.display is not None and self.display.row_id is not None
 
     @property
     def label(self) -> str:
         """The name to show: a rule's title, the original's label, or the func's own."""
-        if self.shown is not None and self.shown.title is not None:
-            return self.shown.title
+        if self.display is not None and self.display.title is not None:
+            return self.display.title
         if self.mapped is not None:
             return label_original(self.mapped.original)
         return label_func(self.name, self.uri, self.line, self.column)
@@ -91,8 +91,8 @@ class FunctionRow:
     @property
     def shown_name(self) -> str:
         """The name without a place, of the original if there is one; "" for an anonymous function."""
-        if self.shown is not None and self.shown.title is not None:
-            return self.shown.title
+        if self.display is not None and self.display.title is not None:
+            return self.display.title
         return self.name if self.mapped is None else self.mapped.original.name or ""
 
     @property
@@ -132,8 +132,8 @@ class FunctionTable:
     def self_share(self, row: FunctionRow) -> float | None:
         """Returns a func's share of JS time, estimated for all users if sample rates differ. None without JS time."""
         if self.summary is not None and self.summary.is_weighted:
-            found = self.self_estimates.get(row.id)
-            return found.share.value if found and found.share else None
+            estimate = self.self_estimates.get(row.id)
+            return estimate.share.value if estimate and estimate.share else None
         return row.self_us / self.time.js_us if self.time.js_us else None
 
     def self_ms_per_view(self, row: FunctionRow) -> float | None:
@@ -142,22 +142,22 @@ class FunctionTable:
         None if they differ and the sample has no time of the func or too few views: the recorded sums say little then.
         """
         if self.summary is not None and self.summary.is_weighted:
-            found = self.self_estimates.get(row.id)
-            return found.ms_per_view.value if found else None
+            estimate = self.self_estimates.get(row.id)
+            return estimate.ms_per_view.value if estimate else None
         return row.self_us / 1000 / self.views
 
     def cost_ms_per_view(self, row: FunctionRow) -> float | None:
         """Returns a func's self and hidden time per view, ms, as `self_ms_per_view` does. Needs estimates of both."""
         if self.summary is not None and self.summary.is_weighted:
-            found = self.estimates.get(row.id)
-            return found.ms_per_view.value if found else None
+            estimate = self.estimates.get(row.id)
+            return estimate.ms_per_view.value if estimate else None
         return row.cost_us / 1000 / self.views
 
     def cost_share(self, row: FunctionRow) -> float | None:
         """Returns a func's share of script and hidden time, as `self_share` does. Needs estimates of both."""
         if self.summary is not None and self.summary.is_weighted:
-            found = self.estimates.get(row.id)
-            return found.share.value if found and found.share else None
+            estimate = self.estimates.get(row.id)
+            return estimate.share.value if estimate and estimate.share else None
         whole_us = self.time.js_us + self.time.hidden_us
         return row.cost_us / whole_us if whole_us else None
 
@@ -207,7 +207,7 @@ def keep_rows(
 
     def has_text(row: FunctionRow) -> bool:
         texts = [row.label, row.name, row.place, code.package_of(row.key, row.mapped) or ""]
-        return any(text in each.casefold() for each in (*texts, *(row.addresses if "/" in text else ())))
+        return any(text in searched.casefold() for searched in (*texts, *(row.addresses if "/" in text else ())))
 
     return [row for row in rows if (not categories or row.category in categories) and (not text or has_text(row))]
 
@@ -236,7 +236,7 @@ def describe_row(code: Symbols, row: FunctionRow) -> FunctionRow:
     """Returns a row with its category, and with how the display rules show it."""
     if row.is_made:
         return row
-    return replace(row, category=code.categorize(row.key, row.mapped), shown=code.show(row.key, row.mapped))
+    return replace(row, category=code.categorize(row.key, row.mapped), display=code.show(row.key, row.mapped))
 
 
 def label_rows(code: Symbols, rows: Sequence[FunctionRow]) -> Sequence[FunctionRow]:
@@ -277,14 +277,14 @@ def _select_fine(
 
 
 def _name_funcs(project_id: int, sums: Mapping[int, SliceFuncSums], release: str | None) -> list[FunctionRow]:
-    ids = [func_id for func_id, each in sums.items() if each.has_time]
+    ids = [func_id for func_id, func_sums in sums.items() if func_sums.has_time]
     with connection.cursor() as cursor:
         cursor.execute(
             """SELECT f.id, f.name, f.uri, f.line, f.col FROM aggregate_func f
                WHERE f.project_id = %s AND f.id = ANY(%s::int[])""",
             [project_id, ids],
         )
-        facts = cursor.fetchall()
+        rows = cursor.fetchall()
     return [
         FunctionRow(
             id=func_id,
@@ -302,7 +302,7 @@ def _name_funcs(project_id: int, sums: Mapping[int, SliceFuncSums], release: str
             views=sums[func_id].views,
             release=release,
         )
-        for func_id, name, uri, line, column in facts
+        for func_id, name, uri, line, column in rows
     ]
 
 
@@ -351,7 +351,7 @@ def _read_function(row: Sequence[Any], code: Symbols | None) -> FunctionRow:  # 
     function = FunctionRow(**dict(zip(FUNCTION_COLUMNS, row, strict=True)))
     if code is None:
         return function
-    return replace(function, category=code.categorize(function.key), shown=code.show(function.key))
+    return replace(function, category=code.categorize(function.key), display=code.show(function.key))
 
 
 def _read_table(

@@ -59,9 +59,9 @@ def select_tree_columns(
     code = load_symbols(slices[0].project_id, as_stored=slices[0].as_stored)
     named = [merge_named(slice_, code, reading) for slice_ in slices]
     wholes = [whole for whole, _, _ in named]
-    rows, numbers = _number_funcs([own for _, _, own in named])
-    tree, places = _join_trees([own for _, own, _ in named], numbers, len(rows))
-    totals = [_spread(len(tree), total_us(own), at) for (_, own, _), at in zip(named, places, strict=True)]
+    rows, numbers = _number_funcs([side_rows for _, _, side_rows in named])
+    tree, places = _join_trees([side_tree for _, side_tree, _ in named], numbers, len(rows))
+    totals = [_spread(len(tree), total_us(side_tree), at) for (_, side_tree, _), at in zip(named, places, strict=True)]
     shares = [_greatest_share(us, wholes) for us in zip(*totals, strict=True)]
     # A callee's share is never above its caller's, and callers come first, so the caller of a kept node is kept.
     heaviest = sorted((n for n, share in enumerate(shares) if share >= min_share), key=lambda n: (-shares[n], n))
@@ -76,8 +76,8 @@ def select_tree_columns(
         funcs=[describe_row(code, rows[index]) for index in used],
         packages=[None if rows[at].is_made else code.package_of(rows[at].key, rows[at].mapped) for at in used],
         sides=[
-            _make_side(whole, own, at, total, kept)
-            for (whole, own, _), at, total in zip(named, places, totals, strict=True)
+            _make_side(whole, side_tree, at, total, kept)
+            for (whole, side_tree, _), at, total in zip(named, places, totals, strict=True)
         ],
         left_out_nodes=len(tree) - len(kept),
         display_rules=len(code.display),
@@ -93,7 +93,7 @@ def _number_funcs(sides: Sequence[Sequence[FunctionRow]]) -> tuple[Sequence[Func
     known: dict[Hashable, int] = {}
     numbers: list[list[int]] = []
     for rows in reversed(sides):
-        own: list[int] = []
+        side_numbers: list[int] = []
         for row in rows:
             names: list[Hashable] = [row.id]
             if len(sides) > 1 and row.mapped is None and not row.is_made:
@@ -103,8 +103,8 @@ def _number_funcs(sides: Sequence[Sequence[FunctionRow]]) -> tuple[Sequence[Func
                 distinct.append(row)
             for name in names:
                 known.setdefault(name, number)
-            own.append(number)
-        numbers.insert(0, own)
+            side_numbers.append(number)
+        numbers.insert(0, side_numbers)
     return distinct, numbers
 
 
@@ -113,10 +113,10 @@ def _join_trees(
 ) -> tuple[CallTree, Sequence[Sequence[int]]]:
     """Returns trees as one tree over functions by their numbers, and the place of each tree's nodes in it."""
     if len(trees) == 1 and len(numbers[0]) == count:  # then its paths differ already
-        (own,) = trees
-        return replace(own, func=[numbers[0][func] for func in own.func]), [range(len(own))]
+        (only_tree,) = trees
+        return replace(only_tree, func=[numbers[0][func] for func in only_tree.func]), [range(len(only_tree))]
     both = CallTreeBuilder()
-    places = [_place_nodes(both, own, number_of) for own, number_of in zip(trees, numbers, strict=True)]
+    places = [_place_nodes(both, tree, number_of) for tree, number_of in zip(trees, numbers, strict=True)]
     return both.tree, places
 
 

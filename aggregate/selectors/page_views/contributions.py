@@ -58,7 +58,7 @@ class SliceFuncSums:
 
     @property
     def has_time(self) -> bool:
-        """Tells whether the func is listed: it has JS time, or hidden time that is certain or uncertain."""
+        """Returns whether the func is listed: it has JS time, or hidden time that is certain or uncertain."""
         return self.total_us > 0 or self.hidden_us > 0 or self.uncertain_us > 0
 
     def plus(self, more: "SliceFuncSums") -> "SliceFuncSums":
@@ -103,12 +103,12 @@ class SliceView:
 
         Several positions are copies of the function, as in two bundles. Their totals may include the same samples.
         """
-        func, found = self.contribution.func, []
+        func, positions = self.contribution.func, []
         for func_id in ref.funcs_in(self.release):
             position = int(np.searchsorted(func, func_id))
             if position < len(func) and func[position] == func_id:
-                found.append(position)
-        return found
+                positions.append(position)
+        return positions
 
     def total_of(self, ref: FuncRef) -> int:
         """Returns a function's total in this view, µs."""
@@ -162,8 +162,10 @@ def _narrow(views: Iterable[SliceView], keep_funcs: Collection[int] | None) -> I
     for view in views:
         whole = view.contribution
         places = [place for place, func_id in enumerate(whole.func) if func_id in kept]
-        own = {each.name: [getattr(whole, each.name)[place] for place in places] for each in fields(Contribution)}
-        yield replace(view, contribution=Contribution(**own))
+        columns = {
+            column.name: [getattr(whole, column.name)[place] for place in places] for column in fields(Contribution)
+        }
+        yield replace(view, contribution=Contribution(**columns))
 
 
 def sample_slice_views(slice_: Slice, ref: FuncRef, *, most: int) -> tuple[Sequence[SliceView], int]:
@@ -190,11 +192,11 @@ def select_view_times(
 
     One statement. The slice must not be fine, but may name views.
     """
-    where, own = where_views(slice_)
+    where, view_params = where_views(slice_)
     with connection.cursor() as cursor:
         cursor.execute(
             f"SELECT NULL, {VIEW_COLUMNS} {FROM_VIEWS} WHERE {where} ORDER BY {order} LIMIT %(limit)s",
-            {**own, **params, "limit": limit},
+            {**view_params, **params, "limit": limit},
         )
         return [_read_view(row, NO_CONTRIBUTION) for row in cursor.fetchall()]
 
@@ -322,7 +324,9 @@ def sum_contributions(contributions: Sequence[Contribution]) -> dict[int, SliceF
         return {}
 
     def column(name: str) -> "np.ndarray[tuple[int], np.dtype[np.int64]]":
-        return np.concatenate([np.asarray(getattr(each, name), dtype=np.int64) for each in contributions])
+        return np.concatenate(
+            [np.asarray(getattr(contribution, name), dtype=np.int64) for contribution in contributions]
+        )
 
     func = column("func")
     order = np.argsort(func, kind="stable")

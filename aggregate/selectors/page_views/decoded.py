@@ -32,10 +32,10 @@ class _Decoded:
     def find(self, blobs: Sequence[bytes]) -> dict[bytes, Table]:
         """Returns those of the contributions that are kept."""
         with self._lock:
-            found = {blob: self._kept[blob] for blob in blobs if blob in self._kept}
-            for blob in found:
+            tables = {blob: self._kept[blob] for blob in blobs if blob in self._kept}
+            for blob in tables:
                 self._kept.move_to_end(blob)
-            return found
+            return tables
 
     def keep(self, tables: dict[bytes, Table]) -> None:
         """Keeps contributions, and forgets those that were used longest ago."""

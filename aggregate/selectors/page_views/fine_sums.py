@@ -60,16 +60,16 @@ class FineSums:
 
 
 def _add_sums(sums: dict[int, SliceFuncSums], more: Mapping[int, SliceFuncSums]) -> None:
-    for func_id, each in more.items():
+    for func_id, func_sums in more.items():
         known = sums.get(func_id)
         if known is None:
-            sums[func_id] = each
+            sums[func_id] = func_sums
         else:
-            sums[func_id] = known.plus(each)
+            sums[func_id] = known.plus(func_sums)
 
 
 def is_raw(slice_: Slice) -> bool:
-    """Tells whether contributions are too coarse for a slice, because it names traces or tags of traces."""
+    """Returns whether contributions are too coarse for a slice, because it names traces or tags of traces."""
     return bool(slice_.traces or slice_.tags)
 
 
@@ -113,7 +113,9 @@ def _sum_raw(slice_: Slice, reading: Reading) -> FineSums:
     fine.add_funcs(waiting)
     fine.traces = folder.traces
     id_of = folder.select_ids()
-    fine.funcs = {release: {id_of[index]: each for index, each in sums.items()} for release, sums in fine.funcs.items()}
+    fine.funcs = {
+        release: {id_of[index]: func_sums for index, func_sums in sums.items()} for release, sums in fine.funcs.items()
+    }
     fine.sample = sampler.sample(id_of)
     return fine
 
@@ -127,7 +129,7 @@ def count_read_traces(slice_: Slice, *, with_tree: bool) -> int:
     """Returns how many traces one pass over a slice looks at, for a slice of cells those of the cells.
 
     `with_tree` says that a call tree is wanted, which contributions do not have. Raises `SliceError` if raw bodies have
-    expired, so that nobody waits in vain. With `func_over` only the reading itself can know that.
+    expired, so that no job waits in vain. With `func_over` only the reading itself can know that.
     """
     if not slice_.is_fine:
         return count_cell_traces(slice_)

@@ -110,10 +110,10 @@ def _pick_from_sample(slice_: Slice, order: ViewOrder, limit: int, population: i
     median_us = _median([row[2] for row in rows])
     rows.sort(key=lambda row: (*_rank(row[2], row[0], order, median_us or 0.0), row[0], row[1]))
     keys = [(row[0], row[1]) for row in rows[:limit]]
-    found = select_views_of(slice_.project_id, keys)
+    view_of_key = select_views_of(slice_.project_id, keys)
     table = _table_of(
         slice_.project_id,
-        [found[key] for key in keys if key in found],
+        [view_of_key[key] for key in keys if key in view_of_key],
         len(rows),
         sum(row[3] for row in rows),
         median_us,
@@ -189,12 +189,12 @@ def pick_views(
 
 def _with_traces(row: ViewRow, traces: TracesOf, seen: SeenViews) -> ViewRow:
     """Returns a view with those of its traces that were looked at."""
-    own = [
+    row_traces = [
         trace
         for trace in traces.get((row.view.view_id, row.view.release, row.view.page), ())
         if seen.seqs is None or trace.seq in seen.seqs[row.view.view_id, row.view.group_id]
     ]
-    return replace(row, traces=own)
+    return replace(row, traces=row_traces)
 
 
 def _rank(self_us: int, view_id: UUID, order: ViewOrder, median_us: float) -> tuple[float, int]:

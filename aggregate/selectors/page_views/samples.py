@@ -18,7 +18,7 @@ from aggregate.selectors.slice.slices import FROM_CELLS, Slice, where_slice
 from profcore.stats.sampling import LAST_KEY, bound_of_sample, sample_key
 from profcore.stats.strata import text_code
 from profcore.stats.views import (
-    ViewFacts,
+    ViewColumns,
     ViewSample,
     group_funcs,
     sample_of,
@@ -83,11 +83,11 @@ def select_view_sample(
     ids = ", v.view_id, v.group_id" if tag else ""
     population, rows = select_sampled(slice_, f"v.contribution, {FACTS}{ids}", most=most, population=population)
     lengths, columns = decode_sample([row[0] for row in rows])
-    facts = _facts_of(rows)
+    view_columns = _facts_of(rows)
     if tag:
         values = select_tag_values(slice_.project_id, [(row[8], row[9]) for row in rows], tag)
-        facts = replace(facts, tag=np.array([text_code(value) for value in values], dtype=np.int64))
-    sample = sample_of_columns(lengths, columns, facts, max(population, len(rows)))
+        view_columns = replace(view_columns, tag=np.array([text_code(value) for value in values], dtype=np.int64))
+    sample = sample_of_columns(lengths, columns, view_columns, max(population, len(rows)))
     is_complete = len(rows) >= min(population, most) and (not rows or rows[0][-1])
     return replace(sample, is_complete=is_complete)
 
@@ -107,17 +107,17 @@ def select_samples_by(
     """
     where, params = where_slice(slice_)
     below = [bound_of_sample(most, population) for population in populations.values()]
-    found: dict[str, list[tuple[Any, ...]]] = {value: [] for value in populations}
+    rows_of_value: dict[str, list[tuple[Any, ...]]] = {value: [] for value in populations}
     with open_binary() as cursor:
         cursor.execute(
             SAMPLED_BY.format(where=where, value=column), {**params, "values": list(populations), "below": below}
         )
         for value, *row in cursor:
-            if len(found[value]) < most:
-                found[value].append(tuple(row))
+            if len(rows_of_value[value]) < most:
+                rows_of_value[value].append(tuple(row))
     return {
         value: _sample_rows([row[1:] for row in rows], populations[value], most, not rows or rows[0][0])
-        for value, rows in found.items()
+        for value, rows in rows_of_value.items()
     }
 
 
@@ -165,16 +165,16 @@ def select_sampled(
             below = min(LAST_KEY, below * max(2, 2 * most // max(len(rows), 1)))
 
 
-def _facts_of(rows: Sequence[tuple[Any, ...]]) -> ViewFacts:  # Any: as above
+def _facts_of(rows: Sequence[tuple[Any, ...]]) -> ViewColumns:  # Any: as above
     js_us, hidden_us, device, rate, release, navigation, page = ([row[at] for row in rows] for at in range(1, 8))
-    return ViewFacts.of(
+    return ViewColumns.of(
         js_us,
         hidden_us,
         device,
         rate,
         release,
         navigation=navigation,
-        page=[text_code(each) for each in page],
+        page=[text_code(name) for name in page],
         page_names=name_pages(page),
     )
 
@@ -235,7 +235,7 @@ class ViewSampler:
     def sample(self, id_of: Sequence[int] | None = None) -> ViewSample:
         """Returns the sample of the views added so far. `id_of` maps the contributions' numbers to func ids."""
         rows = sorted(self._heap, reverse=True)
-        facts = ViewFacts.of(
+        view_columns = ViewColumns.of(
             [time.js_us for _, _, _, time, _ in rows],
             [time.hidden_us for _, _, _, time, _ in rows],
             [view.codes[DEVICE_AT] for _, _, view, _, _ in rows],
@@ -247,5 +247,8 @@ class ViewSampler:
         )
         contributions = (contribution for *_, contribution in rows)
         if id_of is not None:
-            contributions = (replace(each, func=[id_of[func] for func in each.func]) for each in contributions)
-        return sample_of(contributions, facts, population=self.seen)
+            contributions = (
+                replace(contribution, func=[id_of[func] for func in contribution.func])
+                for contribution in contributions
+            )
+        return sample_of(contributions, view_columns, population=self.seen)

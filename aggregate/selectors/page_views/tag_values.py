@@ -46,8 +46,8 @@ def select_tag_values(project_id: int, views: Sequence[ViewKey], prefix: str) ->
     check_kept(len(views), len(views) - len(last))
     values: dict[ViewKey, str] = {}
     for batch in split_traces(last, settings.JOB_BATCH_TRACES):
-        bodies = load_raw_bodies(project_id, [(each.view_id, each.seq, each.received_at) for each in batch])
-        check_kept(len(batch), sum((each.view_id, each.seq) not in bodies for each in batch))
-        for each in batch:
-            values[each.view_id, each.group_id] = read_tag_value(bodies[each.view_id, each.seq].expand(), prefix)
+        bodies = load_raw_bodies(project_id, [(trace.view_id, trace.seq, trace.received_at) for trace in batch])
+        check_kept(len(batch), sum((trace.view_id, trace.seq) not in bodies for trace in batch))
+        for trace in batch:
+            values[trace.view_id, trace.group_id] = read_tag_value(bodies[trace.view_id, trace.seq].expand(), prefix)
     return [values[key] for key in views]

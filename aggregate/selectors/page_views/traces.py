@@ -110,7 +110,7 @@ def select_trace_page(slice_: Slice, *, limit: int, after: tuple[UUID, int] | No
         rows = select_traces(slice_, limit=limit + 1, after=after)
         return _cut(rows, limit, len(rows) > limit)
     reading = Reading.at_once()
-    found: list[TraceRow] = []
+    page_rows: list[TraceRow] = []
     traces = size = 0
     while rows := select_traces(slice_, limit=reading.batch_traces, after=after):
         for batch in split_traces(rows, reading.batch_traces):
@@ -119,16 +119,16 @@ def select_trace_page(slice_: Slice, *, limit: int, after: tuple[UUID, int] | No
                 after = row.view_id, row.seq
                 stored = bodies.pop(after, None)
                 if stored is not None and has_tags(stored.expand(), slice_.tags):
-                    found.append(row)
+                    page_rows.append(row)
                 traces, size = traces + 1, size + row.body_bytes
-                if len(found) == limit or reading.is_beyond(traces, size):
-                    return TracePage(found, after)
-    return TracePage(found, None)
+                if len(page_rows) == limit or reading.is_beyond(traces, size):
+                    return TracePage(page_rows, after)
+    return TracePage(page_rows, None)
 
 
 def _cut(rows: Sequence[TraceRow], limit: int, is_more: bool) -> TracePage:
-    shown = rows[:limit]
-    return TracePage(shown, (shown[-1].view_id, shown[-1].seq) if is_more else None)
+    page_rows = rows[:limit]
+    return TracePage(page_rows, (page_rows[-1].view_id, page_rows[-1].seq) if is_more else None)
 
 
 def _select_rows(where: str, params: dict[str, Any]) -> Sequence[TraceRow]:  # Any: parameters of a statement
@@ -142,22 +142,22 @@ def _where_trace(project_id: int, ref: str) -> tuple[str, dict[str, Any]] | None
         return None
     params = {"project_id": project_id, "id": UUID(match[1]), "seq": int(match[2] or 0), "limit": 1}
     named = "t.trace_id = %(id)s" if match[2] is None else "r.view_id = %(id)s AND r.seq = %(seq)s"
-    own = "r.project_id = %(project_id)s AND t.project_id = %(project_id)s AND "
-    return (own if match[2] is None else "r.project_id = %(project_id)s AND ") + named, params
+    of_project = "r.project_id = %(project_id)s AND t.project_id = %(project_id)s AND "
+    return (of_project if match[2] is None else "r.project_id = %(project_id)s AND ") + named, params
 
 
 def select_trace(project_id: int, ref: str) -> TraceRow | None:
     """Returns the facts of a trace by its id or `VIEW.SEQ`, None if there is none."""
-    found = _where_trace(project_id, ref)
-    return next(iter(_select_rows(*found)), None) if found else None
+    condition = _where_trace(project_id, ref)
+    return next(iter(_select_rows(*condition)), None) if condition else None
 
 
 def select_raw_body(project_id: int, ref: str) -> StoredBody | None:
     """Returns the body of a trace as it came, None if there is none or it has expired."""
-    found = _where_trace(project_id, ref)
-    if found is None:
+    condition = _where_trace(project_id, ref)
+    if condition is None:
         return None
-    where, params = found
+    where, params = condition
     with connection.cursor() as cursor:
         cursor.execute(f"SELECT r.view_id, r.seq, r.received_at {FROM_RECEIPTS} WHERE {where}", params)
         traces = cursor.fetchall()

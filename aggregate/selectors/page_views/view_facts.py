@@ -13,7 +13,7 @@ from aggregate.selectors.page_views.view_lists import ViewPage
 from aggregate.selectors.page_views.view_rows import ViewKey
 from aggregate.selectors.slice.slices import Slice
 from ingest.models import FOLDED
-from profcore.trace.view_facts import TraceFacts, Vitals, join_vitals, read_facts
+from profcore.trace.trace_details import TraceDetails, Vitals, join_vitals, read_details
 
 # Expanded bytes of the raw traces in which a page looks for vitals, tags and browsers of its views: 40 ms.
 FACTS_MAX_BYTES: Final = 16 * 2**20
@@ -57,7 +57,7 @@ class ViewDetails:
     page: str
     view: SliceView | None
     traces: Sequence[TraceRow]
-    facts: Mapping[int, TraceFacts]
+    facts: Mapping[int, TraceDetails]
     others: Sequence[tuple[str, str]]
 
     @property
@@ -96,22 +96,24 @@ def select_listed(project_id: int, page: ViewPage) -> Sequence[ListedView]:
     views = page.seen if page.seen is not None else _select_views(project_id, [key[0] for key in keys])
     traces_of = select_traces_of(project_id, [key[0] for key in keys])
     traces = {key: traces_of.get((key[0], view.release, view.page), []) for key, view in views.items()}
-    facts = load_facts(project_id, [trace for key in keys for trace in traces.get(key, ())])
+    facts_of_trace = load_facts(project_id, [trace for key in keys for trace in traces.get(key, ())])
     return [
         ListedView(
             views[key],
             took_us,
             traces[key],
-            join_vitals([found.vitals for found in known]) if known else None,
+            join_vitals([trace_facts.vitals for trace_facts in known]) if known else None,
         )
         for key, took_us in page.keys
         if key in views
-        for known in [[facts[key[0], trace.seq] for trace in traces[key] if (key[0], trace.seq) in facts]]
+        for known in [
+            [facts_of_trace[key[0], trace.seq] for trace in traces[key] if (key[0], trace.seq) in facts_of_trace]
+        ]
     ]
 
 
 def select_view(project_id: int, view_id: UUID, *, release: str | None, page: str | None) -> ViewDetails | None:
-    """Returns a view, None if the project has none of that id. Three statements.
+    """Returns a view, None if the project has no view of that id. Three statements.
 
     A view with several pages or releases exists once for each: `release` and `page` choose one, else it is the first.
     """
@@ -121,17 +123,21 @@ def select_view(project_id: int, view_id: UUID, *, release: str | None, page: st
         return None
     chosen = choose_group(groups, release=release, page=page)
     views = _select_views(project_id, [view_id])
-    view = next((each for each in views.values() if (each.release, each.page) == chosen[1:]), None)
+    view = next(
+        (slice_view for slice_view in views.values() if (slice_view.release, slice_view.page) == chosen[1:]), None
+    )
     traces = by_group[chosen]
-    facts = load_facts(project_id, traces)
-    _, own_release, own_page = chosen
+    facts_of_trace = load_facts(project_id, traces)
+    _, chosen_release, chosen_page = chosen
     return ViewDetails(
         view_id=view_id,
-        release=own_release,
-        page=own_page,
+        release=chosen_release,
+        page=chosen_page,
         view=view,
         traces=traces,
-        facts={trace.seq: facts[view_id, trace.seq] for trace in traces if (view_id, trace.seq) in facts},
+        facts={
+            trace.seq: facts_of_trace[view_id, trace.seq] for trace in traces if (view_id, trace.seq) in facts_of_trace
+        },
         others=[group[1:] for group in groups if group != chosen],
     )
 
@@ -146,18 +152,18 @@ def order_groups(by_group: Mapping[Group, Sequence[TraceRow]]) -> Sequence[Group
 
 def choose_group(groups: Sequence[Group], *, release: str | None, page: str | None) -> Group:
     """Returns the first group with a release and page, or the first of all if there is none."""
-    wanted = (each for each in groups if release in (None, each[1]) and page in (None, each[2]))
+    wanted = (group for group in groups if release in (None, group[1]) and page in (None, group[2]))
     return next(wanted, groups[0])
 
 
 def _select_views(project_id: int, view_ids: Sequence[UUID]) -> dict[ViewKey, SliceView]:
     if not view_ids:
         return {}
-    found = select_slice_views(Slice(project_id=project_id, views=tuple(view_ids)), keep_funcs=())
-    return {(view.view_id, view.group_id): view for view in found}
+    slice_views = select_slice_views(Slice(project_id=project_id, views=tuple(view_ids)), keep_funcs=())
+    return {(view.view_id, view.group_id): view for view in slice_views}
 
 
-def load_facts(project_id: int, traces: Sequence[TraceRow]) -> dict[tuple[UUID, int], TraceFacts]:
+def load_facts(project_id: int, traces: Sequence[TraceRow]) -> dict[tuple[UUID, int], TraceDetails]:
     """Returns facts from kept raw bodies, by view and number, up to `FACTS_MAX_BYTES` in all. One statement."""
     wanted: list[TraceRow] = []
     size = 0
@@ -168,4 +174,4 @@ def load_facts(project_id: int, traces: Sequence[TraceRow]) -> dict[tuple[UUID, 
     if not wanted:
         return {}
     bodies = load_raw_bodies(project_id, [(trace.view_id, trace.seq, trace.received_at) for trace in wanted])
-    return {key: read_facts(stored.expand()) for key, stored in bodies.items()}
+    return {key: read_details(stored.expand()) for key, stored in bodies.items()}

@@ -56,11 +56,11 @@ class ListQuery:
 
     @property
     def is_bounded(self) -> bool:
-        """Tells whether the time of views is bounded."""
+        """Returns whether the time of views is bounded."""
         return self.low_us is not None or self.high_us is not None
 
     def has(self, us: int) -> bool:
-        """Tells whether a view with so much time is wanted."""
+        """Returns whether a view with this much time is wanted."""
         return (self.low_us is None or us >= self.low_us) and (self.high_us is None or us < self.high_us)
 
 
@@ -88,12 +88,12 @@ class Distribution:
 class ViewPage:
     """One page of a list: the views' keys in their order, each with its time.
 
-    They are from `found` views, of `ranked` views that were sorted: fewer than the population if these are a uniform
-    sample. `seen` has the views themselves if they had to be read.
+    They are from `view_count` views, of `ranked` views that were sorted: fewer than the population if these are a
+    uniform sample. `seen` has the views themselves if they had to be read.
     """
 
     keys: Sequence[tuple[ViewKey, int]]
-    found: int
+    view_count: int
     ranked: int
     distribution: Distribution
     seen: dict[ViewKey, SliceView] | None = None
@@ -122,13 +122,13 @@ def _page_of_rows(slice_: Slice, query: ListQuery) -> ViewPage:
         _, rows = select_sampled(slice_, columns, most=settings.VIEW_LIST_SAMPLE, population=population)
         return _page_of(slice_.project_id, query, [_Ranked((row[0], row[1]), *row[2:4]) for row in rows], spread)
     where, params = where_slice(slice_)
-    found = population
+    view_count = population
     if query.is_bounded:
         where += f" AND {column} >= %(low)s AND {column} < %(high)s"
         params |= {"low": query.low_us or 0, "high": 2**62 if query.high_us is None else query.high_us}
-        found = _count(f"SELECT count(*) {FROM_VIEWS} WHERE {where}", params)
-    keys = _select_in_order(slice_, query, (where, params | {"found": found}), spread)
-    return ViewPage(keys=keys, found=found, ranked=population, distribution=spread)
+        view_count = _count(f"SELECT count(*) {FROM_VIEWS} WHERE {where}", params)
+    keys = _select_in_order(slice_, query, (where, params | {"view_count": view_count}), spread)
+    return ViewPage(keys=keys, view_count=view_count, ranked=population, distribution=spread)
 
 
 def _spread_of(values_us: Iterable[int], rows: Sequence[tuple[Any, ...]], population: int) -> Distribution:
@@ -166,9 +166,9 @@ def _select_in_order(
         took = {(row[0], row[1]): row[2] for row in rows}
         newest = sort_newest(slice_.project_id, list(took))[query.offset : reach]
         return [(key, took[key]) for key in newest]
-    if query.order == "random" and params["found"]:
+    if query.order == "random" and params["view_count"]:
         where += f" AND {KEY} <= %(near)s"  # the index has views in this order
-        params["near"] = bound_of_sample(reach * spread.population // params["found"], spread.population)
+        params["near"] = bound_of_sample(reach * spread.population // params["view_count"], spread.population)
     order = {"worst": f"{column} DESC", "typical": f"abs({column} - %(middle)s)", "random": KEY}[query.order]
     rows = select_rows(
         f"""SELECT v.view_id, v.group_id, {column} {FROM_VIEWS} WHERE {where}
@@ -207,7 +207,7 @@ def _page_of_seen(slice_: Slice, query: ListQuery, ref: FuncRef | None) -> ViewP
             ranked.append(_Ranked(key, us, view.starts_at))
     rates = {view.sample_rate for view in views.values()}
     spread = Distribution(
-        values_us=sorted(each.us for each in ranked),
+        values_us=sorted(row.us for row in ranked),
         looked_at=len(views),
         population=len(views),
         is_mixed=len(rates) > 1,
@@ -236,22 +236,30 @@ class _Ranked:
 
 def _page_of(project_id: int, query: ListQuery, ranked: list[_Ranked], spread: Distribution) -> ViewPage:
     middle = spread.percentile_us(0.5) or 0
-    kept = [each for each in ranked if query.has(each.us)]
+    kept = [row for row in ranked if query.has(row.us)]
     reach = query.offset + query.limit
     if query.order == "newest":
-        kept.sort(key=lambda each: each.starts_at, reverse=True)
+        kept.sort(key=lambda row: row.starts_at, reverse=True)
         last = kept[:reach][-1:]
-        near = [each.key for each in kept if each.starts_at >= last[0].starts_at]
+        near = [row.key for row in kept if row.starts_at >= last[0].starts_at]
         place = {key: at for at, key in enumerate(sort_newest(project_id, near[:NEWEST_REACH]))}
-        kept = sorted((each for each in kept if each.key in place), key=lambda each: place[each.key])
+        kept = sorted(
+            (row for row in kept if row.key in place),
+            key=lambda row: place[row.key],
+        )
     elif query.order == "random":
-        kept.sort(key=lambda each: sample_key(each.key[0]))
+        kept.sort(key=lambda row: sample_key(row.key[0]))
     else:
-        kept.sort(key=lambda each: (abs(each.us - middle) if query.order == "typical" else -each.us, each.key))
-    found = sum(query.has(each.us) for each in ranked)
+        kept.sort(
+            key=lambda row: (
+                abs(row.us - middle) if query.order == "typical" else -row.us,
+                row.key,
+            )
+        )
+    view_count = sum(query.has(row.us) for row in ranked)
     return ViewPage(
-        keys=[(each.key, each.us) for each in kept[query.offset : reach]],
-        found=found,
+        keys=[(row.key, row.us) for row in kept[query.offset : reach]],
+        view_count=view_count,
         ranked=len(ranked),
         distribution=spread,
     )

@@ -43,10 +43,10 @@ def where_views(slice_: Slice, *, ref: FuncRef | None = None) -> tuple[str, dict
                     WHERE t.project_id = %(project_id)s AND t.trace_id = ANY(%(traces)s::uuid[]))"""
         params["traces"] = list(slice_.traces)
     refs = [over for over, _ in find_func_over(slice_)] + ([ref] if ref is not None else [])
-    for position, each in enumerate(refs):
+    for position, func_ref in enumerate(refs):
         where += f""" AND EXISTS (SELECT FROM aggregate_hotspotpiece h WHERE h.project_id = %(project_id)s
                                  AND h.cell_id = c.id AND h.func_ids && %(func_{position})s::int[])"""
-        params[f"func_{position}"] = list(each.funcs)
+        params[f"func_{position}"] = list(func_ref.funcs)
     return where, params
 
 
@@ -110,13 +110,13 @@ def split_rows(rows: Rows, most_funcs: int | None = None) -> Iterator[Rows]:
     """
     first = size = total = 0
     for at, row in enumerate(rows):
-        own = count_funcs(bytes(row[0]))
-        size, total = size + own, total + own
+        row_funcs = count_funcs(bytes(row[0]))
+        size, total = size + row_funcs, total + row_funcs
         if most_funcs is not None and total > most_funcs:
             detail = f"The slice's views ran more than {most_funcs} functions, counted in each view. {NARROW}"
             raise SliceTooLarge("from", detail)
         if at > first and (at - first >= DECODED_AT_ONCE or size > DECODED_FUNCS_AT_ONCE):
             yield rows[first:at]
-            first, size = at, own
+            first, size = at, row_funcs
     if first < len(rows):
         yield rows[first:]

@@ -11,7 +11,7 @@ from aggregate.selectors.slice.binary import open_binary
 from aggregate.selectors.slice.slices import FROM_CELLS, Slice, where_slice
 from profcore.stats.sampling import LAST_KEY
 from profcore.stats.strata import text_code
-from profcore.stats.views import FloatColumn, IntColumn, ViewFacts
+from profcore.stats.views import FloatColumn, IntColumn, ViewColumns
 from profcore.trace.dimensions import Dimension
 
 # Each cell is read by the index of its views. Without this, the planner reads and hashes every view of a project of
@@ -64,10 +64,10 @@ class ViewTimes:
     sample_rate: FloatColumn
     page: IntColumn
 
-    def facts(self, stratum: int) -> ViewFacts:
+    def facts(self, stratum: int) -> ViewColumns:
         """Returns what statistics need of one stratum's views."""
         is_in = self.stratum == stratum
-        return ViewFacts(
+        return ViewColumns(
             js_us=self.js_us[is_in],
             hidden_us=self.hidden_us[is_in],
             device_class=self.device_class[is_in],
@@ -100,15 +100,19 @@ def select_view_times(
         "at": starts,
         "code": f"c.{dimension.column}" if dimension else "",
     }
-    of = [f"s.{name} = {key}" for name, key in keys.items() if any(getattr(each, name) is not None for each in strata)]
+    of = [
+        f"s.{name} = {key}"
+        for name, key in keys.items()
+        if any(getattr(stratum, name) is not None for stratum in strata)
+    ]
     params |= {
         "bucket": bucket,
         "numbers": list(range(len(strata))),
-        "of_release": [each.release for each in strata],
-        "of_page": [each.page for each in strata],
-        "of_at": [each.at for each in strata],
-        "of_code": [each.code for each in strata],
-        "shares": [1.0 if each.views <= most else most / each.views for each in strata],
+        "of_release": [stratum.release for stratum in strata],
+        "of_page": [stratum.page for stratum in strata],
+        "of_at": [stratum.at for stratum in strata],
+        "of_code": [stratum.code for stratum in strata],
+        "shares": [1.0 if stratum.views <= most else most / stratum.views for stratum in strata],
     }
     with open_binary() as cursor:
         cursor.execute(SAMPLED.format(of=" AND ".join(of) or "true", where=where), params)

@@ -83,10 +83,10 @@ def _top(code: Symbols, members: Members, other_code: Symbols, others: Members) 
     """Returns the top rows by some rules. A row that the other rules show differently, or not at all, is changed."""
     rows = []
     for row in sort_rows([_sum_row(row_id, some) for row_id, some in members.items()], "self_ms")[:PREVIEW_ROWS]:
-        own = _show_row(code, row, members[row.id])
-        other = _show_row(other_code, row, others[row.id]) if row.id in others else None
-        is_changed = other is None or _appearance(own) != _appearance(other)
-        rows.append(replace(own, is_changed=is_changed))
+        preview = _show_row(code, row, members[row.id])
+        other_preview = _show_row(other_code, row, others[row.id]) if row.id in others else None
+        is_changed = other_preview is None or _appearance(preview) != _appearance(other_preview)
+        rows.append(replace(preview, is_changed=is_changed))
     return rows
 
 
@@ -101,8 +101,8 @@ def _sum_row(row_id: RowId, members: Sequence[FunctionRow]) -> FunctionRow:
 
 
 def _appearance(preview: PreviewRow) -> tuple[object, ...]:
-    shown = preview.row.shown
-    return preview.row.label, shown and shown.colour, preview.func_count
+    display = preview.row.display
+    return preview.row.label, display and display.colour, preview.func_count
 
 
 def _show_row(code: Symbols, row: FunctionRow, members: Sequence[FunctionRow]) -> PreviewRow:
@@ -120,11 +120,11 @@ def _tell_effects(code: Symbols, parts: Iterable[FunctionRow]) -> list[RuleEffec
     fitting: list[set[RowId]] = [set() for _ in range(count)]
     self_us = [0] * count
     for part in parts:
-        own = stored_id_of_part(code, part)
+        row_id = stored_id_of_part(code, part)
         for at in code.fitting_rules(part.key, part.mapped):
-            fitting[at].add(own)
-        shown = code.show(part.key, part.mapped)
-        if shown is not None:
-            decided[shown.rule].add(own)
-            self_us[shown.rule] += part.self_us
+            fitting[at].add(row_id)
+        display = code.show(part.key, part.mapped)
+        if display is not None:
+            decided[display.rule].add(row_id)
+            self_us[display.rule] += part.self_us
     return [RuleEffect(len(decided[at]), self_us[at], len(fitting[at])) for at in range(count)]

@@ -11,7 +11,7 @@ from aggregate.selectors.project.overview import select_overview
 from aggregate.selectors.slice.slices import Slice
 from ingest.endpoint.requests import BodyTooLarge
 from profcore.errors import TraceError
-from profcore.trace.page_facts import PageFacts, read_page_facts
+from profcore.trace.page_address import PageAddress, read_page_address
 from profcore.trace.routes import route_of_path, route_of_url
 
 # Traces whose addresses are tried: a body of 16 kB takes about 0.2 ms, and bodies above the limits are passed over.
@@ -124,18 +124,18 @@ def preview_addresses(
     The result has only routes: addresses stay private. One statement.
     """
     bodies = iter_first_bodies(project_id, since=since, max_bytes=PREVIEW_MAX_BODY_BYTES, limit=PREVIEW_MAX_TRACES)
-    facts = [found for body in bodies if (found := _read_page(body)) is not None]
+    page_facts = [facts for body in bodies if (facts := _read_page(body)) is not None]
     moved: Counter[tuple[str, str]] = Counter()
-    for url in [each.url or "" for each in facts if not each.page]:
+    for url in [facts.url or "" for facts in page_facts if not facts.page]:
         pair = route_of_url(url, before), route_of_url(url, after)
         if pair[0] != pair[1]:
             moved[pair] += 1
     rows = [MovedRoute(old, new, traces) for (old, new), traces in moved.most_common()]
-    return AddressPreview(len(facts), sum(bool(each.page) for each in facts), rows)
+    return AddressPreview(len(page_facts), sum(bool(facts.page) for facts in page_facts), rows)
 
 
-def _read_page(body: StoredBody) -> PageFacts | None:
+def _read_page(body: StoredBody) -> PageAddress | None:
     try:
-        return read_page_facts(body.expand(max_bytes=PREVIEW_MAX_EXPANDED_BYTES))
+        return read_page_address(body.expand(max_bytes=PREVIEW_MAX_EXPANDED_BYTES))
     except (BodyTooLarge, TraceError):
         return None

@@ -14,14 +14,14 @@ from django.db import connection
 from aggregate.selectors.project.quality import select_measured, select_receipts
 from aggregate.selectors.slice.slices import Slice, TimeRange
 from profcore.times import DAY, start_of_day
-from profcore.trace.absence import ABSENT_REASONS
+from profcore.trace.absence import ABSENCE_REASONS
 from profcore.trace.dimensions import BROWSERS
 
 MAX_PAGES: Final = 50  # of the list; the number of all is not bounded by it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AbsentReason:
+class AbsenceReason:
     """Views that recorded nothing for one reason. `status` is that of the reason `status`, if it was a known one."""
 
     reason: str
@@ -31,7 +31,7 @@ class AbsentReason:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AbsentPart:
+class AbsencePart:
     """Views of one browser family, or of one page, that recorded nothing."""
 
     name: str
@@ -52,9 +52,9 @@ class Absences:
     views: int = 0
     recorded: int | None = None
     first_on: date | None = None
-    by_reason: Sequence[AbsentReason] = field(default_factory=list)
-    by_browser: Sequence[AbsentPart] = field(default_factory=list)
-    by_page: Sequence[AbsentPart] = field(default_factory=list)
+    by_reason: Sequence[AbsenceReason] = field(default_factory=list)
+    by_browser: Sequence[AbsencePart] = field(default_factory=list)
+    by_page: Sequence[AbsencePart] = field(default_factory=list)
     page_count: int = 0
 
     @property
@@ -85,24 +85,24 @@ def select_absences(slice_: Slice) -> Absences:
     *_, reports, views, first_on = next(row for row in rows if row[0] and row[1] and row[2])
     if not reports:
         return Absences()
-    pages = [AbsentPart(name=row[6], reports=row[7], views=row[8]) for row in rows if not row[2]]
+    pages = [AbsencePart(name=row[6], reports=row[7], views=row[8]) for row in rows if not row[2]]
     return Absences(
         reports=reports,
         views=views,
         recorded=_estimate_recorded(days, first_on),
         first_on=first_on,
         by_reason=[
-            AbsentReason(reason=ABSENT_REASONS[row[3]], status=row[4] or None, reports=row[7], views=row[8])
+            AbsenceReason(reason=ABSENCE_REASONS[row[3]], status=row[4] or None, reports=row[7], views=row[8])
             for row in rows
             if not row[0]
         ],
-        by_browser=[AbsentPart(name=BROWSERS[row[5]], reports=row[7], views=row[8]) for row in rows if not row[1]],
+        by_browser=[AbsencePart(name=BROWSERS[row[5]], reports=row[7], views=row[8]) for row in rows if not row[1]],
         by_page=pages[:MAX_PAGES],
         page_count=len(pages),
     )
 
 
-def select_recent_reasons(project_id: int, now: datetime) -> list[AbsentReason]:
+def select_recent_reasons(project_id: int, now: datetime) -> list[AbsenceReason]:
     """Returns why views of a project recorded nothing today and yesterday (UTC), the most first. One statement."""
     with connection.cursor() as cursor:
         cursor.execute(
@@ -111,7 +111,7 @@ def select_recent_reasons(project_id: int, now: datetime) -> list[AbsentReason]:
             [project_id, (start_of_day(now) - DAY).date()],
         )
         return [
-            AbsentReason(reason=ABSENT_REASONS[reason], status=status or None, reports=reports, views=views)
+            AbsenceReason(reason=ABSENCE_REASONS[reason], status=status or None, reports=reports, views=views)
             for reason, status, reports, views in cursor
         ]
 

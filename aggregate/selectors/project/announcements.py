@@ -42,7 +42,7 @@ def find_first_seen(project_id: int, release: str) -> datetime | None:
 
 
 def select_said_rollbacks(project_id: int, now: datetime) -> dict[str, datetime]:
-    """Returns the releases of a project that somebody said were rolled back by now, and since when. One statement."""
+    """Returns the releases of a project that were said to be rolled back by now, and since when. One statement."""
     rows = AnnouncedRelease.objects.filter(project_id=project_id, rolled_back_at__lte=now)
     return {release: at for release, at in rows.values_list("release", "rolled_back_at") if at is not None}
 

@@ -56,7 +56,7 @@ concat_ws(' ', (SELECT string_agg(i.inhrelid::text, ',' ORDER BY i.inhrelid) FRO
 
 
 def with_surroundings(projects: QuerySet[Project]) -> QuerySet[Project]:
-    """Returns projects with `around`: what pages show beside a project's own rows, for `fingerprint_project`."""
+    """Returns projects with `around`: what pages show besides a project's own rows, for `fingerprint_project`."""
     return projects.annotate(around=RawSQL(AROUND, (), output_field=TextField()))  # noqa: S611  # a constant
 
 

@@ -33,7 +33,7 @@ def pick_last_releases(
     names the base too. "(other)" is no release.
     """
     rows = [row for row in in_slice if row.release not in (None, OTHER) and row.views]
-    shown = [row.release or "" for row in rows]
+    newest = [row.release or "" for row in rows]
     counted = {row.release for row in known if row.is_comparable}
     comparable = [row.release or "" for row in rows if row.views >= MIN_COMPARED_VIEWS and row.release in counted]
     if len(comparable) < 2:
@@ -41,12 +41,12 @@ def pick_last_releases(
         comparable = [row.release or "" for row in rows if is_used(row.views, whole)]
     if len(comparable) >= 2 and not slice_.releases:
         return comparable[1:], comparable[0]
-    if len(shown) >= 2:
-        return shown[1:2], shown[0]
-    if len(shown) == 1 and len(slice_.releases) == 1:
+    if len(newest) >= 2:
+        return newest[1:2], newest[0]
+    if len(newest) == 1 and len(slice_.releases) == 1:
         with_views = [row for row in known if row.views and row.release != OTHER]
         names = [row.release for row in with_views]
-        older = with_views[names.index(shown[0]) + 1 :] if shown[0] in names else []
+        older = with_views[names.index(newest[0]) + 1 :] if newest[0] in names else []
         enough = [row for row in older if row.is_comparable] or [row for row in older if is_used(row.views, 0)]
-        return ([row.release for row in enough or older], shown[0]) if older else None
+        return ([row.release for row in enough or older], newest[0]) if older else None
     return None

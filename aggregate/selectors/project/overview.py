@@ -70,11 +70,11 @@ def select_overview(slice_: Slice, by: Sequence[str], *, limit: int) -> Overview
             FROM whole LEFT JOIN top ON true ORDER BY {order}""",
             {**params, "limit": limit},
         )
-        found = cursor.fetchall()
-    first = found[0]  # `whole` is always one row
+        records = cursor.fetchall()
+    first = records[0]  # `whole` is always one row
     sums = len(SUMS)
     whole = _read_row([None] * len(OVERVIEW_DIMENSIONS) + list(first[:sums]))
-    rows = [_read_row(row[sums + 1 :]) for row in found] if first[sums] else []
+    rows = [_read_row(row[sums + 1 :]) for row in records] if first[sums] else []
     return Overview("rollup" if rolled else "cells", whole, first[sums], rows)
 
 

@@ -104,10 +104,10 @@ def select_page_metrics(slice_: Slice) -> PageMetrics:
         return series.setdefault((str(key[0]), str(key[1])), PageSeries())
 
     for row in rows:
-        own = series_of(row.page, row.release)
-        own.views += row.views
-        own.time.add(row.time)
-    whole = sum(own.views for own in series.values())
+        page_series = series_of(row.page, row.release)
+        page_series.views += row.views
+        page_series.time.add(row.time)
+    whole = sum(page_series.views for page_series in series.values())
     if whole:
         most = settings.METRICS_MAX_VIEWS
         columns = "v.view_id, v.js_us + v.hidden_us, c.page, c.release"
@@ -116,7 +116,9 @@ def select_page_metrics(slice_: Slice) -> PageMetrics:
             bucket = next((at for at, bound in enumerate(BOUNDS_MS) if took_us <= bound * 1000), len(BOUNDS_MS))
             series_of(page, release).buckets[bucket].add(view_id, took_us)
     # A view that was folded between both statements has no sums yet.
-    return PageMetrics(from_at, to_at, {key: own for key, own in sorted(series.items()) if own.views})
+    return PageMetrics(
+        from_at, to_at, {key: page_series for key, page_series in sorted(series.items()) if page_series.views}
+    )
 
 
 def pick_pages(rows: Sequence[OverviewRow], most: int) -> frozenset[str]:

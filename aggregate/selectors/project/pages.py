@@ -57,7 +57,7 @@ class ReleaseRow:
     """One release: when its first trace arrived, and how many of its page views are folded, and truncated.
 
     `project_views` are those of all releases since the day before it came. `is_announced` says that a holder of a token
-    announced it, and that nobody says that it was rolled back: who says that of a made-up release does not announce it.
+    announced it, and that it is not said to be rolled back: that may be said of a made-up release.
     """
 
     release: str
@@ -70,16 +70,17 @@ class ReleaseRow:
 
     @property
     def is_comparable(self) -> bool:
-        """Tells whether the release counts where nobody names one: for alerts, and as the last release or its base.
+        """Returns whether the release counts where no release is named: for alerts, and as the last release or its
+        base.
 
         It has enough page views for a comparison. If no holder of a token announced it, it also has a part of those of
-        all releases (`is_used`): less is a preview, or somebody made it up. "(other)" is no release.
+        all releases (`is_used`): less is a preview, or made up. "(other)" is no release.
         """
         return self.release != OTHER and is_used(self.views, 0 if self.is_announced else self.project_views)
 
     @property
     def is_comparable_still(self) -> bool:
-        """Tells whether a release that counted counts on: with half of the share, so that it does not come and go."""
+        """Returns whether a release that counted counts on: with half of the share, so that it does not come and go."""
         return self.release != OTHER and is_used(self.views, self.project_views // 2)
 
 

@@ -23,11 +23,11 @@ from ingest.storage.groups import OTHER
 from profcore.trace.dimensions import BROWSERS, DEVICE_CLASSES, END_REASONS, NAVIGATIONS
 from profcore.trace.weights import TIME_PART_NAMES, TimeParts
 
-# The receipts of so many views are read: shares are then within about 2 %, and the look-ups take about 50 ms.
+# The receipts of this number of views are read: shares are then within about 2 %, and the look-ups take about 50 ms.
 SAMPLED_VIEWS: Final = 2_000
-# Reasons are counted for so many of the last rejected traces: the index leads to rows that are read one by one.
+# Reasons are counted for this number of the last rejected traces: the index leads to rows that are read one by one.
 REJECTED_READ: Final = 10_000
-# A reported interval is wrong if the measured one is so many times as long: 10 ms that are 16 or 20.
+# A reported interval is wrong if the measured one is this many times as long: 10 ms that are 16 or 20.
 WRONG_FROM: Final = 1.25
 
 
@@ -127,7 +127,7 @@ class IntervalRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SnippetCost:
-    """The main-thread time of the snippet itself per view, µs: over the `views` whose senders told it."""
+    """The main-thread time of the snippet itself per view, µs: over the `views` whose senders sent it."""
 
     views: int
     median_us: float
@@ -234,9 +234,11 @@ def select_measured(slice_: Slice) -> Measured:
             params,
         )
         whole, *rows = [_read_measured(row) for row in cursor]
-    found = [row for row in rows if row.views]
+    with_views = [row for row in rows if row.views]
     return Measured(
-        whole, [row for row in found if row.navigation is None], [row for row in found if row.navigation is not None]
+        whole,
+        [row for row in with_views if row.navigation is None],
+        [row for row in with_views if row.navigation is not None],
     )
 
 
@@ -288,7 +290,7 @@ def _read_receipts(project_id: int, sampled: Sequence[tuple[UUID, int]]) -> list
 
 
 def _sum_snippet(rows: Sequence[tuple[Any, ...]]) -> SnippetCost | None:  # Any: as above
-    """Returns what the snippet took per view, summed over each view's traces; None if no sender told it."""
+    """Returns what the snippet took per view, summed over each view's traces; None if no sender sent it."""
     costs: dict[tuple[UUID, int], int] = {}
     for *_, snippet_us, view_id, group_id in rows:
         if snippet_us is not None:
@@ -312,11 +314,11 @@ def _sum_intervals(rows: Sequence[tuple[Any, ...]]) -> list[IntervalRow]:  # Any
         key = (browser, device, requested_us, effective_us)
         gaps.setdefault(key, []).append(measured_us)
         disagreeing[key] += used_us is not None
-    found = []
+    intervals = []
     for key, all_gaps in gaps.items():
         browser, device, requested_us, effective_us = key
         known = sorted(gap for gap in all_gaps if gap is not None)
-        found.append(
+        intervals.append(
             IntervalRow(
                 browser=BROWSERS[browser],
                 device=DEVICE_CLASSES[device],
@@ -330,4 +332,4 @@ def _sum_intervals(rows: Sequence[tuple[Any, ...]]) -> list[IntervalRow]:  # Any
                 disagreeing=disagreeing[key],
             )
         )
-    return sorted(found, key=lambda row: (-row.traces, row.browser, row.device, row.effective_us))
+    return sorted(intervals, key=lambda row: (-row.traces, row.browser, row.device, row.effective_us))

@@ -14,7 +14,7 @@ from ingest.models import PENDING
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Status:
-    """Counts of a project's traces: received = pending + folded + rejected. `refused` ones are in none of these.
+    """Counts of a project's traces: received = pending + folded + rejected. `refused` ones are not in these.
 
     `dropped` are those of the refused that were valid, but too many.
     """
@@ -134,14 +134,14 @@ class NewestTrace:
 
 def select_newest_trace(project_id: int) -> NewestTrace | None:
     """Returns the trace that a project received last, None without any. Reads all receipts: call it if they are few."""
-    found = select_records(
+    newest = select_records(
         NewestTrace,
         """SELECT g.release, g.page, r.received_at, r.state, r.reason, r.path, r.detail
            FROM ingest_tracereceipt r JOIN ingest_group g ON g.project_id = r.project_id AND g.id = r.group_id
            WHERE r.project_id = %s ORDER BY r.received_at DESC LIMIT 1""",
         [project_id],
     )
-    return found[0] if found else None
+    return newest[0] if newest else None
 
 
 def select_project_summaries(project_ids: Sequence[int]) -> Mapping[int, ProjectSummary]:
@@ -161,7 +161,9 @@ def select_project_summaries(project_ids: Sequence[int]) -> Mapping[int, Project
 
 
 def select_project_days(project_ids: Sequence[int], since: datetime) -> Mapping[int, Sequence[ProjectDay]]:
-    """Returns each project's days with page views from a UTC midnight on, in order, without projects that have none."""
+    """Returns each project's days with page views from a UTC midnight on, in order, without projects that have no such
+    days.
+    """
     with connection.cursor() as cursor:
         cursor.execute(
             """SELECT d.project_id, (d.day_at AT TIME ZONE 'UTC')::date, sum(d.views)::bigint,

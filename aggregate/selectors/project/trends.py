@@ -83,20 +83,20 @@ def sum_trend(slice_: Slice, *, by: str = "release", limit: int) -> TrendSums:
                 {FROM_CELLS} WHERE {where} AND c.views > 0 GROUP BY 1, 2, 3""",
             params,
         )
-        found: list[tuple[str, datetime, int, datetime, int, int, int]] = cursor.fetchall()
+        rows: list[tuple[str, datetime, int, datetime, int, int, int]] = cursor.fetchall()
     first_seen: dict[str, datetime] = {}
-    for release, _, _, seen_at, *_ in found:
+    for release, _, _, seen_at, *_ in rows:
         first_seen[release] = min(seen_at, first_seen.get(release, seen_at))
     newest = sorted(first_seen, key=lambda release: (first_seen[release], release), reverse=True)
     lines: list[str | None] = [*newest[:limit]] if by == "release" else [None]
-    bucket = _choose_bucket([(at, grain) for _, at, grain, *_ in found])
+    bucket = _choose_bucket([(at, grain) for _, at, grain, *_ in rows])
     sums: dict[tuple[str | None, datetime], tuple[int, int, int]] = {}
-    for release, at, _, _, *own in found:
+    for release, at, _, _, *figures in rows:
         key = (release if by == "release" else None, _floor(at, bucket))
-        sums[key] = tuple(a + b for a, b in zip(sums.get(key, (0, 0, 0)), own, strict=True))  # type: ignore[assignment]
+        sums[key] = tuple(a + b for a, b in zip(sums.get(key, (0, 0, 0)), figures, strict=True))  # type: ignore[assignment]
     order = {line: number for number, line in enumerate(lines)}
-    shown = sorted((key for key in sums if key[0] in order), key=lambda key: (order[key[0]], key[1]))
-    return TrendSums(slice_, bucket, {key: sums[key] for key in shown}, len(newest) if by == "release" else 1)
+    keys = sorted((key for key in sums if key[0] in order), key=lambda key: (order[key[0]], key[1]))
+    return TrendSums(slice_, bucket, {key: sums[key] for key in keys}, len(newest) if by == "release" else 1)
 
 
 def estimate_trend(sums: TrendSums, *, measure: str = "self") -> Trend:
@@ -114,7 +114,9 @@ def estimate_trend(sums: TrendSums, *, measure: str = "self") -> Trend:
     points: dict[str | None, list[TrendPoint]] = {}
     for (release, at), mean in zip(keys, means, strict=True):
         points.setdefault(release, []).append(TrendPoint(at, mean))
-    return Trend(sums.bucket, sums.line_count, [TrendLine(release, own) for release, own in points.items()])
+    return Trend(
+        sums.bucket, sums.line_count, [TrendLine(release, line_points) for release, line_points in points.items()]
+    )
 
 
 def estimate_pages(slice_: Slice, pages: Sequence[OverviewRow], *, measure: str = "self") -> list[BucketMean]:
@@ -128,7 +130,7 @@ def estimate_pages(slice_: Slice, pages: Sequence[OverviewRow], *, measure: str 
 
 
 def _views_of_each(count: int) -> int:
-    """Returns how many views of each point or page are looked at, if there are so many points or pages."""
+    """Returns how many views of each point or page are looked at, by the number of points or pages."""
     return max(LEAST_POINT_VIEWS, min(POINT_VIEWS, settings.TREND_MAX_VIEWS // max(count, 1)))
 
 
@@ -142,7 +144,7 @@ def estimate_times(
         bucket=times.stratum,
         us=view_us(times),
         weight=1.0 / times.sample_rate,
-        wanted=[min(most, each.views) for each in strata],
+        wanted=[min(most, stratum.views) for stratum in strata],
     )
 
 

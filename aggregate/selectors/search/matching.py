@@ -26,7 +26,7 @@ def rank_name(name: str, text: str) -> tuple[bool, bool, bool, int]:
 
     Words begin with a capital, or after a character that is no letter: `Rule` begins one in `findRuleFor`.
     """
-    found, wanted = name.casefold(), text.casefold()
-    at = found.find(wanted)
+    folded, wanted = name.casefold(), text.casefold()
+    at = folded.find(wanted)
     begins_word = at == 0 or (at > 0 and at < len(name) and (name[at].isupper() or not name[at - 1].isalnum()))
-    return found != wanted, at != 0, not begins_word, len(name)
+    return folded != wanted, at != 0, not begins_word, len(name)

@@ -45,7 +45,7 @@ def once_a_read(select: Callable[P, T]) -> Callable[P, T]:
         key = answer, args, tuple(sorted(kwargs.items()))
         if key not in answers:
             answers[key] = select(*args, **kwargs)
-        found: T = answers[key]
-        return found
+        kept: T = answers[key]
+        return kept
 
     return answer

@@ -1,4 +1,4 @@
-"""How a slice is read: at once within bounds while somebody waits for an answer, or page by page at any size."""
+"""How a slice is read: at once within bounds while a client waits for an answer, or page by page at any size."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -24,8 +24,8 @@ class Reading:
     With `max_views`, all views are read at once, and a slice with more is an error. Without it they come in pages of
     `page_views`. `max_raw_nodes` is for trees of raw traces, `max_nodes` for those of cells too; `max_samples` and
     `max_facts` are for views on their clocks. Raw bodies come in batches of `batch_traces` and `FOLD_BATCH_BYTES`.
-    `on_traces` is called with the number of traces looked at after each page or batch, and after the cells of so many
-    traces. If it raises, the reading ends.
+    `on_traces` is called with the number of traces looked at after each page or batch, and after the cells of that
+    number of traces. If it raises, the reading ends.
     """
 
     max_views: int | None = None
@@ -45,7 +45,7 @@ class Reading:
 
     @classmethod
     def at_once(cls) -> "Reading":
-        """Returns the reading for an answer that somebody waits for."""
+        """Returns the reading for an answer that a client waits for."""
         return cls(
             max_views=settings.READ_MAX_VIEWS,
             max_contribution_bytes=settings.READ_MAX_CONTRIBUTION_BYTES,
@@ -75,13 +75,13 @@ class Reading:
         )
 
     def is_beyond(self, traces: int, size: int) -> bool:
-        """Tells whether so many raw traces, or so many expanded bytes, reach the bounds."""
+        """Returns whether a number of raw traces, or of expanded bytes, reaches the bounds."""
         return (self.max_raw_traces is not None and traces >= self.max_raw_traces) or (
             self.max_raw_bytes is not None and size >= self.max_raw_bytes
         )
 
     def check_raw(self, traces: int, size: int) -> None:
-        """Raises `SliceTooLarge` if so many raw traces, or so many expanded bytes, are too many to fold."""
+        """Raises `SliceTooLarge` if a number of raw traces, or of expanded bytes, is too large to fold."""
         if self.max_raw_traces is not None and traces > self.max_raw_traces:
             raise SliceTooLarge("from", f"More than {self.max_raw_traces} raw traces would be folded. {NARROW}")
         if self.max_raw_bytes is not None and size > self.max_raw_bytes:
@@ -95,12 +95,12 @@ class Reading:
 
     def check_clock(self, samples: int, facts: int, field: str) -> None:
         """Raises `SliceTooLarge` if views have too many samples, or marks and facts of marks, for their clocks."""
-        for count, most, words in (
+        for count, most, what in (
             (samples, self.max_samples, "samples"),
             (facts, self.max_facts, "marks and facts of marks"),
         ):
             if most is not None and count > most:
-                detail = f"The views have more than {most} {words}. Name fewer, or let a job prepare a profile of them."
+                detail = f"The views have more than {most} {what}. Name fewer, or let a job prepare a profile of them."
                 raise SliceTooLarge(field, detail)
 
     def check_nodes(self, nodes: int) -> None:

@@ -14,7 +14,7 @@ SIDE_FIELDS: Final = tuple(f"{side}_{field}" for side in (BASE, HEAD) for field 
 
 
 def has_sides(base: SliceQuery, head: SliceQuery) -> bool:
-    """Tells whether a side has any field of its own."""
+    """Returns whether a side has any field of its own."""
     return any(side.get(field) for side in (base, head) for field in SLICE_FIELDS)
 
 
@@ -27,13 +27,13 @@ def resolve_sides(common: Slice, base: SliceQuery, head: SliceQuery) -> tuple[Sl
         raise SliceError("base_release", "base_release must name a release, or base_page a page, and so on.")
     shared = dict(common.params())
     for field in SLICE_FIELDS:
-        given = {side: query.get(field, ()) for side, query in ((BASE, base), (HEAD, head))}
-        if not any(given.values()):
+        values_of_side = {side: query.get(field, ()) for side, query in ((BASE, base), (HEAD, head))}
+        if not any(values_of_side.values()):
             continue
-        for side, other in ((BASE, HEAD), (HEAD, BASE)):
+        for side, opposite in ((BASE, HEAD), (HEAD, BASE)):
             # A span of time may be open on one side.
-            if not given[side] and field not in ("from", "to"):
-                raise SliceError(f"{side}_{field}", f"{side}_{field} must be given, as {other}_{field} is.")
+            if not values_of_side[side] and field not in ("from", "to"):
+                raise SliceError(f"{side}_{field}", f"{side}_{field} must be given, as {opposite}_{field} is.")
         if field in shared or (field in ("from", "to") and common.ranges):
             raise SliceError(field, f"A comparison takes base_{field} and head_{field}, or {field} for both; not all.")
     return _resolve(common, BASE, base), _resolve(common, HEAD, head)
@@ -57,22 +57,22 @@ def query_of_sides(common: Slice, base: Slice, head: Slice) -> str:
 
 
 def may_share(base: Sequence[str], head: Sequence[str]) -> bool:
-    """Tells whether views of both sides may have the same value of a field, given the values that each side names."""
+    """Returns whether views of both sides may have the same value of a field, given the values that each side names."""
     return not (base and head) or bool(set(base) & set(head))
 
 
 def are_releases(base: Slice, head: Slice) -> bool:
-    """Tells whether two sides are one release each, and differ in nothing else."""
+    """Returns whether two sides are one release each, and differ in nothing else."""
     has_one = len(base.releases) == len(head.releases) == 1 and base.releases != head.releases
     return has_one and replace(base, releases=()) == replace(head, releases=())
 
 
 def name_sides(base: Slice, head: Slice) -> tuple[str, str]:
     """Returns short names of two sides: the values in which they differ; "all" without any."""
-    own, other = base.params(), head.params()
+    base_params, head_params = base.params(), head.params()
     names = [
         ", ".join(value for name, value in side if (name, value) not in rest)
-        for side, rest in ((own, other), (other, own))
+        for side, rest in ((base_params, head_params), (head_params, base_params))
     ]
     return names[0] or "all", names[1] or "all"
 
@@ -91,10 +91,10 @@ def unite(base: Slice, head: Slice) -> Slice:
 
 def _resolve(common: Slice, side: str, query: SliceQuery) -> Slice:
     try:
-        own = resolve_slice(common.project_id, query)
+        side_slice = resolve_slice(common.project_id, query)
     except SliceError as error:
         raise SliceError(f"{side}_{error.field}", f"{side}_{error.detail}") from error
-    settled = replace(common, ranges=own.ranges or common.ranges)
+    settled = replace(common, ranges=side_slice.ranges or common.ranges)
     for field in VALUE_FIELDS:
-        settled = settled.with_values(field, *(own.values(field) or common.values(field)))
+        settled = settled.with_values(field, *(side_slice.values(field) or common.values(field)))
     return settled

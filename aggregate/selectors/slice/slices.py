@@ -11,7 +11,7 @@ from uuid import UUID
 from django.db import connection
 
 from aggregate.models import DAY_GRAIN
-from profcore.code.display_rules import SHOWN_ID
+from profcore.code.display_rules import DISPLAY_ID
 from profcore.code.identity import MAPPED_ID
 from profcore.times import DAY, HOUR, start_of_day, start_of_hour
 from profcore.trace.dimensions import DIMENSIONS
@@ -81,12 +81,12 @@ class Slice:
 
     @property
     def is_fine(self) -> bool:
-        """Tells whether the slice is finer than cells."""
+        """Returns whether the slice is finer than cells."""
         return bool(self.views or self.traces or self.tags or self.func_over)
 
     @property
     def has_dimensions(self) -> bool:
-        """Tells whether it names a dimension that cells have and their roll-up has not."""
+        """Returns whether it names a dimension that cells have and their roll-up has not."""
         return bool(self.dimensions)
 
     def values(self, field: str) -> tuple[str, ...]:
@@ -155,13 +155,13 @@ def resolve_slice(project_id: int, query: SliceQuery) -> Slice:
         dimensions=tuple(
             (dimension.name, value)
             for dimension in DIMENSIONS
-            for value in _read_words(dimension.name, query.get(dimension.name, ()), dimension.values)
+            for value in _read_choices(dimension.name, query.get(dimension.name, ()), dimension.values)
         ),
         views=_read_uuids("view", query.get("view", ())),
         traces=_read_uuids("trace", query.get("trace", ())),
         tags=_read_tags(query.get("tag", ())),
         func_over=_read_func_over(query.get("func_over", ())),
-        as_stored=bool(_read_words(DISPLAY, query.get(DISPLAY, ()), (AS_STORED,))),
+        as_stored=bool(_read_choices(DISPLAY, query.get(DISPLAY, ()), (AS_STORED,))),
     )
 
 
@@ -192,7 +192,7 @@ def _read_func_over(values: Sequence[str]) -> tuple[tuple[int | str, int], ...]:
 
 def read_func_id(text: str) -> int | str | None:
     """Returns the id of a function as tables have it, None if the text is not an id."""
-    if MAPPED_ID.fullmatch(text) or SHOWN_ID.fullmatch(text):
+    if MAPPED_ID.fullmatch(text) or DISPLAY_ID.fullmatch(text):
         return text
     return int(text) if FUNC_ID.fullmatch(text) and int(text) <= MAX_FUNC_ID else None
 
@@ -205,10 +205,10 @@ def _read_texts(field: str, values: Sequence[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(values))
 
 
-def _read_words(field: str, values: Sequence[str], words: Sequence[str]) -> tuple[str, ...]:
+def _read_choices(field: str, values: Sequence[str], choices: Sequence[str]) -> tuple[str, ...]:
     for value in values:
-        if value not in words:
-            raise SliceError(field, f"{field} must be one of {', '.join(words)}; not {value[:80]!r}.")
+        if value not in choices:
+            raise SliceError(field, f"{field} must be one of {', '.join(choices)}; not {value[:80]!r}.")
     return _read_texts(field, values)
 
 

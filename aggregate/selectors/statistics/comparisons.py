@@ -44,13 +44,13 @@ class MarkerTable:
 
     def estimate(self, marker: str) -> FuncSummary | None:
         """Returns a marker's estimates, None if the slice has no such marker or too few views."""
-        return next((each for each in self.summary.functions if MARKERS[each.func_id] == marker), None)
+        return next((summary for summary in self.summary.functions if MARKERS[summary.func_id] == marker), None)
 
 
 def select_markers(slice_: Slice) -> MarkerTable:
     """Returns the time of a slice by marker, over the views that have any. Three statements.
 
-    Some browsers give markers only to cross-origin isolated pages, others to none: a missing marker says nothing.
+    Some browsers give markers only to cross-origin isolated pages, others to no page: a missing marker says nothing.
     """
     where, params = where_slice(slice_)
     with connection.cursor() as cursor:
@@ -97,7 +97,7 @@ def compare_slices(
         group_funcs(sample, numbers, known_totals_alone=group_by == "function")
         for sample, numbers in zip(sides.samples, sides.numbers, strict=True)
     )
-    found = compare(
+    comparison = compare(
         grouped_base,
         grouped_head,
         measure=measure,
@@ -107,8 +107,8 @@ def compare_slices(
         by_tag=bool(tag),
         find_callers=partial(_find_callers, head, sides),
     )
-    page_names = {code: name for sample in samples for code, name in sample.facts.page_names.items()}
-    return SliceComparison(found, sides.shown, len(code.display), page_names)
+    page_names = {code: name for sample in samples for code, name in sample.columns.page_names.items()}
+    return SliceComparison(comparison, sides.rows, len(code.display), page_names)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,7 +120,7 @@ class _NumberedSides:
 
     samples: Sequence[ViewSample]
     numbers: Sequence[Sequence[int]]
-    shown: Sequence[FunctionRow]
+    rows: Sequence[FunctionRow]
     head_numbers: Mapping[int, Collection[int]]
 
 
@@ -129,7 +129,7 @@ def _number_funcs(project_id: int, samples: Sequence[ViewSample], code: Symbols,
     keys = load_keys(project_id, sorted({func_id for _, pairs in split for _, func_id in pairs}))
     identify, show = _identify_func(keys, code) if group_by == "function" else _identify_group(group_by, code)
     index: dict[Hashable, int] = {}
-    shown: list[FunctionRow] = []
+    rows: list[FunctionRow] = []
     members: dict[int, list[FunctionRow]] = {}  # the funcs of both sides that display rules show as one
     numbers_of_sides: list[list[int]] = []
     head_numbers: dict[int, set[int]] = {}
@@ -151,31 +151,33 @@ def _number_funcs(project_id: int, samples: Sequence[ViewSample], code: Symbols,
             row_id = id_of_part(code, part)
             identity = identify(part, row_id)
             if identity not in index:
-                index[identity] = len(shown)
-                shown.append(show(part, row_id, identity))
+                index[identity] = len(rows)
+                rows.append(show(part, row_id, identity))
             number = index[identity]
             numbers.append(number)
-            if shown[number].is_made:
+            if rows[number].is_made:
                 members.setdefault(number, []).append(part)
         numbers_of_sides.insert(0, numbers)
     for (_, func), number in zip(split[1][1], numbers_of_sides[1], strict=True):
         head_numbers.setdefault(func, set()).add(number)
     for number, several in members.items():
-        shown[number] = make_part_row(code, several) or shown[number]
-    numbers_of_sides[0] = _join_renamed(code, numbers_of_sides, shown)
+        rows[number] = make_part_row(code, several) or rows[number]
+    numbers_of_sides[0] = _join_renamed(code, numbers_of_sides, rows)
     return _NumberedSides(
-        samples=[sample for sample, _ in split], numbers=numbers_of_sides, shown=shown, head_numbers=head_numbers
+        samples=[sample for sample, _ in split], numbers=numbers_of_sides, rows=rows, head_numbers=head_numbers
     )
 
 
-def _join_renamed(code: Symbols, numbers: Sequence[Sequence[int]], shown: list[FunctionRow]) -> list[int]:
+def _join_renamed(code: Symbols, numbers: Sequence[Sequence[int]], rows: list[FunctionRow]) -> list[int]:
     """Returns the base's numbers, with those of the new functions in place of renamed ones, whose rows it completes."""
     base, head = map(set, numbers)
-    number_of = {shown[number].id: number for number in base ^ head}
-    gone, came = (list_candidates(shown[number] for number in each) for each in (base - head, head - base))
+    number_of = {rows[number].id: number for number in base ^ head}
+    gone, came = (
+        list_candidates(rows[number] for number in numbers_of_side) for numbers_of_side in (base - head, head - base)
+    )
     new_of = {number_of[old]: number_of[new] for old, new in find_renames(code, gone, came).items()}
     for old, new in new_of.items():
-        shown[new] = replace(shown[new], renamed_from=shown[old])
+        rows[new] = replace(rows[new], renamed_from=rows[old])
     return [new_of.get(number, number) for number in numbers[0]]
 
 
@@ -215,7 +217,7 @@ def _identify_func(keys: Mapping[int, FuncKey], code: Symbols) -> tuple[Identify
 
     def show(part: FunctionRow, row_id: RowId, _identity: Hashable) -> FunctionRow:
         made = make_part_row(code, [part])
-        return made or replace(part, id=row_id, release=None, shown=code.show(part.key, part.mapped))
+        return made or replace(part, id=row_id, release=None, display=code.show(part.key, part.mapped))
 
     return identify, show
 

@@ -108,13 +108,13 @@ def _with_estimates(
 ) -> FunctionTable:
     """Returns the table with its estimates. `numbers` has the func id in the sample for each row's id."""
     by_self = _summarise(table, sample, numbers, "self")
-    other = by_self if measure == "self" else _summarise(table, sample, numbers, measure)
+    by_measure = by_self if measure == "self" else _summarise(table, sample, numbers, measure)
     ids = {number: row_id for row_id, number in numbers.items()}
     return replace(
         table,
-        summary=other,
-        self_estimates={ids[each.func_id]: each for each in by_self.functions if each.func_id in ids},
-        estimates={ids[each.func_id]: each for each in other.functions if each.func_id in ids},
+        summary=by_measure,
+        self_estimates={ids[summary.func_id]: summary for summary in by_self.functions if summary.func_id in ids},
+        estimates={ids[summary.func_id]: summary for summary in by_measure.functions if summary.func_id in ids},
     )
 
 
@@ -129,8 +129,8 @@ def _sort_by_percentile(table: FunctionTable, limit: int) -> FunctionTable:
     """Returns the table by p75 of self time, most first, rows without a number last; cut at `limit`."""
 
     def p75(row: FunctionRow) -> float:
-        found = table.self_estimates.get(row.id)
-        return found.p75_ms.value if found else -1.0
+        estimate = table.self_estimates.get(row.id)
+        return estimate.p75_ms.value if estimate else -1.0
 
     rows: Sequence[FunctionRow] = sorted(sort_rows(table.functions, "self_ms"), key=p75, reverse=True)
     return replace(table, functions=rows[:limit])

@@ -56,7 +56,7 @@ class FuncCost:
 
     @property
     def is_too_few(self) -> bool:
-        """Tells whether there are too few views for anything except sums."""
+        """Returns whether there are too few views for anything except sums."""
         return self.summary is None or self.summary.is_too_few
 
     def estimate(self, measure: Measure) -> FuncSummary | None:
@@ -69,16 +69,16 @@ class FuncCost:
 
         That is so if sample rates differ and no view looked at ran the function, or if samples may count twice.
         """
-        if found := self.estimate(measure):
-            return found.ms_per_view.value
+        if estimate := self.estimate(measure):
+            return estimate.ms_per_view.value
         if self.summary is not None and (self.summary.is_weighted or measure not in self.summaries):
             return None
         return SUM_OF[measure](self.sums) / US_PER_MS / self.sums.views
 
     def share(self, measure: Measure) -> float | None:
         """Returns the function's share of all time of that kind, None as above and if there is no such time."""
-        if (found := self.estimate(measure)) and found.share:
-            return found.share.value
+        if (estimate := self.estimate(measure)) and estimate.share:
+            return estimate.share.value
         whole_us = _whole_us(self.sums, measure)
         return SUM_OF[measure](self.sums) / whole_us if whole_us and self.ms_per_view(measure) is not None else None
 
@@ -113,16 +113,16 @@ def select_costs(
     else:
         breakdown = count_breakdown(slice_, ref, by)
         source, rows = breakdown.source, breakdown.rows
-    found = {row.value: row for row in rows}
+    row_of_value = {row.value: row for row in rows}
     cut = rows[-limit:] if by == "day" and limit else rows[:limit]
-    shown = cut if values is None else [found[value] for value in values if value in found]
+    chosen = cut if values is None else [row_of_value[value] for value in values if value in row_of_value]
     if slice_.traces:
         samples: Mapping[str, ViewSample] = {}
     elif views is not None:
-        samples = _sample_views(views, by, {row.value for row in shown})
+        samples = _sample_views(views, by, {row.value for row in chosen})
     else:
-        samples = _select_samples(slice_, by, shown)
-    costs = [FuncCost(row, _summarise(samples.get(row.value), row, ref, measures)) for row in shown]
+        samples = _select_samples(slice_, by, chosen)
+    costs = [FuncCost(row, _summarise(samples.get(row.value), row, ref, measures)) for row in chosen]
     return FuncCosts(source, costs, len(rows))
 
 

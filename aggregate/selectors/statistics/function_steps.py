@@ -90,7 +90,9 @@ def select_kin(project_id: int, func: FunctionRow, ref: FuncRef, other_names: Se
     labels = load_symbols(project_id).labels
     if ref.pairs is None or labels is None:
         return FuncRef(ref.row_id, funcs)
-    others = [(release, each) for release in list_releases(project_id) for each in kin if each not in ref.funcs]
+    others = [
+        (release, func_id) for release in list_releases(project_id) for func_id in kin if func_id not in ref.funcs
+    ]
     labels.load(others)
     return FuncRef(ref.row_id, funcs, ref.pairs | {pair for pair in others if labels.of(*pair) is None})
 
@@ -99,9 +101,9 @@ def _join(ref: FuncRef, others: Sequence[OtherName]) -> FuncRef:
     """Returns a function with its funcs under other names."""
     if not others or ref.pairs is None:
         return ref
-    refs = [ref, *(other.ref for other in others)]
-    funcs = tuple(sorted({func for each in refs for func in each.funcs}))
-    return FuncRef(ref.row_id, funcs, frozenset(pair for each in refs for pair in each.pairs or ()))
+    refs = [ref, *(name.ref for name in others)]
+    funcs = tuple(sorted({func for part in refs for func in part.funcs}))
+    return FuncRef(ref.row_id, funcs, frozenset(pair for part in refs for pair in part.pairs or ()))
 
 
 def select_homes(slice_: Slice, ref: FuncRef) -> dict[str, int]:

@@ -14,14 +14,14 @@ def find_moved(answer: SliceComparison) -> Mapping[int, str]:
     side (the others were not uploaded or not read yet), functions of the same origin cannot be distinguished.
     """
     sides: dict[str, dict[int, FunctionRow]] = {"new": {}, "gone": {}}
-    for found in answer.comparison.functions:
-        func = answer.funcs[found.func_id]
-        if found.is_significant and found.status in sides and func.line is not None:
-            sides[found.status][found.func_id] = func
+    for change in answer.comparison.functions:
+        func = answer.funcs[change.func_id]
+        if change.is_significant and change.status in sides and func.line is not None:
+            sides[change.status][change.func_id] = func
     moved = {}
-    for status, other in (("new", "gone"), ("gone", "new")):
+    for status, opposite in (("new", "gone"), ("gone", "new")):
         origins: dict[bool, set[str | None]] = {True: set(), False: set()}
-        for func in sides[other].values():
+        for func in sides[opposite].values():
             origins[func.mapped is not None].add(origin_of(func.uri))
         for func_id, func in sides[status].items():
             is_mapped = func.mapped is not None

@@ -19,7 +19,7 @@ from profcore.stats.views import ViewSample, sample_of_times
 from profcore.trace.dimensions import DEVICE, DIMENSIONS, NAVIGATION, Dimension
 
 SPLITTING: Final = tuple(dimension for dimension in DIMENSIONS if dimension.splits_change)
-# So many parts at most of each, those with the most views: more are a handful of views each.
+# At most this number of parts of each, those with the most views: more are a handful of views each.
 MAX_PARTS: Final = 8
 
 NO_VIEWS: Final = ClassSums(0, 0)
@@ -36,7 +36,7 @@ class PartChange:
 
 @dataclass(frozen=True, slots=True)
 class Breakdown:
-    """The changes by the name of each dimension, slower ones first. A dimension with a single value has none.
+    """The changes by the name of each dimension, slower ones first. A dimension with a single value has no changes.
 
     The q of all dimensions together are one family.
     """
@@ -57,7 +57,9 @@ def select_breakdown(base: Slice, head: Slice, *, bound: float) -> Breakdown:
         parts = _pick_parts(sides)
         if len(parts) < 2:
             continue
-        samples = [_read(side, dimension, parts, own) for side, own in zip((base, head), sides, strict=True)]
+        samples = [
+            _read(side, dimension, parts, side_sums) for side, side_sums in zip((base, head), sides, strict=True)
+        ]
         for number, code in enumerate(parts):
             known: tuple[KnownKinds, KnownKinds] = (sides[0].get(code, {}), sides[1].get(code, {}))
             comparisons[dimension.name, dimension.values[code]] = _compare(
@@ -72,7 +74,7 @@ def select_breakdown(base: Slice, head: Slice, *, bound: float) -> Breakdown:
 def _pick_parts(sides: Sequence[Sums]) -> list[int]:
     """Returns the codes of both sides, those with the most views first."""
     views = {
-        code: sum(own.views for side in sides for own in side.get(code, {}).values())
+        code: sum(class_sums.views for side in sides for class_sums in side.get(code, {}).values())
         for code in {code for side in sides for code in side}
     }
     return sorted(views, key=lambda code: (-views[code], code))[:MAX_PARTS]
@@ -81,15 +83,15 @@ def _pick_parts(sides: Sequence[Sums]) -> list[int]:
 def _read(slice_: Slice, dimension: Dimension, parts: Sequence[int], sums: Sums) -> list[ViewSample]:
     """Returns a uniform sample of the views of each part, complete up to `CHANGE_MAX_VIEWS`. One statement."""
     most = settings.CHANGE_MAX_VIEWS
-    counts = [sum(own.views for own in sums.get(code, {}).values()) for code in parts]
+    counts = [sum(class_sums.views for class_sums in sums.get(code, {}).values()) for code in parts]
     strata = [Stratum(views=count, code=code) for count, code in zip(counts, parts, strict=True)]
     times = select_view_times(slice_, strata, most=most, dimension=dimension)
     samples = []
     for number, count in enumerate(counts):
-        facts = times.facts(number)
+        view_facts = times.facts(number)
         # A sample varies in size; a part whose views have expired has far fewer.
-        is_complete = facts.js_us.size >= (count if count <= most else most // 2)
-        samples.append(replace(sample_of_times(facts, population=count), is_complete=is_complete))
+        is_complete = view_facts.js_us.size >= (count if count <= most else most // 2)
+        samples.append(replace(sample_of_times(view_facts, population=count), is_complete=is_complete))
     return samples
 
 

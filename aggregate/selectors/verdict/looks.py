@@ -12,7 +12,7 @@ from aggregate.selectors.slice.sides import are_releases
 from aggregate.selectors.slice.slices import Slice
 from profcore.stats.plan import LookPoint, bound_of_newest, is_another_look
 
-# The plan is complete when the newer release has as many views as the older one, or after so long a time. Time counts
+# The plan is complete when the newer release has as many views as the older one, or after this time. Time counts
 # in tenths, so that an answer that is kept stays right for a while.
 PLAN: Final = timedelta(days=14)
 STEPS: Final = 10
@@ -35,7 +35,7 @@ class Look:
 
 
 def find_look(base: Slice, head: Slice, views: tuple[int, int], *, now: datetime) -> Look | None:
-    """Returns the look at two sides with so many views, None for a question whose looks are not counted.
+    """Returns the look at two sides with these numbers of views, None for a question whose looks are not counted.
 
     Counted are the looks at two releases, also of some pages, devices, browsers or navigations, whichever of both is
     asked about. Spans of time move with the day on which one asks. Two statements.
@@ -87,7 +87,7 @@ def select_looks(project_id: int, question: bytes) -> Sequence[Look]:
 
 
 def has_looks(base: Slice, head: Slice) -> bool:
-    """Tells whether the looks at two sides are counted."""
+    """Returns whether the looks at two sides are counted."""
     return are_releases(base, head) and not base.ranges
 
 

@@ -15,11 +15,11 @@ from profcore.alerts.usage import LEAST_SHARE
 from profcore.stats.comparison import Comparison, compare
 from profcore.stats.standardised import ClassSums
 from profcore.stats.strata import KnownKinds, text_code
-from profcore.stats.views import Measure, ViewFacts, ViewSample, sample_of_times
+from profcore.stats.views import Measure, ViewColumns, ViewSample, sample_of_times
 
 # The pages with the most time. Each takes a part of the reading time, and the question has to be answered at once.
 MAX_COMPARED_PAGES: Final = 40
-# Pages that an alert has an open state of are compared as well, so many at most.
+# Pages that an alert has an open state of are compared as well, at most this number.
 MAX_FOLLOWED_PAGES: Final = 40
 # Up to four pages are read to `CHANGE_MAX_VIEWS` (2,000) views of each side; more share as many. Each has at least
 # 200: around exact means of skewed times, intervals from fewer are too narrow (docs/statistics.md).
@@ -45,7 +45,7 @@ class PageSums:
     @property
     def views(self) -> tuple[int, int]:
         """All page views of both sides."""
-        base, head = (sum(each.views for each in side.values()) for side in self.sides)
+        base, head = (sum(class_sums.views for class_sums in side.values()) for side in self.sides)
         return base, head
 
 
@@ -68,7 +68,7 @@ def pick_shared(
     before pages with less: a few long views, which anybody may post, push no page out that users really visit.
     """
     us = {page: base[page].us + head[page].us for page in base.keys() & head.keys()}
-    least = [LEAST_SHARE * sum(each.views for each in side.values()) for side in (base, head)]
+    least = [LEAST_SHARE * sum(class_sums.views for class_sums in side.values()) for side in (base, head)]
     rare = {page for page in us if base[page].views < least[0] or head[page].views < least[1]}
     chosen = sorted(us, key=lambda page: (page in rare, -us[page], page))[:MAX_COMPARED_PAGES]
     chosen += [page for page in followed if page in us and page not in chosen][:MAX_FOLLOWED_PAGES]
@@ -76,11 +76,11 @@ def pick_shared(
 
 
 def _sum_by_page(side: Mapping[PageKind, ClassSums]) -> dict[str, ClassSums]:
-    found: dict[str, ClassSums] = {}
-    for (page, _, _), own in side.items():
-        before = found.get(page, ClassSums(0, 0))
-        found[page] = ClassSums(own.views + before.views, own.us + before.us)
-    return found
+    sums_of_page: dict[str, ClassSums] = {}
+    for (page, _, _), class_sums in side.items():
+        before = sums_of_page.get(page, ClassSums(0, 0))
+        sums_of_page[page] = ClassSums(class_sums.views + before.views, class_sums.us + before.us)
+    return sums_of_page
 
 
 class PageComparer:
@@ -125,10 +125,10 @@ class _Side:
     def __init__(self, slice_: Slice, sums: Mapping[PageKind, ClassSums], shared: Sequence[str]) -> None:
         numbers = {page: number for number, page in enumerate(shared)}
         self.sums: list[dict[tuple[int, int, int], ClassSums]] = [{} for _ in shared or (None,)]
-        for (page, device, navigation), own in sums.items():
+        for (page, device, navigation), class_sums in sums.items():
             if (number := numbers.get(page, -1 if shared else 0)) >= 0:
-                self.sums[number][text_code(page), device, navigation] = own
-        self.counts = [sum(each.views for each in part.values()) for part in self.sums]
+                self.sums[number][text_code(page), device, navigation] = class_sums
+        self.counts = [sum(class_sums.views for class_sums in part.values()) for part in self.sums]
         self.most = max(
             LEAST_PAGE_VIEWS,
             min(settings.CHANGE_MAX_VIEWS, settings.CHANGE_MAX_VIEWS * PAGES_OF_ALL_VIEWS // len(self.counts)),
@@ -141,7 +141,7 @@ class _Side:
         """Returns the sums of one page, or of all compared pages."""
         if number is not None:
             return self.sums[number]
-        return {kind: own for part in self.sums for kind, own in part.items()}
+        return {kind: class_sums for part in self.sums for kind, class_sums in part.items()}
 
     def sample(self, number: int | None = None) -> ViewSample:
         """Returns the views of one page, or of all compared pages.
@@ -150,24 +150,24 @@ class _Side:
         sample rate is that of its sender times that of the reading.
         """
         numbers = range(len(self.counts)) if number is None else [number]
-        parts = [self.times.facts(each) for each in numbers]
+        parts = [self.times.facts(part_number) for part_number in numbers]
         sizes = [part.js_us.size for part in parts]
-        counts = [self.counts[each] for each in numbers]
+        counts = [self.counts[part_number] for part_number in numbers]
         # A sample varies in size; a part whose views have expired has far fewer.
         is_complete = all(
             size >= (count if count <= self.most else self.most // 2) for size, count in zip(sizes, counts, strict=True)
         )
-        facts = _join(parts)
-        sample = replace(sample_of_times(facts, population=sum(counts)), is_complete=is_complete)
-        if number is not None or (is_complete and np.unique(facts.sample_rate).size <= 1):
+        view_columns = _join(parts)
+        sample = replace(sample_of_times(view_columns, population=sum(counts)), is_complete=is_complete)
+        if number is not None or (is_complete and np.unique(view_columns.sample_rate).size <= 1):
             return sample
         taken = [size / max(count, size, 1) for size, count in zip(sizes, counts, strict=True)]
         rates = np.concatenate([part.sample_rate * share for part, share in zip(parts, taken, strict=True)])
-        return replace(sample, facts=replace(facts, sample_rate=rates))
+        return replace(sample, columns=replace(view_columns, sample_rate=rates))
 
 
-def _join(parts: Sequence[ViewFacts]) -> ViewFacts:
-    return ViewFacts(
+def _join(parts: Sequence[ViewColumns]) -> ViewColumns:
+    return ViewColumns(
         js_us=np.concatenate([part.js_us for part in parts]),
         hidden_us=np.concatenate([part.hidden_us for part in parts]),
         device_class=np.concatenate([part.device_class for part in parts]),

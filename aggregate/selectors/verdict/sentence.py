@@ -31,11 +31,11 @@ class Segment:
 def write_sentence(verdict: Verdict, base: str, head: str) -> list[Segment]:
     """Returns the verdict in one sentence, with names of both sides; then that on all pages, if it led with one."""
     leading = verdict.leading
-    found = leading.difference
-    if leading.state == "too_few" or found is None:
+    difference = leading.difference
+    if leading.state == "too_few" or difference is None:
         return _write_nothing(leading, base, head)
     if not leading.is_clear:
-        return _write_unclear(leading, found, base, head)
+        return _write_unclear(leading, difference, base, head)
     # A release makes a page slower. A device or a span of time does not: it is slower than another.
     of_releases = are_releases(verdict.base, verdict.head)
     name = Segment(head, "name")
@@ -48,20 +48,24 @@ def write_sentence(verdict: Verdict, base: str, head: str) -> list[Segment]:
         page = Segment(leading.page, "name", is_strong=True)
         than = [Segment(" than "), Segment(base, "name"), Segment(" on "), page]
         segments = [name, Segment(" is "), _key(leading), *than]
-    segments += [Segment(": "), Segment(write_change(found.delta_ms), "figure", is_strong=True), Segment(" per view")]
-    segments.append(Segment(f" ({_write_interval(found)})", "figure"))
-    segments += _write_culprit(verdict, found)
+    segments += [
+        Segment(": "),
+        Segment(write_change(difference.delta_ms), "figure", is_strong=True),
+        Segment(" per view"),
+    ]
+    segments.append(Segment(f" ({_write_interval(difference)})", "figure"))
+    segments += _write_culprit(verdict, difference)
     segments.append(Segment("."))
     whole = verdict.judgement.whole
     return segments if leading is whole else [*segments, Segment(" " + _write_whole(whole, verdict.judgement.pages))]
 
 
-def _write_culprit(verdict: Verdict, found: Difference) -> list[Segment]:
+def _write_culprit(verdict: Verdict, difference: Difference) -> list[Segment]:
     """Returns what the first culprit did, if it is worth saying: half of the change is mainly its, a tenth partly."""
     if not verdict.culprits:
         return []
     first = verdict.culprits[0]
-    part = first.difference.delta_ms / found.delta_ms
+    part = first.difference.delta_ms / difference.delta_ms
     word = "mainly" if part >= MAINLY else "partly" if part >= PARTLY else ""
     return [Segment(f", {word} "), Segment(first.func.label[:MAX_LABEL], "name")] if word else []
 
@@ -77,24 +81,28 @@ def _write_nothing(leading: Change, base: str, head: str) -> list[Segment]:
     return [Segment("Neither "), base_name, Segment(" nor "), head_name, Segment(" has any script time.")]
 
 
-def _write_unclear(leading: Change, found: Difference, base: str, head: str) -> list[Segment]:
+def _write_unclear(leading: Change, difference: Difference, base: str, head: str) -> list[Segment]:
     base_name, head_name = Segment(base, "name"), Segment(head, "name")
     if leading.is_early:
-        way = "slower" if found.delta_ms > 0 else "faster"
+        way = "slower" if difference.delta_ms > 0 else "faster"
         return [
             head_name,
             Segment(f" seems {way} than "),
             base_name,
             Segment(": "),
-            Segment(write_change(found.delta_ms), "figure", is_strong=True),
+            Segment(write_change(difference.delta_ms), "figure", is_strong=True),
             Segment(" per view"),
-            Segment(f" ({_write_interval(found)})", "figure"),
+            Segment(f" ({_write_interval(difference)})", "figure"),
             Segment(". It is too early to be certain."),
         ]
     if leading.is_only_in_mean:
-        way = "slower" if found.delta_ms > 0 else "faster"
-        figure = Segment(f"{write_ms(abs(found.delta_ms))}", "figure", is_strong=True)
-        least, most = sorted(abs(bound) for bound in (found.ci95.low, found.ci95.high)) if found.ci95 else (0.0, 0.0)
+        way = "slower" if difference.delta_ms > 0 else "faster"
+        figure = Segment(f"{write_ms(abs(difference.delta_ms))}", "figure", is_strong=True)
+        least, most = (
+            sorted(abs(bound) for bound in (difference.ci95.low, difference.ci95.high))
+            if difference.ci95
+            else (0.0, 0.0)
+        )
         return [
             head_name,
             Segment(f" is {way} than "),
@@ -111,9 +119,9 @@ def _write_unclear(leading: Change, found: Difference, base: str, head: str) -> 
         Segment(" to "),
         head_name,
         Segment(": "),
-        Segment(write_change(found.delta_ms), "figure"),
+        Segment(write_change(difference.delta_ms), "figure"),
         Segment(" per view"),
-        Segment(f" ({_write_interval(found)})", "figure"),
+        Segment(f" ({_write_interval(difference)})", "figure"),
         Segment("."),
     ]
 
@@ -128,16 +136,16 @@ def _write_whole(whole: Change, pages: Sequence[Change]) -> str:
     together = "All pages together"
     if slower + faster > 1:
         together = f"{' and '.join(counts)} of {len(pages)} pages; all together"
-    found = whole.difference
+    difference = whole.difference
     if whole.state == "too_few":
         return f"{together}: too few page views to compare."
-    if found is None or not whole.is_clear:
+    if difference is None or not whole.is_clear:
         return f"{together}: no clear change."
-    return f"{together}: {write_change(found.delta_ms)} per view ({_write_interval(found)})."
+    return f"{together}: {write_change(difference.delta_ms)} per view ({_write_interval(difference)})."
 
 
-def _write_interval(found: Difference) -> str:
-    return write_interval(found.ci95.low, found.ci95.high) if found.ci95 else "no interval"
+def _write_interval(difference: Difference) -> str:
+    return write_interval(difference.ci95.low, difference.ci95.high) if difference.ci95 else "no interval"
 
 
 def plain_text(segments: Sequence[Segment]) -> str:

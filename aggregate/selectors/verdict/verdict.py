@@ -118,25 +118,25 @@ def narrow_to(change: Change, base: Slice, head: Slice) -> tuple[Slice, Slice]:
 
 
 def pick_culprits(answer: SliceComparison, *, is_slower: bool, bound: float) -> Sequence[Culprit]:
-    """Returns the culprits of a comparison: clear changes. A function that may only have moved is none."""
+    """Returns the culprits of a comparison: clear changes. A function that may only have moved is not a culprit."""
     moved = find_moved(answer)
     clear = [
-        each
-        for each in answer.comparison.functions
-        if each.is_significant
-        and each.q < bound
-        and (each.delta_ms > 0) == is_slower
-        and each.func_id not in moved
-        and is_beyond_zero(each)
+        change
+        for change in answer.comparison.functions
+        if change.is_significant
+        and change.q < bound
+        and (change.delta_ms > 0) == is_slower
+        and change.func_id not in moved
+        and is_beyond_zero(change)
     ]
     if not is_slower:
-        clear.sort(key=lambda each: each.delta_ms)
-    return [Culprit(answer.funcs[each.func_id], each, _why(each)) for each in clear[:MAX_CULPRITS]]
+        clear.sort(key=lambda change: change.delta_ms)
+    return [Culprit(answer.funcs[change.func_id], change, _why(change)) for change in clear[:MAX_CULPRITS]]
 
 
-def _why(found: Difference) -> Why:
-    if found.status == "new":
+def _why(change: Difference) -> Why:
+    if change.status == "new":
         return "new"
     # `is_seen` is about increases.
-    is_seen = found.is_seen if found.delta_ms > 0 else found.self_delta_ms < found.delta_ms / 2
+    is_seen = change.is_seen if change.delta_ms > 0 else change.self_delta_ms < change.delta_ms / 2
     return "own_time" if is_seen else "hidden_time"

@@ -20,7 +20,7 @@ JUDGED: Final = ("lcp", "interaction")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WindowSaving:
-    """The own time of a row in one window: the vital would come sooner by at most so much.
+    """The own time of a row in one window: the vital would come sooner by at most this time.
 
     `share` is that of the window. `ms` is per view that has the window.
     """
@@ -28,7 +28,7 @@ class WindowSaving:
     window: str
     ms: float
     share: float
-    found: FuncSummary | None
+    summary: FuncSummary | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,25 +36,25 @@ class Saving:
     """What one row would save per view, ms.
 
     `own_ms` is its self and hidden time, `most_ms` the time with all that it called; None if sample rates differ and
-    nothing is known of all users. `found` has the interval of `own_ms` and the share of views that ran it.
+    nothing is known of all users. `summary` has the interval of `own_ms` and the share of views that ran it.
     """
 
     row: FunctionRow
     own_ms: float | None
     most_ms: float | None
-    found: FuncSummary | None
+    summary: FuncSummary | None
     windows: Mapping[str, WindowSaving]
 
     @property
     def own(self) -> Figure | None:
         """Its own time per view with its interval."""
-        return self.found.ms_per_view if self.found else None
+        return self.summary.ms_per_view if self.summary else None
 
     @property
     def sure_ms(self) -> float:
-        """The lower end of the interval of its own time: so much is saved at least, as far as the views tell."""
-        own = self.own
-        return own.ci95.low if own is not None and own.ci95 is not None else 0.0
+        """The lower end of the interval of its own time: the views show that at least this much is saved."""
+        estimate = self.own
+        return estimate.ci95.low if estimate is not None and estimate.ci95 is not None else 0.0
 
     @property
     def lcp(self) -> WindowSaving | None:
@@ -74,14 +74,18 @@ def rank_savings(table: FunctionTable, vitals: VitalsTable | None, *, limit: int
     that run it, and the lower end of its interval takes off what is not certain. Rows without an interval come last,
     by their mean. The table must have estimates by self and hidden time.
     """
-    windows = {} if vitals is None else {each.window: each for each in vitals.windows if each.window in JUDGED}
-    rows_of = {name: {each.row.id: each for each in window.rows} for name, window in windows.items()}
+    windows = (
+        {}
+        if vitals is None
+        else {window_table.window: window_table for window_table in vitals.windows if window_table.window in JUDGED}
+    )
+    rows_of = {name: {row.row.id: row for row in window.rows} for name, window in windows.items()}
     savings = [
         Saving(
             row=row,
             own_ms=table.cost_ms_per_view(row),
             most_ms=_most_ms(table, row),
-            found=table.estimates.get(row.id),
+            summary=table.estimates.get(row.id),
             windows={
                 name: save_in_window(window, rows_of[name][row.id])
                 for name, window in windows.items()
@@ -91,27 +95,27 @@ def rank_savings(table: FunctionTable, vitals: VitalsTable | None, *, limit: int
         for row in table.functions
         if row.cost_us
     ]
-    return sorted(savings, key=lambda each: (-each.sure_ms, -(each.own_ms or 0.0), str(each.row.id)))[:limit]
+    return sorted(savings, key=lambda saving: (-saving.sure_ms, -(saving.own_ms or 0.0), str(saving.row.id)))[:limit]
 
 
-def save_in_window(window: WindowTable, found: WindowRow) -> WindowSaving:
+def save_in_window(window: WindowTable, row: WindowRow) -> WindowSaving:
     """Returns what a row takes in a window."""
     return WindowSaving(
         window=window.window,
-        ms=found.row.cost_us / US_PER_MS / window.views,
-        share=found.row.cost_us / window.length_us if window.length_us else 0.0,
-        found=found.found,
+        ms=row.row.cost_us / US_PER_MS / window.views,
+        share=row.row.cost_us / window.length_us if window.length_us else 0.0,
+        summary=row.summary,
     )
 
 
 def find_in_windows(vitals: VitalsTable, row_id: int | str) -> Sequence[WindowSaving]:
     """Returns what one row takes in the windows that vitals are judged by."""
     return [
-        save_in_window(window, each)
+        save_in_window(window, row)
         for window in vitals.windows
         if window.window in JUDGED
-        for each in window.rows
-        if each.row.id == row_id
+        for row in window.rows
+        if row.row.id == row_id
     ]
 
 

@@ -48,7 +48,7 @@ class WindowRow:
     """A function or group in a window: its exact sums, and its estimates by self and hidden time (None: too few)."""
 
     row: FunctionRow
-    found: FuncSummary | None
+    summary: FuncSummary | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,7 +96,7 @@ class VitalsTable:
 
     def find(self, window: str) -> WindowTable | None:
         """Returns a window, None if no view has it."""
-        return next((each for each in self.windows if each.window == window), None)
+        return next((table for table in self.windows if table.window == window), None)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -122,7 +122,7 @@ class _Window:
         self.views += 1
         self.frames += seen.windows.frames
         self.length_us += sums.length_us
-        self.parts_us = [one + more for one, more in zip(self.parts_us, sums.parts_us, strict=True)]
+        self.parts_us = [mine + more for mine, more in zip(self.parts_us, sums.parts_us, strict=True)]
         for into, column in (
             (self.self_us, sums.sums.self_us),
             (self.hidden_us, sums.sums.hidden_us),
@@ -138,8 +138,8 @@ class _Window:
 def _contribution_of_parts(sums: WindowSums) -> Contribution:
     above = [(at, us) for at, us in enumerate((*sums.parts_us, sums.length_us)) if us]
     zeros = [0] * len(above)
-    own = [us for _, us in above]
-    return Contribution([at for at, _ in above], own, own, zeros, zeros, zeros, zeros, zeros)
+    self_us = [us for _, us in above]
+    return Contribution([at for at, _ in above], self_us, self_us, zeros, zeros, zeros, zeros, zeros)
 
 
 def select_vitals(slice_: Slice, query: VitalsQuery, *, reading: Reading | None = None) -> VitalsTable:
@@ -177,11 +177,11 @@ def check_vitals(slice_: Slice) -> None:
 
 
 def _sum_views(views: Iterable[WindowedView], funcs: FuncTable) -> Mapping[str, _Window]:
-    found: dict[str, _Window] = {window: _Window() for window in WINDOWS}
+    windows: dict[str, _Window] = {window: _Window() for window in WINDOWS}
     for seen in views:
         for window, sums in seen.sums.items():
-            found[window].add(seen, sums, len(funcs.keys))
-    return {window: own for window, own in found.items() if own.views}
+            windows[window].add(seen, sums, len(funcs.keys))
+    return {window: window_sums for window, window_sums in windows.items() if window_sums.views}
 
 
 def _make_tables(slice_: Slice, sums: Mapping[str, _Window], funcs: FuncTable, query: VitalsQuery) -> list[WindowTable]:
@@ -189,7 +189,7 @@ def _make_tables(slice_: Slice, sums: Mapping[str, _Window], funcs: FuncTable, q
     code = load_symbols(slice_.project_id, as_stored=slice_.as_stored or not is_function)
     id_of = [func_id or NO_FUNC for func_id in select_ids(slice_.project_id, funcs.keys)]
     rows = _Rows(code, sums.values(), funcs, id_of, query.group_by)
-    return [_make_table(window, own, rows, id_of, query) for window, own in sums.items()]
+    return [_make_table(window, window_sums, rows, id_of, query) for window, window_sums in sums.items()]
 
 
 class _Rows:
@@ -200,7 +200,9 @@ class _Rows:
     ) -> None:
         self.code = code
         self.group_by = group_by
-        pairs = sorted({pair for own in windows for column in (own.total_us, own.hidden_us) for pair in column})
+        pairs = sorted(
+            {pair for window in windows for column in (window.total_us, window.hidden_us) for pair in column}
+        )
         parts = label_rows(code, [_make_part(code, funcs, id_of, pair) for pair in pairs])
         names = [self._name(part) for part in parts]
         self.row_of_pair: dict[Pair, RowId] = dict(zip(pairs, names, strict=True))
@@ -241,35 +243,40 @@ def _make_part(code: Symbols, funcs: FuncTable, id_of: Sequence[int], pair: Pair
     )
 
 
-def _make_table(window: str, own: _Window, rows: _Rows, id_of: Sequence[int], query: VitalsQuery) -> WindowTable:
+def _make_table(
+    window: str, window_sums: _Window, rows: _Rows, id_of: Sequence[int], query: VitalsQuery
+) -> WindowTable:
     columns: dict[RowId, list[int]] = {}
-    for at, column in enumerate((own.self_us, own.hidden_us, own.total_us)):
+    for at, column in enumerate((window_sums.self_us, window_sums.hidden_us, window_sums.total_us)):
         for pair, us in column.items():
             columns.setdefault(rows.row_of_pair[pair], [0, 0, 0])[at] += us
     costs = {row_id: self_us + hidden_us for row_id, (self_us, hidden_us, _) in columns.items()}
     first = sorted(costs, key=lambda row_id: (-costs[row_id], -columns[row_id][2], str(row_id)))
-    shown = [row_id for row_id in first if costs[row_id]][: query.limit]
-    numbers = {row_id: number for number, row_id in enumerate(shown)}
-    sample = sum_sample(own.funcs.sample(id_of), rows.row_of, numbers)
-    known = KnownSums({numbers[row_id]: costs[row_id] for row_id in shown}, own.length_us)
-    found = {each.func_id: each for each in summarise(sample, "self+hidden", known=known).functions}
+    row_ids = [row_id for row_id in first if costs[row_id]][: query.limit]
+    numbers = {row_id: number for number, row_id in enumerate(row_ids)}
+    sample = sum_sample(window_sums.funcs.sample(id_of), rows.row_of, numbers)
+    known = KnownSums({numbers[row_id]: costs[row_id] for row_id in row_ids}, window_sums.length_us)
+    summaries = {summary.func_id: summary for summary in summarise(sample, "self+hidden", known=known).functions}
     whole = summarise(
-        own.whole.sample(),
+        window_sums.whole.sample(),
         "self",
-        known=KnownSums({at: us for at, us in enumerate((*own.parts_us, own.length_us)) if us}, own.length_us),
+        known=KnownSums(
+            {at: us for at, us in enumerate((*window_sums.parts_us, window_sums.length_us)) if us},
+            window_sums.length_us,
+        ),
     )
-    parts = {each.func_id: each for each in whole.functions}
+    parts = {summary.func_id: summary for summary in whole.functions}
     return WindowTable(
         window=window,
-        views=own.views,
-        frames=own.frames if window == "long_frames" else 0,
-        length_us=own.length_us,
-        parts_us=own.parts_us,
+        views=window_sums.views,
+        frames=window_sums.frames if window == "long_frames" else 0,
+        length_us=window_sums.length_us,
+        parts_us=window_sums.parts_us,
         summary=whole,
         length=parts.get(LENGTH),
         parts=[parts.get(at) for at in range(len(WINDOW_PARTS))],
         rows=[
-            WindowRow(row=_describe(rows, row_id, columns[row_id]), found=found.get(number))
+            WindowRow(row=_describe(rows, row_id, columns[row_id]), summary=summaries.get(number))
             for row_id, number in numbers.items()
         ],
         row_count=sum(1 for us in costs.values() if us),

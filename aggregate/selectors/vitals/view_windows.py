@@ -93,13 +93,13 @@ class WindowReader:
         self.too_large = 0
 
     def read_sample(self, population: int, *, most: int) -> Iterator[WindowedView]:
-        """Yields views in the uniform order, at most so many, within the limits of an answer.
+        """Yields views in the uniform order, at most `most`, within the limits of an answer.
 
         Three statements, and one for each batch of bodies.
         """
         keys = select_sampled_views(self.slice_, most=most, population=population)
-        found = select_views_of(self.slice_.project_id, keys)
-        yield from self._read_at_once([found[key] for key in keys if key in found])
+        view_of_key = select_views_of(self.slice_.project_id, keys)
+        yield from self._read_at_once([view_of_key[key] for key in keys if key in view_of_key])
         self.population = population
 
     def read_named(self) -> Iterator[WindowedView]:
@@ -139,7 +139,7 @@ class WindowReader:
             if is_over or len(self.funcs.keys) > settings.VITALS_MAX_FUNCS:
                 break
         if last is not None and readable[-1].view is not last.view:
-            (stored,) = (each for each in readable if each.view is last.view)
+            (stored,) = (candidate for candidate in readable if candidate.view is last.view)
             self.gone, self.too_large = stored.gone + self.gone - gone, stored.too_large
 
     def _select_readable(self, views: Sequence[SliceView]) -> list[_StoredView]:
@@ -151,11 +151,11 @@ class WindowReader:
         traces = self._select_stored([view for view in views if id(view) in few])
         readable = []
         for view in views:
-            own = traces.get((view.view_id, view.group_id), [])
-            stored = _StoredView(view, own, self.gone, self.too_large)
+            view_traces = traces.get((view.view_id, view.group_id), [])
+            stored = _StoredView(view, view_traces, self.gone, self.too_large)
             if id(view) not in few:
                 self.too_large += 1
-            elif not own or not all(trace.has_body for trace in own):
+            elif not view_traces or not all(trace.has_body for trace in view_traces):
                 self.gone += 1
             elif stored.size > settings.VITALS_VIEW_MAX_BYTES:
                 self.too_large += 1
@@ -165,9 +165,9 @@ class WindowReader:
 
     def _read(self, views: Sequence[_StoredView], batch_traces: int) -> Iterator[WindowedView]:
         """Yields views in their order. It holds the packed bodies of a batch, and one view expanded."""
-        by_key = {(each.view.view_id, each.view.group_id): each for each in views}
+        by_key = {(stored_view.view.view_id, stored_view.view.group_id): stored_view for stored_view in views}
         waiting: dict[ViewKey, list[StoredBody]] = {}
-        for batch in split_traces([trace for each in views for trace in each.traces], batch_traces):
+        for batch in split_traces([trace for stored_view in views for trace in stored_view.traces], batch_traces):
             bodies = load_raw_bodies(
                 self.slice_.project_id, [(trace.view_id, trace.seq, trace.received_at) for trace in batch]
             )
@@ -178,8 +178,8 @@ class WindowReader:
             last = batch[-1].view_id, batch[-1].group_id  # only this view may go on in the next batch
             for key in [key for key in waiting if key != last]:
                 yield from self._window(by_key[key], waiting.pop(key))
-        for key, own in waiting.items():
-            yield from self._window(by_key[key], own)
+        for key, rest in waiting.items():
+            yield from self._window(by_key[key], rest)
 
     def _window(self, stored: _StoredView, bodies: Sequence[StoredBody]) -> Iterator[WindowedView]:
         if len(bodies) < len(stored.traces):  # some expired meanwhile
@@ -202,7 +202,8 @@ class WindowReader:
         if not any(marks):
             return WindowedView(view, ViewWindows(), {})
         joined = [
-            ViewTrace(decode_envelope(body, envelope_limits()), own) for body, own in zip(bodies, marks, strict=True)
+            ViewTrace(decode_envelope(body, envelope_limits()), trace_marks)
+            for body, trace_marks in zip(bodies, marks, strict=True)
         ]
         timeline = build_timeline(joined, page=view.page, funcs=FuncTable())
         windows = find_windows(timeline.marks).only(["interaction"])
@@ -215,7 +216,7 @@ class WindowReader:
 
     def _select_stored(self, views: Sequence[SliceView]) -> dict[ViewKey, list[_KeptTrace]]:
         """Returns the traces of each view. One statement."""
-        found: dict[ViewKey, list[_KeptTrace]] = {(view.view_id, view.group_id): [] for view in views}
+        traces_of_view: dict[ViewKey, list[_KeptTrace]] = {(view.view_id, view.group_id): [] for view in views}
         rows = select_records(
             _KeptTrace,
             f"""SELECT r.view_id, r.group_id, r.seq, r.received_at, r.body_bytes, t.view_id IS NOT NULL AS has_body
@@ -228,8 +229,8 @@ class WindowReader:
             },
         )
         for row in rows:
-            found[row.view_id, row.group_id].append(row)
-        return found
+            traces_of_view[row.view_id, row.group_id].append(row)
+        return traces_of_view
 
 
 def _choose_first(readable: Sequence[_StoredView]) -> list[_StoredView]:

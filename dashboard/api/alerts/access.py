@@ -35,7 +35,7 @@ class AlertsEndpoint(ProjectView):
             raise PermissionDenied("Only administrators of the project and tokens with the scope alerts can do this.")
 
     def may_change(self) -> bool:
-        """Tells whether the reader is an administrator, or a token that may change alerts."""
+        """Returns whether the reader is an administrator, or a token that may change alerts."""
         if isinstance(self.request.auth, ApiToken):
             return ApiToken.Scope.ALERTS in self.request.auth.scopes
         return may_administer(self.request.user, self.project)

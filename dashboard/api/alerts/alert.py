@@ -8,7 +8,7 @@ from django.http import Http404
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from alerts.delivery.gathering import put_into_words
+from alerts.delivery.gathering import describe_changes
 from alerts.models import AlertRule
 from alerts.reading import find_standings, has_state
 from alerts.rules import CHANGEABLE, accept, delete_alert, find_alert, put_alert
@@ -88,7 +88,7 @@ class AcceptStateView(AlertsEndpoint):
         if not has_state(rule, subject_key):
             raise Http404("There is no such state.")
         change = accept(rule, subject_key, datetime.now(UTC))
-        changes = put_into_words(self.project, [change] if change is not None else [])
+        changes = describe_changes(self.project, [change] if change is not None else [])
         return AcceptedAnswer(AlertStateAnswer.of_change(changes[0]) if changes else None)
 
 

@@ -6,9 +6,9 @@ from typing import Annotated, Any, Final, Self
 
 from rest_framework.request import Request
 
-from alerts.delivery.bodies import Told, encode_change
+from alerts.delivery.bodies import DescribedChange, encode_change
 from alerts.models import AlertRule, StateChange
-from alerts.questions import MEASURES, read_question
+from alerts.queries import MEASURES, read_alert_query
 from alerts.reading import Standings, select_history, select_open, select_standings
 from alerts.rules import RELEASE_ALERT_ID, RELEASE_SLUG
 from dashboard.api.alerts.access import AlertsEndpoint
@@ -65,7 +65,7 @@ class AlertStateAnswer(Answer):
     profile_url: str | None
 
     @classmethod
-    def of_change(cls, change: Told) -> Self:
+    def of_change(cls, change: DescribedChange) -> Self:
         """Returns a state or a change as webhooks have it."""
         return cls(**encode_change(change))
 
@@ -112,7 +112,7 @@ class AlertAnswer(AlertNameAnswer):
         return super().of(
             alert,
             slug=RELEASE_SLUG if alert.id == RELEASE_ALERT_ID else alert.slug,
-            question=QuestionAnswer.of(read_question(alert)) if asks else None,
+            question=QuestionAnswer.of(read_alert_query(alert)) if asks else None,
             state=standings.worst.name.lower(),
             counts={state.name.lower(): count for state, count in standings.counts.items()},
             unjudged=standings.unjudged and UnjudgedAnswer.of(standings.unjudged, least_views=MIN_VIEWS),

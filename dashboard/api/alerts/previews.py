@@ -11,7 +11,7 @@ from alerts.budgets import Preview, preview_budget
 from alerts.models import AlertRule
 from alerts.new_third_parties.new_third_party_previews import DayUse, NewThirdPartiesPreview, preview_new_third_parties
 from alerts.previews import read_preview, start_preview
-from alerts.questions import Question
+from alerts.queries import AlertQuery
 from dashboard.api.alerts.access import AlertsEndpoint
 from dashboard.api.alerts.alerts import State as StateName
 from dashboard.api.alerts.schemas import PREVIEW, PREVIEW_FIELDS, read_question_of
@@ -89,14 +89,14 @@ class AlertPreviewAnswer(Answer):
             NewThirdPartiesAnswer(
                 name=party.name,
                 first_day=party.first_on,
-                told_days=party.told_on,
+                told_days=party.reported_on,
                 ms_per_view=party.value,
                 ci95=interval_of(party.low, party.high),
                 state=party.state.name.lower(),
             )
-            for party in preview.found[:MAX_FOUND]
+            for party in preview.parties[:MAX_FOUND]
         ]
-        return cls(preview.alerts, days, len(preview.found), parties)
+        return cls(preview.alerts, days, len(preview.parties), parties)
 
 
 def interval_of(low: float | None, high: float | None) -> list[float] | None:
@@ -123,17 +123,17 @@ class AlertPreviewView(AlertsEndpoint):
     )
     def post(self, request: Request, slug: str) -> Response:
         """What a budget or an alert on new third parties would have told in the last 30 days. Nothing is stored."""
-        given = read_changes(request.data, PREVIEW_FIELDS)
-        kind, now = given.get("kind"), datetime.now(UTC)
+        body = read_changes(request.data, PREVIEW_FIELDS)
+        kind, now = body.get("kind"), datetime.now(UTC)
         if kind not in (AlertRule.Kind.BUDGET, AlertRule.Kind.NEW_THIRD_PARTIES):
             raise ParamError("kind", "kind must be budget or new_third_parties: other alerts have no preview.")
-        terms = read_question_of(kind, given.get("question"))
-        question = Question(**terms)
-        if question.measure == "inp_script":
+        terms = read_question_of(kind, body.get("question"))
+        query = AlertQuery(**terms)
+        if query.measure == "inp_script":
             return self.answer_prepared(terms, now)
         if kind == AlertRule.Kind.BUDGET:
-            return Response(AlertPreviewAnswer.of_budget(preview_budget(self.project.pk, question, now)))
-        parties = preview_new_third_parties(self.project.pk, question, now)
+            return Response(AlertPreviewAnswer.of_budget(preview_budget(self.project.pk, query, now)))
+        parties = preview_new_third_parties(self.project.pk, query, now)
         return Response(AlertPreviewAnswer.of_new_third_parties(parties))
 
     def answer_prepared(self, terms: dict[str, Any], now: datetime) -> Response:  # Any: JSON, as rows have it

@@ -10,7 +10,7 @@ from django.core.exceptions import ValidationError
 
 from alerts.channels import MAX_PATTERN_CHARS, MAX_PATTERNS, MAX_RECIPIENTS, Terms, write_minutes
 from alerts.models import AlertRule, Channel
-from alerts.questions import MEASURES, SUBJECTS, Question, clean_question
+from alerts.queries import MEASURES, SUBJECTS, AlertQuery, clean_alert_query
 from alerts.rules import MAX_NAME_CHARS
 from dashboard.web.params import ParamError, read_changes
 from profcore.trace.dimensions import DEVICE_CLASSES
@@ -118,10 +118,10 @@ class ChannelBody:
 
 def read_alert(body: object, kept: Given) -> AlertBody:
     """Returns the alert of a body. What is absent comes from `kept`. Raises `ParamError`."""
-    given = {"is_on": True, **kept, **read_changes(body, ALERT_FIELDS)}
-    kind = _read_text(given, "kind")
-    name, is_on = _read_text(given, "name"), _read_switch(given, "is_on")
-    return AlertBody(kind=kind, name=name, question=read_question_of(kind, given.get("question")), is_on=is_on)
+    fields = {"is_on": True, **kept, **read_changes(body, ALERT_FIELDS)}
+    kind = _read_text(fields, "kind")
+    name, is_on = _read_text(fields, "name"), _read_switch(fields, "is_on")
+    return AlertBody(kind=kind, name=name, question=read_question_of(kind, fields.get("question")), is_on=is_on)
 
 
 def read_question_of(kind: str, question: object) -> dict[str, Any]:  # Any: JSON, as rows have it
@@ -135,33 +135,33 @@ def read_question_of(kind: str, question: object) -> dict[str, Any]:  # Any: JSO
     if not isinstance(question, dict):
         raise ParamError("question", "question must be a JSON object.")
     for name, value in question.items():
-        if name not in Question.__slots__:
-            known = ", ".join(Question.__slots__)
+        if name not in AlertQuery.__slots__:
+            known = ", ".join(AlertQuery.__slots__)
             raise ParamError(f"question.{name}"[:80], f"{name[:80]} is not known; known are {known}.")
         if name != "limit" and value is not None and not isinstance(value, str):
             raise ParamError(f"question.{name}", f"{name} must be a text, or null.")
     with naming_fields("question."):
-        return clean_question(kind, question)
+        return clean_alert_query(kind, question)
 
 
 def read_channel(body: object, kept: Given) -> ChannelBody:
     """Returns the channel of a body. What is absent comes from `kept`. Raises `ParamError`."""
     changes = read_changes(body, CHANNEL_FIELDS)
-    given = {**write_terms(Terms()), **kept, **changes}
-    kept_ids = given["alerts"] if "alerts" not in changes else None
-    keeps_addresses = bool(kept) and "addresses" not in given
-    addresses = None if keeps_addresses else _read_addresses(given.get("addresses"))
+    fields = {**write_terms(Terms()), **kept, **changes}
+    kept_ids = fields["alerts"] if "alerts" not in changes else None
+    keeps_addresses = bool(kept) and "addresses" not in fields
+    addresses = None if keeps_addresses else _read_addresses(fields.get("addresses"))
     terms = Terms(
-        is_on=_read_switch(given, "is_on"),
-        tells_suspected=_read_switch(given, "tells_suspected"),
-        is_digest=_read_switch(given, "is_digest"),
-        quiet_from=_read_time(given, "quiet_from"),
-        quiet_to=_read_time(given, "quiet_to"),
-        time_zone=_read_text(given, "time_zone"),
+        is_on=_read_switch(fields, "is_on"),
+        tells_suspected=_read_switch(fields, "tells_suspected"),
+        is_digest=_read_switch(fields, "is_digest"),
+        quiet_from=_read_time(fields, "quiet_from"),
+        quiet_to=_read_time(fields, "quiet_to"),
+        time_zone=_read_text(fields, "time_zone"),
         alert_ids=None if kept_ids is None else tuple(kept_ids),
-        pages=None if given.get("pages") is None else tuple(_read_texts(given, "pages", MAX_PATTERNS)),
+        pages=None if fields.get("pages") is None else tuple(_read_texts(fields, "pages", MAX_PATTERNS)),
     )
-    kind, name = _read_text(given, "kind"), _read_text(given, "name")
+    kind, name = _read_text(fields, "kind"), _read_text(fields, "name")
     return ChannelBody(kind=kind, name=name, addresses=addresses, terms=terms, alerts=_read_alerts(changes))
 
 
@@ -186,22 +186,22 @@ def naming_fields(prefix: str = "") -> Iterator[None]:
         raise ParamError(f"{prefix}{field}", " ".join(texts)) from None
 
 
-def _read_text(given: Given, field: str) -> str:
-    text = given.get(field)
+def _read_text(fields: Given, field: str) -> str:
+    text = fields.get(field)
     if not isinstance(text, str):
         raise ParamError(field, f"{field} must be a text.")
     return text
 
 
-def _read_switch(given: Given, field: str) -> bool:
-    value = given.get(field)
+def _read_switch(fields: Given, field: str) -> bool:
+    value = fields.get(field)
     if not isinstance(value, bool):
         raise ParamError(field, f"{field} must be true or false.")
     return value
 
 
-def _read_time(given: Given, field: str) -> int | None:
-    text = given.get(field)
+def _read_time(fields: Given, field: str) -> int | None:
+    text = fields.get(field)
     if text is None:
         return None
     match = TIME.fullmatch(text) if isinstance(text, str) else None
@@ -210,8 +210,8 @@ def _read_time(given: Given, field: str) -> int | None:
     return int(match[1]) * 60 + int(match[2])
 
 
-def _read_alerts(given: Given) -> list[str | int] | None:
-    names = given.get("alerts")
+def _read_alerts(fields: Given) -> list[str | int] | None:
+    names = fields.get("alerts")
     if names is None:
         return None
     if not isinstance(names, list) or not all(type(item) in (int, str) for item in names):
@@ -219,8 +219,8 @@ def _read_alerts(given: Given) -> list[str | int] | None:
     return names
 
 
-def _read_texts(given: Given, field: str, most: int) -> list[str]:
-    texts = given.get(field)
+def _read_texts(fields: Given, field: str, most: int) -> list[str]:
+    texts = fields.get(field)
     if not isinstance(texts, list) or not all(isinstance(item, str) for item in texts):
         raise ParamError(field, f"{field} must be a list of texts.")
     if len(texts) > most:

@@ -43,9 +43,9 @@ Handler = TypeVar("Handler", bound=Callable[..., object])
 
 @dataclass(frozen=True, slots=True)
 class Conditional(Generic[AnswerType]):
-    """An answer that is only made for clients that do not have it. Equal `facts` mean an equal answer."""
+    """An answer that is only made for clients that do not have it. An equal `key` means an equal answer."""
 
-    facts: tuple[object, ...]
+    key: tuple[object, ...]
     make: Callable[[], AnswerType]
 
 

@@ -84,8 +84,8 @@ def check_known(params: QueryDict, known: Iterable[Parameter]) -> None:
     names = sorted(param.name for param in known)
     for name in params:
         if name not in names:
-            words = f"known are {', '.join(names)}" if names else "there are no parameters here"
-            raise ParamError(name[:80], f"The parameter {name[:80]!r} is not known; {words}.")
+            hint = f"known are {', '.join(names)}" if names else "there are no parameters here"
+            raise ParamError(name[:80], f"The parameter {name[:80]!r} is not known; {hint}.")
 
 
 def many(name: str, description: str, choices: Sequence[str] = ()) -> Parameter:

@@ -146,7 +146,7 @@ class FuncAnswer(PlaceAnswer):
             original=OriginalAnswer.of_func(row),
             category=row.category,
             is_group=row.is_made,
-            colour=row.shown.colour if row.shown else None,
+            colour=row.display.colour if row.display else None,
             **values,
         )
 
@@ -230,7 +230,7 @@ class EstimatesAnswer(Answer):
 
 
 def write_instant(at: datetime | None) -> str | None:
-    """Returns a time as a slice has it, to the second; None of none."""
+    """Returns a time as a slice has it, to the second; None for None."""
     return None if at is None else format_instant(at)
 
 

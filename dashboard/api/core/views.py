@@ -1,6 +1,7 @@
 """The base of all endpoints. Each endpoint decodes its parameters, calls one selector and encodes the answer."""
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from functools import partial
 from typing import Any, ClassVar, Final
 
@@ -26,7 +27,7 @@ from dashboard.api.core.permissions import HasCredentials
 from dashboard.web.access import Guest, get_visible_project, may_administer, reader_of
 from dashboard.web.answers import answer_json
 from dashboard.web.params import ParamError, read_slice_query
-from dashboard.web.replica.reading import answer_from_replica
+from dashboard.web.replica.reading import SAFE, answer_from_replica
 from projects.models import ApiToken, Project
 
 ERRORS: Final = {
@@ -62,8 +63,8 @@ class ProjectView(APIView):
     project: Project
 
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:  # Any: as in DRF's stubs
-        """Answers a request within one context of reading."""
-        with read_context():
+        """Answers a read within one context. What a write reads afterwards is selected anew."""
+        with read_context() if request.method in SAFE else nullcontext():
             return super().dispatch(request, *args, **kwargs)
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:  # Any: as in DRF's stubs
@@ -81,14 +82,14 @@ class ProjectView(APIView):
         setattr(self, name, partial(self.respond, handler))
 
     def respond(
-        self, handler: Callable[..., object], request: Request, **given: Any
+        self, handler: Callable[..., object], request: Request, **captured: Any
     ) -> HttpResponseBase:  # Any: as above
         """Answers with what a handler returns, which may read the replica if that is near enough."""
 
         def make() -> HttpResponseBase:
-            answer = handler(request, **given)
+            answer = handler(request, **captured)
             if isinstance(answer, Conditional):
-                return answer_json(request._request, facts=answer.facts, make=answer.make)
+                return answer_json(request._request, key=answer.key, make=answer.make)
             if isinstance(answer, HttpResponseBase):
                 return answer
             return Response(answer, status=204 if answer is None else 200)
@@ -139,7 +140,7 @@ class BuildView(ProjectView):
             )
 
     def may_change(self) -> bool:
-        """Tells whether the reader is an administrator, or a build with its token."""
+        """Returns whether the reader is an administrator, or a build with its token."""
         if isinstance(self.request.auth, ApiToken):
             return ApiToken.Scope.SOURCEMAPS in self.request.auth.scopes
         return may_administer(self.request.user, self.project)

@@ -103,8 +103,8 @@ class JobsView(ProjectView):
         """Starts a job that prepares a large answer in the background."""
         kind, params = read_request(request)
         slice_, query = read_job(self.project.pk, kind, params)
-        shown = query.resolve(slice_).shown_slice if isinstance(query, ProfileQuery) else None
-        link = request.build_absolute_uri(link_of(self.project, shown)) if shown else ""
+        linked_slice = query.resolve(slice_).compared_slice if isinstance(query, ProfileQuery) else None
+        link = request.build_absolute_uri(link_of(self.project, linked_slice)) if linked_slice else ""
         options = [(param.name, value) for param in query.params for value in params.getlist(param.name)]
         try:
             job = start_job(self.project.pk, kind=kind, params=[*slice_.params(), *options], link=link)

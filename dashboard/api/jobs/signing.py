@@ -1,6 +1,6 @@
 """Signed, expiring links to exports, for viewers that fetch without cookies.
 
-Whoever has a link can fetch its one export until the link expires, or until its creator can no longer read the
+Anyone with a link can fetch its one export until the link expires, or until its creator can no longer read the
 project. Nothing is stored; a change of the secret key ends all links at once.
 """
 

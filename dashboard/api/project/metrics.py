@@ -55,7 +55,7 @@ def write_alerts(project: Project, _hours: int) -> bytes:
     return write_families(alert_families(project.slug, standings))
 
 
-# Each writes families of a project, over a window of so many hours, without the last line.
+# Each writes families of a project, over a window of some hours, without the last line.
 WRITERS: Final[tuple[Callable[[Project, int], bytes], ...]] = (write_pages, write_alerts)
 
 

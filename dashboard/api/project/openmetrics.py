@@ -113,12 +113,12 @@ def alert_families(project: str, standings: Iterable[Standings]) -> list[Metric]
 def _add_histogram(family: Metric, labels: dict[str, str], series: PageSeries) -> None:
     bounds = [repr(bound / 1000) for bound in BOUNDS_MS] + ["+Inf"]
     for bound, count, bucket in zip(bounds, series.views_up_to(), series.buckets, strict=True):
-        shown = bucket.example
+        example = bucket.example
         family.add_sample(
             f"{family.name}_bucket",
             {**labels, "le": bound},
             count,
-            exemplar=Exemplar({"view_id": str(shown.view_id)}, shown.took_us / US_PER_S) if shown else None,
+            exemplar=Exemplar({"view_id": str(example.view_id)}, example.took_us / US_PER_S) if example else None,
         )
     family.add_sample(f"{family.name}_gcount", labels, series.views)
     family.add_sample(f"{family.name}_gsum", labels, (series.time.js_us + series.time.hidden_us) / US_PER_S)

@@ -15,7 +15,7 @@ from dashboard.api.core.views import BUILDS_ONLY, BuildView, ProjectView
 from dashboard.web.access import Guest
 from dashboard.web.params import ParamError, read_changes
 from dashboard.web.project_pages import PageTraits
-from projects.releases import FACTS, TIMES, Facts, ReleaseError, announce_release
+from projects.releases import RELEASE_FIELDS, TIMES, ReleaseError, ReleaseFields, announce_release
 
 MAX_TIME_CHARS: Final = 40  # of an ISO 8601 time with a zone and microseconds
 
@@ -127,12 +127,12 @@ class ReleasesView(BuildView):
 
         Its pages have room even if the project is full, and verdicts name its commits.
         """
-        given = read_changes(request.data, ("release", *FACTS))
-        release = given.get("release")
+        body = read_changes(request.data, ("release", *RELEASE_FIELDS))
+        release = body.get("release")
         if not isinstance(release, str):
             raise ParamError("release", "Say which release, as a text.")
         try:
-            announce_release(self.project.pk, release, datetime.now(UTC), read_facts(given))
+            announce_release(self.project.pk, release, datetime.now(UTC), read_fields(body))
         except ReleaseError as error:
             raise ParamError(error.field, str(error)) from None
         announced = AnnouncedAnswer.of(select_announcements(self.project.pk, [release])[release])
@@ -140,17 +140,17 @@ class ReleasesView(BuildView):
         return AnnouncedReleaseAnswer.of(announced, release=release, first_seen_at=write_instant(seen_at))
 
 
-def read_facts(given: Mapping[str, Any]) -> Facts:  # Any: JSON
+def read_fields(body: Mapping[str, Any]) -> ReleaseFields:  # Any: JSON
     """Returns what a body says about a release, with its time as one. Raises `ParamError`, which names the field."""
-    facts: dict[str, str | datetime | None] = {}
-    for name in FACTS:
-        if name not in given:
+    fields: dict[str, str | datetime | None] = {}
+    for name in RELEASE_FIELDS:
+        if name not in body:
             continue
-        value = given[name]
+        value = body[name]
         if value is not None and not isinstance(value, str):
             raise ParamError(name, f"{name} must be a text, or null.")
-        facts[name] = _read_time(name, value) if name in TIMES and value is not None else value
-    return facts
+        fields[name] = _read_time(name, value) if name in TIMES and value is not None else value
+    return fields
 
 
 def _read_time(name: str, text: str) -> datetime:

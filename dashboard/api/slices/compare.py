@@ -21,7 +21,7 @@ from dashboard.api.core.parts import (
     SliceAnswer,
 )
 from dashboard.api.core.views import ProjectView
-from dashboard.web.cache import facts_of_sides, remember_comparison
+from dashboard.web.cache import key_of_sides, remember_comparison
 from dashboard.web.params import MEASURES, ParamError, read_measure, read_side
 from dashboard.web.project_pages import PageTraits
 from profcore.stats.comparison import Difference
@@ -94,7 +94,7 @@ class ComparedFunctionAnswer(ChangedFuncAnswer):
             func,
             difference,
             is_group=func.is_made,
-            colour=func.shown.colour if func.shown else None,
+            colour=func.display.colour if func.display else None,
             delta_ci95=difference.ci95,
             is_seen=bool(difference.is_seen),
             is_significant=bool(difference.is_significant),
@@ -136,13 +136,13 @@ class CompareView(ProjectView):
         stratify = _read_stratify(params)
         base, head = resolve_sides(self.resolve_slice(), read_side(params, "base"), read_side(params, "head"))
         only = ONLY.read(params)
-        facts = facts_of_sides(base, head)
+        key = key_of_sides(base, head)
 
         def make() -> ComparisonAnswer:
-            comparison = remember_comparison(base, head, measure, group_by, repr(facts), stratify=stratify)
+            comparison = remember_comparison(base, head, measure, group_by, repr(key), stratify=stratify)
             return answer_comparison(base, head, comparison, limit, only_significant=bool(only))
 
-        return Conditional((measure, group_by, limit, only, stratify, *facts), make)
+        return Conditional((measure, group_by, limit, only, stratify, *key), make)
 
 
 def _read_stratify(params: QueryDict) -> str:
@@ -158,7 +158,7 @@ def answer_comparison(
 ) -> ComparisonAnswer:
     """Returns a comparison in its own order."""
     comparison, overall = compared.comparison, compared.comparison.overall
-    shown = [row for row in comparison.functions if row.is_significant or not only_significant]
+    wanted = [row for row in comparison.functions if row.is_significant or not only_significant]
     sides = {
         name: SideAnswer(
             SliceAnswer.of(side),
@@ -177,5 +177,5 @@ def answer_comparison(
         overall_p=overall and overall.p,
         display=DisplayAnswer(compared.display_rules),
         function_count=len(comparison.functions),
-        functions=[ComparedFunctionAnswer.of_row(compared, difference) for difference in shown[:limit]],
+        functions=[ComparedFunctionAnswer.of_row(compared, difference) for difference in wanted[:limit]],
     )

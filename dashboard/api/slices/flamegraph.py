@@ -107,7 +107,7 @@ class FlameGraphAnswer(Answer):
             functions=TreeFuncsAnswer(
                 id=[str(row.id) for row in funcs],
                 package=list(columns.packages),
-                colour=[row.shown.colour if row.shown else None for row in funcs],
+                colour=[row.display.colour if row.display else None for row in funcs],
                 **func_columns,
             ),
             nodes=NodeColumnsAnswer(columns.prefix, columns.func),
@@ -143,7 +143,7 @@ class FlameGraphQuery(Query):
             return [slice_]
         return resolve_sides(slice_, self.export.base, self.export.head)
 
-    def facts(self, slice_: Slice) -> tuple[object, ...]:
+    def key(self, slice_: Slice) -> tuple[object, ...]:
         """Returns the facts that decide the answer: they change with every trace folded into a slice."""
         sides = [(side.query(), fingerprint_slice(side)) for side in self.slices(slice_)]
         return self.min_share, self.max_nodes, sides
@@ -159,5 +159,5 @@ class FlamegraphView(ProjectView):
         query = FlameGraphQuery.read(request.query_params)
         slice_ = self.resolve_slice()
         code = load_symbols(self.project.pk, as_stored=slice_.as_stored)
-        facts = (self.project.pk, slice_.query(), query.facts(slice_), sorted(code.sites), code.version)
-        return Conditional(facts, lambda: query.answer(slice_))
+        key = (self.project.pk, slice_.query(), query.key(slice_), sorted(code.sites), code.version)
+        return Conditional(key, lambda: query.answer(slice_))

@@ -18,7 +18,7 @@ from dashboard.api.core.parts import (
     share_of,
 )
 from dashboard.api.core.views import ProjectView
-from dashboard.web.params import read_words
+from dashboard.web.params import read_choices
 from dashboard.web.project_pages import PageTraits
 
 LIMIT: Final = limit_of(10_000)  # 40 pages × 6 releases × 30 days are 7,200 rows: about 4 MB
@@ -78,7 +78,7 @@ class OverviewView(ProjectView):
 
     def get(self, request: Request, slug: str) -> OverviewAnswer:
         """Returns views, traces and the parts of time by any combination of release, page and day."""
-        by = read_words(request.query_params, "by", OVERVIEW_DIMENSIONS) or ["release"]
+        by = read_choices(request.query_params, "by", OVERVIEW_DIMENSIONS) or ["release"]
         limit = LIMIT.read(request.query_params)
         slice_ = self.resolve_slice()
         overview = select_overview(slice_, by, limit=limit)

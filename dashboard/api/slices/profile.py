@@ -85,7 +85,7 @@ class ProfileView(ProjectView):
             return answer_raw(request, self.project, read_raw_ref(params), as_gzip_file=as_gzip_file)
         query = ProfileQuery.read(params)
         export = query.resolve(self.resolve_slice())
-        link = request.build_absolute_uri(link_of(self.project, export.shown_slice))
+        link = request.build_absolute_uri(link_of(self.project, export.compared_slice))
         return answer_export(
             request._request, self.project, export, query.exporter, as_gzip_file=query.as_gzip_file, link=link
         )

@@ -44,7 +44,7 @@ class SavingAnswer(Answer):
     @classmethod
     def of_saving(cls, saving: Saving) -> Self:
         """Returns what a row would save."""
-        share = saving.found.ran.value if saving.found else None
+        share = saving.summary.ran.value if saving.summary else None
         return cls.of(
             saving.row,
             id=str(saving.row.id),
@@ -55,7 +55,7 @@ class SavingAnswer(Answer):
             views_share=share,
             ms_where_it_ran=saving.own_ms / share if saving.own_ms is not None and share else None,
             windows=[
-                WindowSavingAnswer(w.window, w.ms, w.found.ms_per_view.ci95 if w.found else None, w.share)
+                WindowSavingAnswer(w.window, w.ms, w.summary.ms_per_view.ci95 if w.summary else None, w.share)
                 for w in saving.windows.values()
             ],
         )

@@ -167,8 +167,8 @@ class TimelineView(ProjectView):
             project_id=self.project.pk, releases=(release,), pages=(page,), views=(view,), as_stored=as_stored
         )
         code = load_symbols(self.project.pk, as_stored=as_stored)
-        facts = (self.project.pk, slice_.query(), fingerprint_timeline(slice_), sorted(code.sites), code.version)
-        return Conditional(facts, lambda: TimelineAnswer.of(select_named_timeline(slice_, project=self.project.name)))
+        key = (self.project.pk, slice_.query(), fingerprint_timeline(slice_), sorted(code.sites), code.version)
+        return Conditional(key, lambda: TimelineAnswer.of(select_named_timeline(slice_, project=self.project.name)))
 
 
 def read_view_id(text: str) -> UUID:

@@ -66,7 +66,7 @@ class TrendView(ProjectView):
         measure, by, limit = MEASURE.read(params), BY.read(params), LIMIT.read(params)
         sums = sum_trend(self.resolve_slice(), by=by, limit=limit)
         # Every fold, refold and erasure changes a sum.
-        facts = (
+        key = (
             self.project.pk,
             sums.slice_.query(),
             measure,
@@ -75,7 +75,7 @@ class TrendView(ProjectView):
             sums.line_count,
             [*sums.points.items()],
         )
-        return Conditional(facts, lambda: answer_trend(sums, measure, by))
+        return Conditional(key, lambda: answer_trend(sums, measure, by))
 
 
 def answer_trend(sums: TrendSums, measure: str, by: str) -> TrendAnswer:

@@ -18,7 +18,7 @@ from dashboard.api.core.parts import ChangedFuncAnswer, SliceAnswer, write_insta
 from dashboard.api.core.views import ProjectView
 from dashboard.web.access import Guest
 from dashboard.web.project_pages import PageTraits
-from dashboard.web.verdicts import ChosenSides, answer_verdict, choose_sides, facts_of_verdict, find_rollback
+from dashboard.web.verdicts import ChosenSides, answer_verdict, choose_sides, find_rollback, key_of_verdict
 from profcore.alerts.states import Evidence, weigh_change
 from profcore.stats.comparison import MIN_COMPARED_VIEWS
 from profcore.stats.verdict import STATES, Change
@@ -172,12 +172,12 @@ class VerdictView(ProjectView):
         if sides is None:
             return Conditional(("none", self.project.pk), lambda: NO_SIDES)
         base, head = sides.base, sides.head
-        facts = facts_of_verdict(base, head)
+        key = key_of_verdict(base, head)
         commits = None if isinstance(request.user, Guest) else find_commits(base, head)
         rolled_back_at = find_rollback(head)
         return Conditional(
-            (facts, commits, sides.passed_over, rolled_back_at),
-            lambda: write_verdict(sides, answer_verdict(base, head, facts), commits, rolled_back_at),
+            (key, commits, sides.passed_over, rolled_back_at),
+            lambda: write_verdict(sides, answer_verdict(base, head, key), commits, rolled_back_at),
         )
 
 

@@ -59,7 +59,7 @@ class WindowRowAnswer(PlaceAnswer):
             id=str(row.id),
             ms_per_view=row.cost_us / 1000 / window.views,
             share=row.cost_us / window.length_us if window.length_us else 0.0,
-            estimates=EstimatesAnswer.of_summary(window_row.found),
+            estimates=EstimatesAnswer.of_summary(window_row.summary),
             **total,
         )
 

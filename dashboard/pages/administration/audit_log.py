@@ -6,7 +6,7 @@ from django.urls import reverse
 
 from dashboard.layout.audit_table import read_table, stream_lines
 from dashboard.pages.administration.layout import administration_page, render_page
-from dashboard.web.access import own_projects
+from dashboard.web.access import reader_projects
 from projects.audit.entries import entries_of
 from projects.models import AuditEntry
 
@@ -25,4 +25,4 @@ def export_audit_log(request: HttpRequest) -> HttpResponse:
 
 def select_entries(request: HttpRequest) -> QuerySet[AuditEntry]:
     """Returns the entries about the server, and about the projects that this superuser can see."""
-    return entries_of(own_projects(request.user), with_server=True)
+    return entries_of(reader_projects(request.user), with_server=True)

@@ -12,7 +12,7 @@ from django.urls import reverse
 from dashboard.web.decorators import private_form
 
 PageView = Callable[..., HttpResponse]
-# (name of its address, word), in the order of the list beside the pages
+# (name of its address, word), in the order of the list next to the pages
 SECTIONS: Final = (("users", "Users"), ("audit", "Audit log"))
 
 

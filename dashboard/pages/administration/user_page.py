@@ -13,9 +13,9 @@ from dashboard.layout.forms import SettingsForm
 from dashboard.pages.administration.layout import administration_page, render_page
 from dashboard.pages.administration.users import NAME_CHARS, PLAIN, show_link
 from dashboard.pages.single_sign_on import context
-from projects.accounts.last_ones import is_last_superuser
+from projects.accounts.last_superuser import is_last_superuser
 from projects.accounts.users import (
-    LastOne,
+    LastAdministrator,
     NeedsSuccessor,
     activate_user,
     change_superuser,
@@ -35,7 +35,7 @@ ACTIONS: Final[dict[str, tuple[Callable[[User], None], str]]] = {
 
 
 class DeleteUserForm(SettingsForm):
-    """Asks who takes over, and for the name: nobody deletes an account by a slip."""
+    """Asks who takes over, and for the name: an account is not deleted by a slip."""
 
     successor = forms.CharField(
         label="Hand over to", max_length=NAME_CHARS, required=False, widget=forms.TextInput(attrs=PLAIN)
@@ -51,10 +51,10 @@ class DeleteUserForm(SettingsForm):
         name = self.cleaned_data["successor"]
         if not name:
             return None
-        found = User.objects.filter(username=name, is_active=True).exclude(pk=self.user.pk).first()
-        if found is None:
+        successor = User.objects.filter(username=name, is_active=True).exclude(pk=self.user.pk).first()
+        if successor is None:
             raise forms.ValidationError(f"There is no other active account called {name}.")
-        return found
+        return successor
 
     def clean_confirm(self) -> str:
         name: str = self.cleaned_data["confirm"]
@@ -68,14 +68,14 @@ def show_user(request: HttpRequest, user_id: int) -> HttpResponse:
     user = find_user(user_id)
     if request.method == "POST":
         return change_user(request, user)
-    words: dict[str, Any] = {  # Any: values of a template
+    values: dict[str, Any] = {  # Any: values of a template
         "who": user,
         "is_self": user == request.user,
         "is_last": is_last_superuser(user),
         "memberships": user.memberships.select_related("project").order_by("project__name"),
         "identity": ProviderIdentity.objects.filter(user=user).first(),
     }
-    return render_page(request, "user", "users", **words, **context())
+    return render_page(request, "user", "users", **values, **context())
 
 
 def change_user(request: HttpRequest, user: User) -> HttpResponse:
@@ -86,13 +86,13 @@ def change_user(request: HttpRequest, user: User) -> HttpResponse:
     if action is None or (user == request.user and action in ("demote", "deactivate")):
         messages.error(request, "Another superuser must do that.")
         return HttpResponseRedirect(reverse("user", args=[user.pk]))
-    change, words = ACTIONS[action]
+    change, message = ACTIONS[action]
     try:
         change(user)
-    except LastOne as error:
+    except LastAdministrator as error:
         messages.error(request, str(error))
     else:
-        messages.success(request, words.format(user.get_username()))
+        messages.success(request, message.format(user.get_username()))
     return HttpResponseRedirect(reverse("user", args=[user.pk]))
 
 
@@ -107,15 +107,15 @@ def show_delete(request: HttpRequest, user_id: int) -> HttpResponse:
             delete_user(user, successor=form.cleaned_data["successor"])
         except NeedsSuccessor:
             form.add_error("successor", "Name an account that takes over what this one owns.")
-        except LastOne as error:
+        except LastAdministrator as error:
             form.add_error(None, str(error))
         else:
             messages.success(request, f"The account {form.cleaned_data['confirm']} is deleted.")
             return HttpResponseRedirect(reverse("users"))
     form.make_ready(may_change=True)
     status = 400 if form.is_bound else 200
-    words = {"who": user, "form": form, "owned": list_belongings(user), "is_self": is_self}
-    return render_page(request, "user_delete", "users", status=status, **words)
+    values = {"who": user, "form": form, "owned": list_belongings(user), "is_self": is_self}
+    return render_page(request, "user_delete", "users", status=status, **values)
 
 
 def find_user(user_id: int) -> User:

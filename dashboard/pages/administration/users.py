@@ -35,18 +35,18 @@ def show_users(request: HttpRequest) -> HttpResponse:
             return show_link(request, user, is_new=True)
     form.make_ready(may_change=True)
     find = request.GET.get("find", "")[:NAME_CHARS].replace("\0", "")
-    found = User.objects.filter(username__icontains=find) if find else User.objects.all()
-    rows = found.select_related("provider_identity").annotate(projects=Count("memberships")).order_by("username")
+    matching = User.objects.filter(username__icontains=find) if find else User.objects.all()
+    rows = matching.select_related("provider_identity").annotate(projects=Count("memberships")).order_by("username")
     status = 400 if form.is_bound else 200
-    words = {"form": form, "users": rows[:MAX_LISTED], "count": found.count(), "find": find, "most": MAX_LISTED}
-    return render_page(request, "users", "users", status=status, **words, **context())
+    values = {"form": form, "users": rows[:MAX_LISTED], "count": matching.count(), "find": find, "most": MAX_LISTED}
+    return render_page(request, "users", "users", status=status, **values, **context())
 
 
 def show_link(request: HttpRequest, user: User, *, is_new: bool) -> HttpResponse:
     """Shows a link that sets a password, once. It is stored nowhere, so there is no redirect."""
-    words = context()
-    link = write_password_link(request, user) if words["has_passwords"] else ""
-    words |= {"who": user, "link": link, "is_new": is_new, "days": LINK_DAYS}
-    response = render_page(request, "user_link", "users", **words)
+    values = context()
+    link = write_password_link(request, user) if values["has_passwords"] else ""
+    values |= {"who": user, "link": link, "is_new": is_new, "days": LINK_DAYS}
+    response = render_page(request, "user_link", "users", **values)
     add_never_cache_headers(response)
     return response

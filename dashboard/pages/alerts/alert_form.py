@@ -14,11 +14,11 @@ from alerts.budgets import Preview, preview_budget
 from alerts.days import Day
 from alerts.models import AlertRule
 from alerts.new_third_parties.new_third_party_previews import NewThirdPartiesPreview, preview_new_third_parties
-from alerts.questions import MAX_MS, MEASURES, Question, clean_question
-from alerts.questions import MAX_NAME_CHARS as MAX_SUBJECT_CHARS
+from alerts.queries import MAX_MS, MEASURES, AlertQuery, clean_alert_query
+from alerts.queries import MAX_NAME_CHARS as MAX_SUBJECT_CHARS
 from alerts.rules import MAX_NAME_CHARS, RELEASE_ALERT_ID, change_alert, create_alert, delete_alert
 from dashboard.layout.forms import SettingsForm
-from dashboard.pages.alerts.previews import ShownPreview, prepare_preview
+from dashboard.pages.alerts.previews import PreviewProgress, prepare_preview
 from dashboard.pages.settings.layout import SettingsRequest, settings_page
 from profcore.numbers import write_interval, write_ms, write_share
 from profcore.stats.summaries import MIN_VIEWS
@@ -44,7 +44,7 @@ LIMIT_HINTS: Final = (
 )
 PARTY: Final = "party"
 PERCENT: Final = 100.0
-SHOWN_NEW: Final = 50  # of a preview: those that would be told come first
+SHOWN_NEW: Final = 50  # of a preview: those that would be reported come first
 
 
 class AlertForm(SettingsForm):
@@ -82,7 +82,7 @@ class AlertForm(SettingsForm):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:  # Any: as in Django's stubs
         super().__init__(*args, **kwargs)
-        choices = [("", "Any"), *((each, each) for each in DEVICE_CLASSES)]
+        choices = [("", "Any"), *((device, device) for device in DEVICE_CLASSES)]
         self.fields["device"].choices = choices  # type: ignore[attr-defined]  # a choice field
 
     @property
@@ -100,7 +100,7 @@ class AlertForm(SettingsForm):
             raise ValidationError(
                 {"subject": "This name goes with the alert on a share. Empty the field, or choose that alert."}
             )
-        asked = {
+        raw = {
             "measure": fields["about"] if fields["about"] in MEASURES else TIME,
             "limit": fields["limit"] / PERCENT if is_share else fields["limit"],
             "page": fields["page"],
@@ -109,7 +109,7 @@ class AlertForm(SettingsForm):
             "name": fields["subject"] if is_share else None,
         }
         try:
-            return clean_question(self.kind, asked)
+            return clean_alert_query(self.kind, raw)
         except ValidationError as error:
             names = {"name": "subject", "measure": "about", "kind": "about", "by": "new_by" if is_new else "by"}
             raise ValidationError({names.get(n, n): texts for n, texts in error.message_dict.items()}) from None
@@ -117,12 +117,12 @@ class AlertForm(SettingsForm):
 
 def fill(alert: AlertRule) -> dict[str, object]:
     """Returns the fields of an alert for its form."""
-    asked = alert.question
-    about = NEW if alert.kind == AlertRule.Kind.NEW_THIRD_PARTIES else asked["measure"]
-    limit = asked["limit"] * PERCENT if about == SHARE else asked["limit"]
-    by = asked.get("by", PARTY)
-    rest = {"by": by, "new_by": by if about == NEW else PARTY, "subject": asked.get("name", "")}
-    where = {"page": asked.get("page", ""), "device": asked.get("device", "")}
+    question = alert.question
+    about = NEW if alert.kind == AlertRule.Kind.NEW_THIRD_PARTIES else question["measure"]
+    limit = question["limit"] * PERCENT if about == SHARE else question["limit"]
+    by = question.get("by", PARTY)
+    rest = {"by": by, "new_by": by if about == NEW else PARTY, "subject": question.get("name", "")}
+    where = {"page": question.get("page", ""), "device": question.get("device", "")}
     return {"name": alert.name, "about": about, "limit": round(limit, 6), "is_on": alert.is_on, **rest, **where}
 
 
@@ -148,7 +148,7 @@ def _show(page: SettingsRequest, alert: AlertRule | None) -> HttpResponse:
                 if form.cleaned_data["about"] == INTERACTION:
                     return _render(page, alert, form, prepared=prepare_preview(page, question, now))
                 make = preview_budget if form.kind == AlertRule.Kind.BUDGET else preview_new_third_parties
-                return _render(page, alert, form, preview=make(page.project.pk, Question(**question), now))
+                return _render(page, alert, form, preview=make(page.project.pk, AlertQuery(**question), now))
             _save(page, alert, form, question, now)
         except ValidationError as error:
             form.add_service_errors(error)
@@ -180,17 +180,17 @@ def _render(
     *,
     preview: Preview | NewThirdPartiesPreview | None = None,
     status: int = 200,
-    prepared: ShownPreview | None = None,
+    prepared: PreviewProgress | None = None,
 ) -> HttpResponse:
     if isinstance(preview, NewThirdPartiesPreview):
-        one, many = (
+        singular, plural = (
             ("package", "packages") if form.cleaned_data["new_by"] == "package" else ("third party", "third parties")
         )
-        what = one if len(preview.told) == 1 else many
-        shown = {"new_third_parties": preview, "found": preview.found[:SHOWN_NEW], "what": what}
-        return page.render("alert", status=status, alert=alert, form=form, **shown)
-    found = {"shown": prepared, **(describe_days(preview, form) if preview else {})}
-    return page.render("alert", status=status, alert=alert, form=form, preview=preview, **found)
+        what = singular if len(preview.reported) == 1 else plural
+        values = {"new_third_parties": preview, "parties": preview.parties[:SHOWN_NEW], "what": what}
+        return page.render("alert", status=status, alert=alert, form=form, **values)
+    context = {"prepared": prepared, **(describe_days(preview, form) if preview else {})}
+    return page.render("alert", status=status, alert=alert, form=form, preview=preview, **context)
 
 
 def describe_days(preview: Preview, form: AlertForm) -> dict[str, object]:

@@ -1,4 +1,4 @@
-"""The settings page "Alerts": what is watched, and the channels that are told about it."""
+"""The settings page "Alerts": what is watched, and the channels that get messages about it."""
 
 from datetime import UTC, datetime
 from typing import Final
@@ -18,17 +18,21 @@ SECTION: Final = "settings-alerts"
 @settings_page(SECTION)
 def show_alerts(page: SettingsRequest) -> HttpResponse:
     """Lists alerts and channels. The release alert is listed before a worker has made it."""
-    words = dict(KINDS)
+    kinds = dict(KINDS)
     standings = select_standings(page.project.pk)
     if RELEASE_ALERT_ID not in {standing.alert.id for standing in standings}:
         standings.insert(0, Standings(build_release_alert(page.project.pk, datetime.now(UTC)), {}))
-    names = {each.alert.id: each.alert.name for each in standings}
+    names = {standing.alert.id: standing.alert.name for standing in standings}
     channels = select_channels(page.project.pk)
     return page.render(
         "alerts",
         standings=standings,
         channels=[
-            (channel, words[Channel.Kind(channel.kind)], [names.get(each, DELETED) for each in channel.alert_ids or ()])
+            (
+                channel,
+                kinds[Channel.Kind(channel.kind)],
+                [names.get(alert_id, DELETED) for alert_id in channel.alert_ids or ()],
+            )
             for channel in channels
         ],
     )

@@ -205,8 +205,8 @@ def replay_message(page: SettingsRequest, channel: Channel) -> HttpResponse:
     if find_message(page.project.pk, channel.id, message_id) is None:
         raise Http404("There is no such message.")
     is_new = replay(page.project.pk, message_id, datetime.now(UTC))
-    words = "It is sent again, with the same id." if is_new else "It is on its way already."
-    return page.redirect(words, to=_link(page, channel), level=messages.SUCCESS if is_new else messages.INFO)
+    message = "It is sent again, with the same id." if is_new else "It is on its way already."
+    return page.redirect(message, to=_link(page, channel), level=messages.SUCCESS if is_new else messages.INFO)
 
 
 @settings_page(SECTION, for_admins=True)

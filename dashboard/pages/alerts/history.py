@@ -52,7 +52,7 @@ def show_alerts(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 def list_rolled_back(project_id: int) -> list[tuple[str, datetime]]:
-    """Returns the releases that somebody says were rolled back, and since when, the last first."""
+    """Returns the releases that were said to be rolled back, and since when, the last first."""
     said = select_said_rollbacks(project_id, timezone.now())
     return sorted(said.items(), key=lambda pair: pair[1], reverse=True)[:SHOWN_ROLLED_BACK]
 
@@ -73,13 +73,15 @@ def accept_state(request: HttpRequest, slug: str, alert_id: int, key: str) -> Ht
     if alert is None or not may_administer(request.user, project):
         raise Http404("There is no such state.")
     if request.method != "POST":
-        told = find_open(project, alert.id, subject_key)
-        if told is None:
+        described = find_open(project, alert.id, subject_key)
+        if described is None:
             messages.info(request, NOT_OPEN)
             return HttpResponseRedirect(reverse("alerts", args=[project.slug]))
         shell = Shell(build_tabs(project, here="alerts"), None)
-        return render(request, "dashboard/alerts/accept.html", {"project": project, "shell": shell, "told": told})
+        return render(
+            request, "dashboard/alerts/accept.html", {"project": project, "shell": shell, "described": described}
+        )
     change = accept(alert, subject_key, timezone.now())
-    words = "Accepted. It counts as resolved." if change else NOT_OPEN
-    messages.add_message(request, messages.SUCCESS if change else messages.INFO, words)
+    message = "Accepted. It counts as resolved." if change else NOT_OPEN
+    messages.add_message(request, messages.SUCCESS if change else messages.INFO, message)
     return HttpResponseRedirect(reverse("alerts", args=[project.slug]))

@@ -13,7 +13,7 @@ from aggregate.jobs.requests import TooManyJobs, has_result, select_job
 from aggregate.models import Job
 from alerts.budgets import Preview
 from alerts.days import Day
-from alerts.previews import PREVIEW_KIND, question_of, read_preview, start_preview
+from alerts.previews import PREVIEW_KIND, query_of, read_preview, start_preview
 from alerts.reading import describe_budget
 from dashboard.pages.settings.layout import SettingsRequest, settings_page
 
@@ -21,8 +21,8 @@ SECTION: Final = "settings-alerts"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ShownPreview:
-    """A preview, as far as its job is: without `past` it is being prepared, or there is none."""
+class PreviewProgress:
+    """A preview, as far as its job is: without `past` it is being prepared, or it failed."""
 
     job: Job
     past: Preview | None = None
@@ -35,7 +35,7 @@ class ShownPreview:
         return [(day, state.name.capitalize()) for day, state in (self.past.days if self.past else [])]
 
 
-def prepare_preview(page: SettingsRequest, question: dict[str, Any], now: datetime) -> ShownPreview:  # Any: JSON
+def prepare_preview(page: SettingsRequest, question: dict[str, Any], now: datetime) -> PreviewProgress:  # Any: JSON
     """Starts a preview, or finds that of today. Raises `ValidationError`."""
     try:
         job = start_preview(page.project.pk, question, now)
@@ -44,12 +44,12 @@ def prepare_preview(page: SettingsRequest, question: dict[str, Any], now: dateti
     return describe_preview(job, now)
 
 
-def describe_preview(job: Job, now: datetime) -> ShownPreview:
+def describe_preview(job: Job, now: datetime) -> PreviewProgress:
     """Returns a preview as it is now."""
     if not has_result(job, now):
-        return ShownPreview(job=job)
-    about = describe_budget(question_of(job))
-    return ShownPreview(job=job, past=read_preview(job), about=about, most=settings.ALERTS_INTERACTION_VIEWS)
+        return PreviewProgress(job=job)
+    about = describe_budget(query_of(job))
+    return PreviewProgress(job=job, past=read_preview(job), about=about, most=settings.ALERTS_INTERACTION_VIEWS)
 
 
 @settings_page(SECTION, for_admins=True)
@@ -58,4 +58,4 @@ def show_preview(page: SettingsRequest, job_id: UUID) -> HttpResponse:
     job = select_job(page.project.pk, job_id)
     if job is None or job.kind != PREVIEW_KIND:
         raise Http404("There is no such preview.")
-    return page.render("alert_preview", shown=describe_preview(job, datetime.now(UTC)))
+    return page.render("alert_preview", prepared=describe_preview(job, datetime.now(UTC)))

@@ -1,4 +1,4 @@
-"""From a message to the viewer: the difference of two releases, by a link that is signed for whoever follows it."""
+"""From a message to the viewer: the difference of two releases, by a link that is signed for anyone who follows it."""
 
 from datetime import UTC, datetime
 

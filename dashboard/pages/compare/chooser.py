@@ -8,7 +8,7 @@ from typing import Final
 from aggregate.selectors.slice.sides import BASE, HEAD
 from aggregate.selectors.slice.slices import format_instant
 from dashboard.layout.shell import Choice, ChoiceField, SliceBar
-from dashboard.layout.sides import DESKTOPS, PHONES, AskedSides, Sides
+from dashboard.layout.sides import DESKTOPS, PHONES, SideQueries, Sides
 from dashboard.pages.compare.query import CompareQuery
 from dashboard.web.queries import write_query
 
@@ -29,7 +29,7 @@ class ChooserSide:
 
     @property
     def is_narrowed(self) -> bool:
-        """Tells whether the side has filters of its own apart from a release."""
+        """Returns whether the side has filters of its own apart from a release."""
         narrowed = any(field.chosen for field in (*self.selects[1:], *self.ticks))
         return narrowed or bool(self.start or self.end)
 
@@ -54,49 +54,49 @@ class Chooser:
 
 
 def build_chooser(
-    address: str, bar: SliceBar, question: CompareQuery, *, kept: Sequence[tuple[str, str]], now: datetime
+    address: str, bar: SliceBar, query: CompareQuery, *, kept: Sequence[tuple[str, str]], now: datetime
 ) -> Chooser:
     """Returns the chooser. `bar` has the values of each field. Without sides, the form shows the question as it was."""
-    slice_, asked, sides, default = question.slice_, question.asked, question.sides, question.default
-    pairs = sides.pairs() if sides else asked.pairs()
+    slice_, queries, sides, default = query.slice_, query.queries, query.sides, query.default
+    pairs = sides.pairs() if sides else queries.pairs()
 
     def link(wanted: Sequence[tuple[str, str]]) -> str:
         return f"{address}?{write_query([*wanted, *kept])}"
 
-    other = {f"{BASE}_": f"{HEAD}_", f"{HEAD}_": f"{BASE}_"}
-    swapped = [(other[name[:5]] + name[5:], value) for name, value in pairs]
+    opposite = {f"{BASE}_": f"{HEAD}_", f"{HEAD}_": f"{BASE}_"}
+    swapped = [(opposite[name[:5]] + name[5:], value) for name, value in pairs]
     shortcuts = []
     if default:
         word = "Last release and the one before"
         shortcuts.append(Shortcut(word, link(default.params()), pairs == default.pairs()))
-    for word, own, dropped in (
+    for word, side_pairs, dropped in (
         ("Last 7 days and the 7 before", _weeks(now), ("from", "to")),
         ("Phones and desktops", _phones(), ("device",)),
     ):
         shared = [pair for pair in slice_.params() if pair[0] not in dropped]
-        shortcuts.append(Shortcut(word, link([*shared, *own]), pairs == own))
+        shortcuts.append(Shortcut(word, link([*shared, *side_pairs]), pairs == side_pairs))
     return Chooser(
-        [_side(BASE, "Before", bar, asked, sides), _side(HEAD, "After", bar, asked, sides)],
-        [*question.common.params(), *kept],
+        [_side(BASE, "Before", bar, queries, sides), _side(HEAD, "After", bar, queries, sides)],
+        [*query.common.params(), *kept],
         shortcuts,
-        link([*question.common.params(), *swapped]),
+        link([*query.common.params(), *swapped]),
     )
 
 
-def _side(side: str, word: str, bar: SliceBar, asked: AskedSides, sides: Sides | None) -> ChooserSide:
-    pairs = sides.pairs() if sides else asked.pairs()
+def _side(side: str, word: str, bar: SliceBar, queries: SideQueries, sides: Sides | None) -> ChooserSide:
+    pairs = sides.pairs() if sides else queries.pairs()
 
-    def given(field: str) -> list[str]:
+    def read_values(field: str) -> list[str]:
         return [value for name, value in pairs if name == f"{side}_{field}"]
 
-    fields = [_field(side, field, given(field.name)) for field in bar.fields]
+    fields = [_field(side, field, read_values(field.name)) for field in bar.fields]
     return ChooserSide(
         name=side,
         word=word,
         selects=[field for field in fields if field.name.partition("_")[2] in SELECTED],
         ticks=[field for field in fields if field.name.partition("_")[2] not in SELECTED],
-        start=" ".join(given("from")),
-        end=" ".join(given("to")),
+        start=" ".join(read_values("from")),
+        end=" ".join(read_values("to")),
     )
 
 

@@ -1,4 +1,4 @@
-"""The comparison that a question of the page leads to."""
+"""The comparison that a query of the page leads to."""
 
 from dataclasses import dataclass
 from typing import Self
@@ -7,33 +7,31 @@ from aggregate.selectors.code.symbols import Symbols, load_symbols
 from aggregate.selectors.statistics.comparisons import SliceComparison
 from dashboard.layout.sides import Sides
 from dashboard.pages.compare.query import CompareQuery, TableOptions
-from dashboard.web.cache import facts_of_sides, remember_comparison
+from dashboard.web.cache import key_of_sides, remember_comparison
 from dashboard.web.queries import write_query
 from projects.models import Project
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AskedComparison:
-    """Two sides to compare and the rows to show; equal `facts` mean an equal comparison."""
+class ComparisonRequest:
+    """Two sides to compare and the rows to show; an equal `key` means an equal comparison."""
 
     project: Project
     sides: Sides
     options: TableOptions
-    facts: tuple[object, ...]
+    key: tuple[object, ...]
 
     @classmethod
-    def of(cls, question: CompareQuery) -> Self:
-        """Looks up the facts of a question's sides. Raises `SliceError` and `ParamError` if it has none."""
-        sides = question.require_sides()
-        facts = facts_of_sides(sides.base, sides.head)
-        return cls(project=question.project, sides=sides, options=question.options, facts=facts)
+    def of(cls, query: CompareQuery) -> Self:
+        """Looks up the key of a query's sides. Raises `SliceError` and `ParamError` without sides."""
+        sides = query.require_sides()
+        key = key_of_sides(sides.base, sides.head)
+        return cls(project=query.project, sides=sides, options=query.options, key=key)
 
     def compare(self) -> SliceComparison:
         """Returns the comparison."""
         options = self.options
-        return remember_comparison(
-            self.sides.base, self.sides.head, options.measure, options.by, facts=repr(self.facts)
-        )
+        return remember_comparison(self.sides.base, self.sides.head, options.measure, options.by, key=repr(self.key))
 
     def query(self, options: TableOptions) -> str:
         """Returns the query string that shows other rows of the same sides."""

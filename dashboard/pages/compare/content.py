@@ -9,14 +9,14 @@ from django.urls import reverse
 from aggregate.selectors.slice.sides import BASE, HEAD
 from aggregate.selectors.statistics.comparisons import SliceComparison
 from dashboard.layout.sides import SIDE_WORDS, SideName, name_side
-from dashboard.layout.verdict_words import describe_verdict
-from dashboard.pages.compare.comparison import AskedComparison
+from dashboard.layout.verdict_text import describe_verdict
+from dashboard.pages.compare.comparison import ComparisonRequest
 from dashboard.pages.compare.query import GROUPED_BY, MORE_ROWS, TableOptions
 from dashboard.pages.compare.table import ComparedTable, build_table
 from dashboard.web.answers import Json
 from dashboard.web.params import EVERY_FUNCTION
 from dashboard.web.queries import write_query
-from dashboard.web.verdicts import answer_verdict, facts_of_verdict
+from dashboard.web.verdicts import answer_verdict, key_of_verdict
 from profcore.stats.comparison import Comparison
 from profcore.stats.views import Measure
 from profcore.trace.dimensions import DEVICE_CLASSES, NAVIGATIONS
@@ -53,10 +53,10 @@ class Switch:
     title: str = ""
 
 
-def build_content(asked: AskedComparison, *, may_change: bool) -> Json:
+def build_content(comparison: ComparisonRequest, *, may_change: bool) -> Json:
     """Compares both sides and returns the context of the page's part."""
-    project, sides, answer = asked.project, asked.sides, asked.compare()
-    table = build_table(answer, asked.options, asked.code())
+    project, sides, answer = comparison.project, comparison.sides, comparison.compare()
+    table = build_table(answer, comparison.options, comparison.code())
     return {
         "project": project,
         "table": table,
@@ -67,45 +67,46 @@ def build_content(asked: AskedComparison, *, may_change: bool) -> Json:
         "address": reverse("compare", args=[project.slug]),
         "part": reverse("compare-table", args=[project.slug]),
         "tree_link": f"{reverse('flame-graph', args=[project.slug])}?{write_query(sides.params())}",
-        "csv_link": f"{reverse('compare-csv', args=[project.slug])}?{asked.query(asked.options)}",
+        "csv_link": f"{reverse('compare-csv', args=[project.slug])}?{comparison.query(comparison.options)}",
         "may_change": may_change,
         "code_url": reverse("api-code", args=[project.slug]),
-        **_describe_verdict(asked),
-        **_describe_answer(asked, answer, table),
-        **_build_switches(asked, table),
+        **_describe_verdict(comparison),
+        **_describe_answer(comparison, answer, table),
+        **_build_switches(comparison, table),
     }
 
 
-def _describe_answer(asked: AskedComparison, answer: SliceComparison, table: ComparedTable) -> Json:
+def _describe_answer(comparison: ComparisonRequest, answer: SliceComparison, table: ComparedTable) -> Json:
     """Returns the parts of the answer in words."""
-    sides, options, found = asked.sides, asked.options, answer.comparison
+    sides, options, result = comparison.sides, comparison.options, answer.comparison
     # A function that may only have moved is not named as a finding.
-    largest = found.increases[0] if found.increases and table.moved is None else None
+    largest = result.increases[0] if result.increases and table.moved is None else None
     _, meaning = MEASURES[options.measure]
     return {
-        "found": found,
-        "found_verdict": verdict_of(found),
-        "shown": options,
+        "result": result,
+        "result_verdict": verdict_of(result),
+        "options": options,
         "shared": sides.common.params(),
         "meaning": meaning,
         "group_word": GROUP_WORDS[options.by],
-        "certain_count": sum(each.is_significant for each in found.functions),
+        "certain_count": sum(difference.is_significant for difference in result.functions),
         "largest": largest,
         "largest_func": answer.funcs[largest.func_id] if largest else None,
-        "device_mix": [(DEVICE_CLASSES[device], share) for device, share in found.device_mix],
+        "device_mix": [(DEVICE_CLASSES[device], share) for device, share in result.device_mix],
         "page_mix": [
-            (answer.page_names.get(code, "small pages together"), share) for code, share in found.page_mix[:SHOWN_PAGES]
+            (answer.page_names.get(code, "small pages together"), share)
+            for code, share in result.page_mix[:SHOWN_PAGES]
         ],
         # It says nothing if all are unknown, whose code is 0.
         "navigation_mix": [
-            (NAVIGATIONS[code], share) for code, share in found.navigation_mix if found.navigation_mix[-1][0]
+            (NAVIGATIONS[code], share) for code, share in result.navigation_mix if result.navigation_mix[-1][0]
         ],
     }
 
 
-def _build_switches(asked: AskedComparison, table: ComparedTable) -> Json:
+def _build_switches(comparison: ComparisonRequest, table: ComparedTable) -> Json:
     """Returns the other tables of the same sides that can be shown, with the queries that lead to them."""
-    options, query = asked.options, asked.query
+    options, query = comparison.options, comparison.query
     here = options.with_changes()
 
     def switch(key: str, word: str, wanted: TableOptions, count: int | None = None, title: str = "") -> Switch:
@@ -125,24 +126,24 @@ def _build_switches(asked: AskedComparison, table: ComparedTable) -> Json:
         ],
         "noise": switch("noise", "Show uncertain", options.with_changes(noise=not options.noise), table.noise_count),
         "sorts": {key: switch(key, word, options.with_changes(sort=key)) for key, word in SORT_WORDS.items()},
-        "find_params": [*asked.sides.params(), *here.without_search().params()],
+        "find_params": [*comparison.sides.params(), *here.without_search().params()],
         "all_query": query(options.with_changes(narrowing=EVERY_FUNCTION, only="")),
-        "has_more": table.found_count > len(table.rows),
+        "has_more": table.row_count > len(table.rows),
         "more_query": query(replace(options, limit=MORE_ROWS)) if options.limit < MORE_ROWS else "",
     }
 
 
-def _describe_verdict(asked: AskedComparison) -> Json:
+def _describe_verdict(comparison: ComparisonRequest) -> Json:
     """Returns the verdict on both sides, the same that the overview says, and its pages."""
-    sides, slice_ = asked.sides, asked.sides.common
-    verdict = answer_verdict(sides.base, sides.head, facts_of_verdict(sides.base, sides.head, asked.facts))
+    sides, slice_ = comparison.sides, comparison.sides.common
+    verdict = answer_verdict(sides.base, sides.head, key_of_verdict(sides.base, sides.head, comparison.key))
     names = [_plain_name(name_side(sides, side), word) for side, word in ((sides.base, BASE), (sides.head, HEAD))]
     pages = verdict.judgement.pages if len(verdict.judgement.pages) > 1 else ()
-    own = [*sides.pairs(), *asked.options.params()]
+    params = [*sides.pairs(), *comparison.options.params()]
     return {
-        **describe_verdict(asked.project, verdict, *names),
+        **describe_verdict(comparison.project, verdict, *names),
         "pages": [
-            (page, write_query([*replace(slice_, pages=(page.page or "",)).params(), *own]))
+            (page, write_query([*replace(slice_, pages=(page.page or "",)).params(), *params]))
             for page in pages[:SHOWN_PAGES]
         ],
         "page_count": len(pages),
@@ -150,19 +151,19 @@ def _describe_verdict(asked: AskedComparison) -> Json:
 
 
 def _plain_name(name: SideName, side: str) -> str:
-    return SIDE_WORDS[side] if name.has_time or not name.words else ", ".join(name.words)
+    return SIDE_WORDS[side] if name.has_time or not name.names else ", ".join(name.names)
 
 
-def verdict_of(found: Comparison) -> Verdict:
+def verdict_of(comparison: Comparison) -> Verdict:
     """Returns the verdict on the whole time of both sides.
 
     It is `unsure` if the mean changed significantly but the ranks did not: a few heavy views may be the reason.
     """
-    whole = found.overall
-    if found.is_too_few:
+    whole = comparison.overall
+    if comparison.is_too_few:
         return "too few"
     if whole is None:
-        return "no sum" if found.measure == "total" else "nothing"
+        return "no sum" if comparison.measure == "total" else "nothing"
     if whole.is_significant:
         return "changed"
     is_beyond = whole.ci95 is not None and (whole.ci95.low > 0 or whole.ci95.high < 0)

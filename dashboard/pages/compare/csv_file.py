@@ -5,7 +5,7 @@ from typing import Final
 
 from aggregate.selectors.functions.table import FunctionRow
 from aggregate.selectors.statistics.moved import find_moved
-from dashboard.pages.compare.comparison import AskedComparison
+from dashboard.pages.compare.comparison import ComparisonRequest
 from dashboard.pages.compare.table import list_wanted, sureness_of
 from profcore.formats.table import Cell, encode_row
 from profcore.stats.comparison import Difference
@@ -18,19 +18,21 @@ CSV_COLUMNS: Final = (
 )  # fmt: skip
 
 
-def write_csv(asked: AskedComparison) -> Iterator[bytes]:
-    """Yields the table as CSV: all rows asked for, in order, numbers unrounded."""
-    answer = asked.compare()
+def write_csv(comparison: ComparisonRequest) -> Iterator[bytes]:
+    """Yields the table as CSV: all requested rows, in order, numbers unrounded."""
+    answer = comparison.compare()
     moved = find_moved(answer)
     yield encode_row(CSV_COLUMNS)
-    for found in list_wanted(answer, asked.options, asked.code()):
-        func = answer.funcs[found.func_id]
+    for difference in list_wanted(answer, comparison.options, comparison.code()):
+        func = answer.funcs[difference.func_id]
         old = func.renamed_from
         renamed = (None, None) if old is None else (old.label, str(old.id))
-        yield encode_row((*_csv_row(func, found, sureness_of(found, may_have_moved=found.func_id in moved)), *renamed))
+        yield encode_row(
+            (*_csv_row(func, difference, sureness_of(difference, may_have_moved=difference.func_id in moved)), *renamed)
+        )
 
 
-def _csv_row(func: FunctionRow, found: Difference, sureness: str) -> tuple[Cell, ...]:
+def _csv_row(func: FunctionRow, difference: Difference, sureness: str) -> tuple[Cell, ...]:
     original = func.mapped.original if func.mapped else None
     return (
         str(func.id),
@@ -40,17 +42,17 @@ def _csv_row(func: FunctionRow, found: Difference, sureness: str) -> tuple[Cell,
         func.line,
         func.column,
         *((original.source, original.line, original.column) if original else (None, None, None)),
-        found.status,
-        found.base_ms,
-        found.head_ms,
-        found.delta_ms,
-        *((found.ci95.low, found.ci95.high) if found.ci95 else (None, None)),
-        found.relative,
-        found.self_delta_ms,
-        found.mix_ms,
-        found.p,
-        found.q,
+        difference.status,
+        difference.base_ms,
+        difference.head_ms,
+        difference.delta_ms,
+        *((difference.ci95.low, difference.ci95.high) if difference.ci95 else (None, None)),
+        difference.relative,
+        difference.self_delta_ms,
+        difference.mix_ms,
+        difference.p,
+        difference.q,
         sureness,
-        found.base_views_ran,
-        found.head_views_ran,
+        difference.base_views_ran,
+        difference.head_views_ran,
     )

@@ -1,4 +1,4 @@
-"""What the page "Compare" is asked: two sides of a slice, and which rows of their comparison to show."""
+"""The query of the page "Compare": two sides of a slice, and which rows of their comparison to show."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -8,7 +8,7 @@ from django.http import HttpRequest, QueryDict
 
 from aggregate.selectors.project.pages import ReleaseRow, select_releases
 from aggregate.selectors.slice.slices import Slice, SliceError
-from dashboard.layout.sides import AskedSides, Sides, find_default_sides, read_asked_sides, settle_sides
+from dashboard.layout.sides import SideQueries, Sides, find_default_sides, read_side_queries, settle_sides
 from dashboard.web.params import EVERY_FUNCTION, Narrowing, ParamError, read_choice, read_count, read_measure
 from dashboard.web.queries import read_page_narrowing, read_page_slice
 from dashboard.web.verdicts import choose_base_of, select_newest
@@ -57,9 +57,9 @@ class TableOptions:
 
     def params(self) -> list[tuple[str, str]]:
         """Returns what differs from the default as query parameters."""
-        return [*self.own_params(), *self.narrowing.params()]
+        return [*self.table_params(), *self.narrowing.params()]
 
-    def own_params(self) -> list[tuple[str, str]]:
+    def table_params(self) -> list[tuple[str, str]]:
         """Returns the same without the parameters of the slice bar."""
         pairs = [
             ("group_by", self.by if self.by != "function" else ""),
@@ -90,16 +90,16 @@ class TableOptions:
 class CompareQuery:
     """An address of the page, read once.
 
-    `whole` is its slice, `slice_` the part of it that two sides can share: whole page views, nothing finer. `asked` are
-    the sides as named, `default` those of an address that names none. `sides` is None if the address contradicts itself
-    (then `problem` says how), or if it names no sides and the project has only one release.
+    `whole` is its slice, `slice_` the part of it that two sides can share: whole page views, nothing finer. `queries`
+    are the sides as named, `default` those of an address without sides. `sides` is None if the address contradicts
+    itself (then `problem` says how), or if it names no sides and the project has only one release.
     """
 
     project: Project
     whole: Slice
     slice_: Slice
     releases: Sequence[ReleaseRow]
-    asked: AskedSides
+    queries: SideQueries
     default: Sides | None
     sides: Sides | None
     problem: SliceError | None
@@ -113,8 +113,8 @@ class CompareQuery:
         """
         whole = read_page_slice(request, project)
         slice_ = replace(whole, views=(), traces=(), tags=(), func_over=())
-        asked = read_asked_sides(request.GET)
-        releases = select_releases(project.pk) if needs_releases or asked.is_empty else []
+        queries = read_side_queries(request.GET)
+        releases = select_releases(project.pk) if needs_releases or queries.is_empty else []
         default = find_default_sides(
             slice_,
             select_newest(slice_, releases) if releases else [],
@@ -122,9 +122,9 @@ class CompareQuery:
             lambda head, candidates: choose_base_of(project.pk, head, candidates, releases),
         )
         sides, problem = default, None
-        if not asked.is_empty:
+        if not queries.is_empty:
             try:
-                sides = settle_sides(slice_, asked)
+                sides = settle_sides(slice_, queries)
             except SliceError as error:
                 sides, problem = None, error
         return cls(
@@ -132,7 +132,7 @@ class CompareQuery:
             whole=whole,
             slice_=slice_,
             releases=releases,
-            asked=asked,
+            queries=queries,
             default=default,
             sides=sides,
             problem=problem,

@@ -17,9 +17,9 @@ from dashboard.layout.display_line import build_display_line
 from dashboard.layout.export_menu import build_export_menu
 from dashboard.layout.shell import build_shell
 from dashboard.layout.sides import Sides, name_side, trim_bar
-from dashboard.layout.verdict_words import describe_changed_releases
+from dashboard.layout.verdict_text import describe_changed_releases
 from dashboard.pages.compare.chooser import build_chooser
-from dashboard.pages.compare.comparison import AskedComparison
+from dashboard.pages.compare.comparison import ComparisonRequest
 from dashboard.pages.compare.content import build_content
 from dashboard.pages.compare.csv_file import write_csv
 from dashboard.pages.compare.query import CompareQuery
@@ -47,17 +47,17 @@ PART: Final = "dashboard/compare/_comparison.html"
 @answer_unchanged
 def show_compare(request: HttpRequest, slug: str) -> HttpResponse:
     project = get_visible_project(request.user, slug)
-    question = CompareQuery.read(request, project, needs_releases=True)
-    if not question.releases:
+    query = CompareQuery.read(request, project, needs_releases=True)
+    if not query.releases:
         return redirect("overview", slug)  # there are the first steps
-    context = _describe_question(request, question)
-    if question.sides is not None and not question.sides.are_equal:
-        context |= _write_links(question, question.sides)
-        if question.options.is_plain:
-            may_change = may_administer(request.user, question.project)
-            context |= build_content(AskedComparison.of(question), may_change=may_change)
-            context |= describe_changed_releases(question.sides.base, question.sides.head, request.user)
-    return render(request, "dashboard/compare/page.html", context, status=400 if question.problem else 200)
+    context = _describe_query(request, query)
+    if query.sides is not None and not query.sides.are_equal:
+        context |= _write_links(query, query.sides)
+        if query.options.is_plain:
+            may_change = may_administer(request.user, query.project)
+            context |= build_content(ComparisonRequest.of(query), may_change=may_change)
+            context |= describe_changed_releases(query.sides.base, query.sides.head, request.user)
+    return render(request, "dashboard/compare/page.html", context, status=400 if query.problem else 200)
 
 
 @project_page(
@@ -65,14 +65,14 @@ def show_compare(request: HttpRequest, slug: str) -> HttpResponse:
 )
 def show_compared(request: HttpRequest, slug: str) -> HttpResponse:
     project = get_visible_project(request.user, slug)
-    asked = AskedComparison.of(CompareQuery.read(request, project))
+    comparison = ComparisonRequest.of(CompareQuery.read(request, project))
     may_change = may_administer(request.user, project)
-    query = asked.query(asked.options)
-    told = describe_changed_releases(asked.sides.base, asked.sides.head, request.user)
+    query = comparison.query(comparison.options)
+    releases = describe_changed_releases(comparison.sides.base, comparison.sides.head, request.user)
     response = answer_if_changed(
         request,
-        make_etag(query, may_change, fingerprint_server(), told, *asked.facts),
-        lambda: render(request, PART, build_content(asked, may_change=may_change) | told),
+        make_etag(query, may_change, fingerprint_server(), releases, *comparison.key),
+        lambda: render(request, PART, build_content(comparison, may_change=may_change) | releases),
     )
     response["HX-Replace-Url"] = f"{reverse('compare', args=[slug])}?{query}"  # the address says what is shown
     return response
@@ -87,45 +87,45 @@ def show_compared(request: HttpRequest, slug: str) -> HttpResponse:
 )
 def download_compared(request: HttpRequest, slug: str) -> HttpResponse:
     project = get_visible_project(request.user, slug)
-    asked = AskedComparison.of(CompareQuery.read(request, project))
-    response = HttpResponse(b"".join(write_csv(asked)), content_type="text/csv; charset=utf-8")
-    name = "-".join(name_file(project, side) for side in (asked.sides.base, asked.sides.head))
+    comparison = ComparisonRequest.of(CompareQuery.read(request, project))
+    response = HttpResponse(b"".join(write_csv(comparison)), content_type="text/csv; charset=utf-8")
+    name = "-".join(name_file(project, side) for side in (comparison.sides.base, comparison.sides.head))
     response["Content-Disposition"] = f'attachment; filename="compare-{name}.csv"'
     response["X-Content-Type-Options"] = "nosniff"  # names are hostile
     return response
 
 
-def _describe_question(request: HttpRequest, question: CompareQuery) -> Json:
+def _describe_query(request: HttpRequest, query: CompareQuery) -> Json:
     """Returns the page around the comparison: the slice bar, the chooser, and how fresh the data is."""
-    project, sides, options, now = question.project, question.sides, question.options, timezone.now()
-    kept = [*(sides.pairs() if sides else []), *options.own_params()]
-    shell = build_shell(request, project, question.common, "compare", releases=question.releases, now=now, kept=kept)
+    project, sides, options, now = query.project, query.sides, query.options, timezone.now()
+    kept = [*(sides.pairs() if sides else []), *options.table_params()]
+    shell = build_shell(request, project, query.common, "compare", releases=query.releases, now=now, kept=kept)
     assert shell.bar is not None
     address = reverse("compare", args=[project.slug])
-    shared = question.slice_.params()
+    shared = query.slice_.params()
     return {
         "project": project,
         "status": select_status(project.pk),
-        "arrivals": select_arrivals(question.common),
-        "chooser": build_chooser(address, shell.bar, question, kept=options.with_changes().params(), now=now),
-        "shell": trim_bar(shell, sides.own_fields if sides else frozenset(), has_tags=False),
+        "arrivals": select_arrivals(query.common),
+        "chooser": build_chooser(address, shell.bar, query, kept=options.with_changes().params(), now=now),
+        "shell": trim_bar(shell, sides.side_fields if sides else frozenset(), has_tags=False),
         "sides": sides,
-        "problem": question.problem,
-        "left_out": [pair for pair in question.whole.params() if pair not in shared],
+        "problem": query.problem,
+        "left_out": [pair for pair in query.whole.params() if pair not in shared],
         "before": name_side(sides, sides.base) if sides else None,
         "after": name_side(sides, sides.head) if sides else None,
         "is_plain": options.is_plain,
         "is_compared": sides is not None and not sides.are_equal,
-        "display": build_display_line(request, project, question.common) if options.by == "function" else None,
+        "display": build_display_line(request, project, query.common) if options.by == "function" else None,
     }
 
 
-def _write_links(question: CompareQuery, sides: Sides) -> Json:
-    project, options = question.project, question.options
-    query = write_query([*sides.params(), *options.params()])
+def _write_links(query: CompareQuery, sides: Sides) -> Json:
+    project, options = query.project, query.options
+    address_query = write_query([*sides.params(), *options.params()])
     plain = write_query([*sides.params(), *replace(options, is_plain=True).params()])
     return {
         "export": build_export_menu(project, sides.common, sides=sides.pairs()),
-        "part_link": f"{reverse('compare-table', args=[project.slug])}?{query}",
+        "part_link": f"{reverse('compare-table', args=[project.slug])}?{address_query}",
         "plain_link": f"{reverse('compare', args=[project.slug])}?{plain}",
     }

@@ -32,38 +32,36 @@ class CostRow:
     cost: FuncCost
     ms: float | None
     share: float | None
-    found: FuncSummary | None
+    summary: FuncSummary | None
     link: str
     page_link: str = ""
     is_marked: bool = False
 
 
-def build_cost(question: FunctionQuery, _params: QueryDict) -> Context:
+def build_cost(query: FunctionQuery, _params: QueryDict) -> Context:
     """Returns the cost in the slice, and the exports."""
-    costs = select_costs(question.slice_, question.ref, None, measures=COST_MEASURES).rows
-    narrowed = question.narrowed()
+    costs = select_costs(query.slice_, query.ref, None, measures=COST_MEASURES).rows
+    narrowed = query.narrowed()
     is_narrowed = bool(costs) and _may_export(narrowed, costs[0].sums.func_views)
     context: dict[str, object] = {
-        "export": build_export_menu(
-            question.project, narrowed if is_narrowed else question.slice_, func=question.func.label
-        ),
+        "export": build_export_menu(query.project, narrowed if is_narrowed else query.slice_, func=query.func.label),
         "is_narrowed": is_narrowed,
-        "everything_link": question.link(Slice(project_id=question.project.pk)),
+        "everything_link": query.link(Slice(project_id=query.project.pk)),
     }
     if costs:
         context["cost"] = costs[0]
-        # Where no view looked at had any self time, all percentiles are 0; of too few views there are none.
+        # Where no view looked at had any self time, all percentiles are 0; with too few views there are no percentiles.
         context["no_percentile"] = None if costs[0].is_too_few else 0.0
         context["has_copies"] = bool(costs[0].summaries) and "total" not in costs[0].summaries
         context["rows"] = {
-            "cost" if measure == "self+hidden" else measure: make_row(question, costs[0], question.slice_, measure)
+            "cost" if measure == "self+hidden" else measure: make_row(query, costs[0], query.slice_, measure)
             for measure in COST_MEASURES
         }
     return context
 
 
 def _may_export(narrowed: Slice, func_views: int) -> bool:
-    """Tells whether the views that ran it can be exported at once: they are few, and their raw bodies are kept."""
+    """Returns whether the views that ran it can be exported at once: they are few, and their raw bodies are kept."""
     most = settings.READ_MAX_RAW_TRACES
     if not 0 < func_views <= most:
         return False
@@ -74,64 +72,64 @@ def _may_export(narrowed: Slice, func_views: int) -> bool:
     return traces <= most and not gone
 
 
-def build_pages(question: FunctionQuery, _params: QueryDict) -> Context:
+def build_pages(query: FunctionQuery, _params: QueryDict) -> Context:
     """Returns the pages where the function costs most."""
-    costs = select_costs(question.slice_, question.ref, "page", measures=(question.measure,), limit=MOST_PAGES)
-    functions = reverse("functions", args=[question.project.slug])
+    costs = select_costs(query.slice_, query.ref, "page", measures=(query.measure,), limit=MOST_PAGES)
+    functions = reverse("functions", args=[query.project.slug])
     rows = []
     for cost in costs.rows:
-        of_page = replace(question.slice_, pages=(cost.sums.value,))
+        of_page = replace(query.slice_, pages=(cost.sums.value,))
         if cost.sums.total_us or cost.sums.hidden_us:
-            row = make_row(question, cost, of_page)
+            row = make_row(query, cost, of_page)
             rows.append(replace(row, page_link=f"{functions}?{of_page.query()}"))
     return {"rows": rows, "row_count": costs.row_count, "is_cut": len(rows) == MOST_PAGES < costs.row_count}
 
 
-def build_dimension(dimension: Dimension, question: FunctionQuery, _params: QueryDict) -> Context:
+def build_dimension(dimension: Dimension, query: FunctionQuery, _params: QueryDict) -> Context:
     """Returns the cost by a dimension."""
     name = dimension.name
-    costs = select_costs(question.slice_, question.ref, name, measures=(question.measure,))
-    rows = [make_row(question, cost, question.slice_.with_values(name, cost.sums.value)) for cost in costs.rows]
+    costs = select_costs(query.slice_, query.ref, name, measures=(query.measure,))
+    rows = [make_row(query, cost, query.slice_.with_values(name, cost.sums.value)) for cost in costs.rows]
     return {"rows": rows, "what": dimension.title}
 
 
-def build_days(question: FunctionQuery, _params: QueryDict) -> Context:
+def build_days(query: FunctionQuery, _params: QueryDict) -> Context:
     """Returns the cost on each of the last days."""
-    costs = select_costs(question.slice_, question.ref, "day", measures=(question.measure,), limit=MOST_DAYS)
-    rows = [make_row(question, cost, question.slice_) for cost in costs.rows]
+    costs = select_costs(query.slice_, query.ref, "day", measures=(query.measure,), limit=MOST_DAYS)
+    rows = [make_row(query, cost, query.slice_) for cost in costs.rows]
     return {
         "rows": rows,
         "what": "Day (UTC)",
-        "chart": draw_rows(question, rows),
+        "chart": draw_rows(query, rows),
         "left_out": costs.row_count - len(rows),
     }
 
 
-def make_row(question: FunctionQuery, cost: FuncCost, slice_: Slice, measure: Measure | None = None) -> CostRow:
-    """Returns the row of a part of the slice, by a measure (default: the question's)."""
-    by = measure or question.measure
+def make_row(query: FunctionQuery, cost: FuncCost, slice_: Slice, measure: Measure | None = None) -> CostRow:
+    """Returns the row of a part of the slice, by a measure (default: the query's)."""
+    by = measure or query.measure
     return CostRow(
-        cost=cost, ms=cost.ms_per_view(by), share=cost.share(by), found=cost.estimate(by), link=question.link(slice_)
+        cost=cost, ms=cost.ms_per_view(by), share=cost.share(by), summary=cost.estimate(by), link=query.link(slice_)
     )
 
 
-def draw_rows(question: FunctionQuery, rows: Sequence[CostRow]) -> DotChart:
+def draw_rows(query: FunctionQuery, rows: Sequence[CostRow]) -> DotChart:
     """Returns the chart of some rows, in their order."""
-    return draw_dots([_point(question, row) for row in rows])
+    return draw_dots([_point(query, row) for row in rows])
 
 
-def _point(question: FunctionQuery, row: CostRow) -> Point:
+def _point(query: FunctionQuery, row: CostRow) -> Point:
     sums = row.cost.sums
-    ci95 = row.found.ms_per_view.ci95 if row.found else None
-    sure = f", 95 % interval {interval_as_time(row.found.ms_per_view)}" if row.found and ci95 else ""
+    ci95 = row.summary.ms_per_view.ci95 if row.summary else None
+    sure = f", 95 % interval {interval_as_time(row.summary.ms_per_view)}" if row.summary and ci95 else ""
     few = f", too few for an interval (at least {MIN_VIEWS} needed)" if row.cost.is_too_few else ""
-    words = f"{visible(sums.value)}: {ms_as_time(row.ms)} {question.word.lower()} per view{sure}"
+    text = f"{visible(sums.value)}: {ms_as_time(row.ms)} {query.word.lower()} per view{sure}"
     return Point(
         label=visible(sums.value),
         value=row.ms,
         low=ci95.low if ci95 else None,
         high=ci95.high if ci95 else None,
-        words=f"{words}; {count(sums.views)} page view{'' if sums.views == 1 else 's'}{few}",
+        text=f"{text}; {count(sums.views)} page view{'' if sums.views == 1 else 's'}{few}",
         is_weak=row.cost.is_too_few,
         is_marked=row.is_marked,
     )

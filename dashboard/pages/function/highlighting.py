@@ -25,10 +25,10 @@ def highlight_lines(lines: Sequence[str], path: str) -> list[SafeString]:
 
     The language follows the path's suffix, and is JavaScript by default. Text that is not of this language stays plain.
     """
-    shown = [visible(line.replace("\t", "    ")) for line in lines]
-    html = highlight("\n".join(shown), _lexer_of(path), FORMATTER).split("\n")[: len(shown)]
-    if len(html) != len(shown):
-        html = [escape(line) for line in shown]
+    visible_lines = [visible(line.replace("\t", "    ")) for line in lines]
+    html = highlight("\n".join(visible_lines), _lexer_of(path), FORMATTER).split("\n")[: len(visible_lines)]
+    if len(html) != len(visible_lines):
+        html = [escape(line) for line in visible_lines]
     return [mark_safe(line) for line in html]  # noqa: S308  # Pygments escapes what it is given; so does `escape`
 
 

@@ -1,4 +1,4 @@
-"""The question in the address of a function's page: which function, in which slice, by which measure."""
+"""The query in the address of a function's page: which function, in which slice, by which measure."""
 
 from dataclasses import dataclass, replace
 from typing import Final, cast
@@ -76,9 +76,9 @@ def read_function_query(request: HttpRequest, slug: str, func_id: str) -> Functi
     A group of a display rule is not a function: it has a page of its own.
     """
     project = get_visible_project(request.user, slug)
-    asked = read_func_id(func_id)
+    row_id = read_func_id(func_id)
     slice_ = read_page_slice(request, project)
-    func = None if asked is None or is_made_id(asked) else select_func(project.pk, asked, releases=slice_.releases)
+    func = None if row_id is None or is_made_id(row_id) else select_func(project.pk, row_id, releases=slice_.releases)
     if func is None:
         raise Http404("There is no such function.")
     measure = cast("Measure", read_choice(request.GET, "measure", [name for name, _, _ in MEASURES], MEASURES[0][0]))

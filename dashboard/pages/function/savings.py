@@ -9,16 +9,16 @@ from dashboard.web.params import EVERY_FUNCTION
 from dashboard.web.queries import write_query
 
 
-def build_savings(question: FunctionQuery, _params: QueryDict) -> Context:
+def build_savings(query: FunctionQuery, _params: QueryDict) -> Context:
     """Returns the bounds, and the function's rank among all of the slice; without them if it costs too little."""
-    found = answer_savings(question.slice_, group_by="function", limit=RANKED, narrowing=EVERY_FUNCTION)
-    ranked = {each.row.id: (rank, each) for rank, each in enumerate(found.rows, start=1)}
-    rank, saving = ranked.get(question.func.id, (None, None))
+    savings = answer_savings(query.slice_, group_by="function", limit=RANKED, narrowing=EVERY_FUNCTION)
+    ranked = {saving.row.id: (rank, saving) for rank, saving in enumerate(savings.rows, start=1)}
+    rank, saving = ranked.get(query.func.id, (None, None))
     return {
         "rank": rank,
         "saving": saving,
         "ranked": RANKED,
-        "table": found.table,
-        "vitals": found.vitals,
-        "savings_query": write_query(question.slice_.params()),
+        "table": savings.table,
+        "vitals": savings.vitals,
+        "savings_query": write_query(query.slice_.params()),
     }

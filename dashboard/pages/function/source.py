@@ -30,7 +30,7 @@ class SourceTab:
 
 
 @dataclass(frozen=True, slots=True)
-class ShownChange:
+class HighlightedChange:
     """A changed line as the page shows it."""
 
     line: ChangedLine
@@ -38,19 +38,19 @@ class ShownChange:
     html: SafeString
 
 
-def describe_source(question: FunctionQuery, params: QueryDict) -> dict[str, object]:
+def describe_source(query: FunctionQuery, params: QueryDict) -> dict[str, object]:
     """Returns the source in the release that the address names, or in the slice's newest one, or the changes.
 
     `source_release` names a release, `source_base` the one to compare with (else the one before), and `source_view`
     may be `changes`. Raises `ParamError`.
     """
-    project = question.project
-    base, head = _find_pair(question, read_one(params, "source_base", ""))
+    project = query.project
+    base, head = _find_pair(query, read_one(params, "source_base", ""))
     wanted = read_one(params, "source_release", "")
     view = read_choice(params, "source_view", ("", CHANGES), "")
-    old = None if not base else select_func(project.pk, question.func.id, releases=(base,))
-    change = select_change(project.pk, old, question.func) if view and old is not None else None
-    func = old if old is not None and wanted == base and not view else question.func
+    old = None if not base else select_func(project.pk, query.func.id, releases=(base,))
+    change = select_change(project.pk, old, query.func) if view and old is not None else None
+    func = old if old is not None and wanted == base and not view else query.func
     excerpt = select_excerpt(project.pk, func)
     lines = excerpt.lines if excerpt and change is None else ()
     html = highlight_lines([line.text for line in lines], excerpt.path if excerpt else "")
@@ -62,7 +62,7 @@ def describe_source(question: FunctionQuery, params: QueryDict) -> dict[str, obj
         "source_base": base,
         "source_is_first": change is not None,  # a verdict leads here to show what changed
         "source_head": head,
-        "source_tabs": _build_tabs(question, base, head, CHANGES if view else func.release) if old is not None else [],
+        "source_tabs": _build_tabs(query, base, head, CHANGES if view else func.release) if old is not None else [],
         "source_release": func.release,
         "is_change_missing": bool(view) and change is None,
         "source_link": link_of_source(project, func),
@@ -70,24 +70,24 @@ def describe_source(question: FunctionQuery, params: QueryDict) -> dict[str, obj
     }
 
 
-def _find_pair(question: FunctionQuery, asked: str) -> tuple[str, str]:
+def _find_pair(query: FunctionQuery, wanted: str) -> tuple[str, str]:
     """Returns two releases that have the function, the earlier one first; "" for one that there is not.
 
     The later one is that of the page. The other is the asked one, another of the slice, or the one before.
     """
-    head = question.func.release
-    versions = select_versions(question.project.pk, question.func.id) if head else []
+    head = query.func.release
+    versions = select_versions(query.project.pk, query.func.id) if head else []
     if head is None or head not in versions:
         return "", head or ""
     older = versions[versions.index(head) + 1 :]
-    several = [release for release in older if release in question.slice_.releases]
-    candidates = [asked] if asked in versions and asked != head else several or older
+    several = [release for release in older if release in query.slice_.releases]
+    candidates = [wanted] if wanted in versions and wanted != head else several or older
     return (candidates[0] if candidates else ""), head
 
 
-def _build_tabs(question: FunctionQuery, base: str, head: str, current: str | None) -> Sequence[SourceTab]:
+def _build_tabs(query: FunctionQuery, base: str, head: str, current: str | None) -> Sequence[SourceTab]:
     def link(**more: str) -> str:
-        return f"{question.link(None, source_base=base, **more)}#source"
+        return f"{query.link(None, source_base=base, **more)}#source"
 
     return [
         SourceTab(base, link(source_release=base), current == base),
@@ -96,9 +96,9 @@ def _build_tabs(question: FunctionQuery, base: str, head: str, current: str | No
     ]
 
 
-def _show(change: SourceChange | None, func: FunctionRow) -> list[ShownChange]:
+def _show(change: SourceChange | None, func: FunctionRow) -> list[HighlightedChange]:
     """Returns the lines of a change, each highlighted by itself."""
     lines = change.lines if change else ()
     path = func.mapped.original.source if func.mapped else ""
     html = highlight_lines([line.text for line in lines], path)
-    return [ShownChange(line, SIGNS[line.kind], text) for line, text in zip(lines, html, strict=True)]
+    return [HighlightedChange(line, SIGNS[line.kind], text) for line, text in zip(lines, html, strict=True)]

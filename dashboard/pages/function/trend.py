@@ -27,33 +27,33 @@ MOST_RELEASES: Final = 12  # as many as have room for a label below them
 Between = tuple[str, str]  # two releases, the earlier one first
 
 
-def build_trend(question: FunctionQuery, _params: QueryDict) -> Context:
+def build_trend(query: FunctionQuery, _params: QueryDict) -> Context:
     """Returns the cost in each release, the newest last. The slice's releases are only marked."""
-    everywhere = replace(question.slice_, releases=())
-    known = [row.release for row in select_releases(question.project.pk)]
-    shown = known[:MOST_RELEASES][::-1]
-    is_mapped = question.func.mapped is not None
-    others = select_other_names(load_symbols(question.project.pk), question.func) if is_mapped else []
-    kin = select_kin(question.project.pk, question.func, question.ref, others)
-    costs = select_costs(everywhere, kin, "release", measures=(question.measure,), values=shown)
-    marked = question.slice_.releases
-    is_followed = kin.funcs != question.ref.funcs
+    everywhere = replace(query.slice_, releases=())
+    known = [row.release for row in select_releases(query.project.pk)]
+    newest = known[:MOST_RELEASES][::-1]
+    is_mapped = query.func.mapped is not None
+    others = select_other_names(load_symbols(query.project.pk), query.func) if is_mapped else []
+    kin = select_kin(query.project.pk, query.func, query.ref, others)
+    costs = select_costs(everywhere, kin, "release", measures=(query.measure,), values=newest)
+    marked = query.slice_.releases
+    is_followed = kin.funcs != query.ref.funcs
     homes = select_homes(everywhere, kin) if is_followed else {}
     rows = []
     for cost in costs.rows:
         name = cost.sums.value
-        there = replace(question, func=replace(question.func, id=homes.get(name, question.func.id)))
+        there = replace(query, func=replace(query.func, id=homes.get(name, query.func.id)))
         rows.append(replace(make_row(there, cost, of_release(everywhere, name)), is_marked=name in marked))
     return {
         "rows": rows,
-        "chart": draw_rows(question, rows),
-        "left_out": len(known) - len(shown),
+        "chart": draw_rows(query, rows),
+        "left_out": len(known) - len(newest),
         "has_few": any(row.cost.is_too_few for row in rows),
         "is_wider": bool(marked),
         "is_followed": is_followed and not others,
         "other_names": others,
-        "step_links": _link(question, "step", _find_step(rows)),
-        "relative_links": _link(question, "relatives", _find_ends(question, rows)),
+        "step_links": _link(query, "step", _find_step(rows)),
+        "relative_links": _link(query, "relatives", _find_ends(query, rows)),
     }
 
 
@@ -64,9 +64,9 @@ def _find_step(rows: Sequence[CostRow]) -> list[Between]:
     return [(names[last - 1], names[last])] if last > 0 else []
 
 
-def _find_ends(question: FunctionQuery, rows: Sequence[CostRow]) -> list[Between]:
+def _find_ends(query: FunctionQuery, rows: Sequence[CostRow]) -> list[Between]:
     """Returns the releases between which the function begins or ends."""
-    if question.func.mapped is None:
+    if query.func.mapped is None:
         return []  # without source maps no functions can be matched
     names = [row.cost.sums.value for row in rows]
     ran = [at for at, row in enumerate(rows) if row.cost.sums.total_us or row.cost.sums.hidden_us]
@@ -75,32 +75,32 @@ def _find_ends(question: FunctionQuery, rows: Sequence[CostRow]) -> list[Between
     return begins + ends
 
 
-def _link(question: FunctionQuery, part: str, pairs: Sequence[Between]) -> list[str]:
-    everywhere = replace(question.slice_, releases=())
-    return [question.part_link(part, everywhere, base_release=base, head_release=head) for base, head in pairs]
+def _link(query: FunctionQuery, part: str, pairs: Sequence[Between]) -> list[str]:
+    everywhere = replace(query.slice_, releases=())
+    return [query.part_link(part, everywhere, base_release=base, head_release=head) for base, head in pairs]
 
 
-def build_step(question: FunctionQuery, params: QueryDict) -> Context:
+def build_step(query: FunctionQuery, params: QueryDict) -> Context:
     """Returns whether the function changed between two releases."""
     base, head = _read_sides(params)
-    step = select_step(question.slice_, question.func, base, head, measure=question.measure)
-    is_other = step.func is not None and step.func.id != question.func.id
-    sides = urlencode([("base_release", base), ("head_release", head), ("measure", question.measure)])
-    compared = replace(question.slice_, releases=(), as_stored=step.as_stored)
+    step = select_step(query.slice_, query.func, base, head, measure=query.measure)
+    is_other = step.func is not None and step.func.id != query.func.id
+    sides = urlencode([("base_release", base), ("head_release", head), ("measure", query.measure)])
+    compared = replace(query.slice_, releases=(), as_stored=step.as_stored)
     return {
         "step": step,
-        "found": step.difference,
+        "difference": step.difference,
         "other": step.func if is_other else None,
         "compare_query": "&".join(part for part in (compared.query(), sides) if part),
     }
 
 
-def build_relatives(question: FunctionQuery, params: QueryDict) -> Context:
+def build_relatives(query: FunctionQuery, params: QueryDict) -> Context:
     """Returns the functions that it may have been before, or may have become."""
     base, head = _read_sides(params)
-    matches = select_relatives(question.slice_, question.func, base, head)
+    matches = select_relatives(query.slice_, query.func, base, head)
     others = [
-        (match, match.gone if match.came.id == question.func.id else match.came, match.came.id == question.func.id)
+        (match, match.gone if match.came.id == query.func.id else match.came, match.came.id == query.func.id)
         for match in matches
     ]
     return {

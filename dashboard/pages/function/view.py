@@ -63,44 +63,46 @@ NESTED: Final = (("step", "step_links"), ("relatives", "relative_links"))  # par
 )
 @answer_unchanged
 def show_function(request: HttpRequest, slug: str, func_id: str) -> HttpResponse:
-    asked = read_func_id(func_id)
-    if asked is not None and is_made_id(asked):
+    row_id = read_func_id(func_id)
+    if row_id is not None and is_made_id(row_id):
         return show_grouped_row(request, slug, func_id)
-    question = read_function_query(request, slug, func_id)
+    query = read_function_query(request, slug, func_id)
     is_plain = read_choice(request.GET, "plain", ("", "1"), "") == "1"
     # Guests see no single page views, nothing that is read from raw traces, and no text of a source.
-    shown = [part for part in ON_PAGE if part not in MEMBERS_ONLY] if isinstance(request.user, Guest) else ON_PAGE
-    links = {part: question.part_link(part) for part in shown}
-    parts = {part: _render(part, question, QueryDict(), request) for part in shown} if is_plain else {}
+    visible_parts = (
+        [part for part in ON_PAGE if part not in MEMBERS_ONLY] if isinstance(request.user, Guest) else ON_PAGE
+    )
+    links = {part: query.part_link(part) for part in visible_parts}
+    parts = {part: _render(part, query, QueryDict(), request) for part in visible_parts} if is_plain else {}
     context = {
-        **_common(question),
-        **({} if isinstance(request.user, Guest) else describe_source(question, request.GET)),
-        **_describe_code(question),
-        "arrivals": select_arrivals(question.slice_),
-        "measures": [(name, word, meaning, _measure_link(question, name)) for name, word, meaning in MEASURES],
+        **_common(query),
+        **({} if isinstance(request.user, Guest) else describe_source(query, request.GET)),
+        **_describe_code(query),
+        "arrivals": select_arrivals(query.slice_),
+        "measures": [(name, word, meaning, _measure_link(query, name)) for name, word, meaning in MEASURES],
         "links": links,
         "parts": parts,
         "by_dimension": [(dimension, parts.get(dimension.plural), links[dimension.plural]) for dimension in DIMENSIONS],
-        "plain_link": question.link(plain="1"),
-        "shell": _build_shell(request, question, is_plain=is_plain),
+        "plain_link": query.link(plain="1"),
+        "shell": _build_shell(request, query, is_plain=is_plain),
     }
     return render(request, "dashboard/function/page.html", context)
 
 
-def _describe_code(question: FunctionQuery) -> dict[str, object]:
+def _describe_code(query: FunctionQuery) -> dict[str, object]:
     """Returns whose code the function is: its package and party."""
-    func = question.func
-    code = load_symbols(question.project.pk)
+    func = query.func
+    code = load_symbols(query.project.pk)
     return {
         "package": code.package_of(func.key, func.mapped),
         "party": code.party_of(func.key, func.mapped),
     }
 
 
-def _build_shell(request: HttpRequest, question: FunctionQuery, *, is_plain: bool) -> Shell:
+def _build_shell(request: HttpRequest, query: FunctionQuery, *, is_plain: bool) -> Shell:
     """Returns the tabs and the bar. The bar has no category or search, but the tab is "Functions"."""
-    project, slice_ = question.project, question.slice_
-    kept = [*question.kept, *([("plain", "1")] if is_plain else [])]
+    project, slice_ = query.project, query.slice_
+    kept = [*query.kept, *([("plain", "1")] if is_plain else [])]
     releases = select_releases(project.pk)
     shell = build_shell(request, project, slice_, "function", releases=releases, now=timezone.now(), kept=kept)
     return replace(shell, tabs=build_tabs(project, slice_, "functions", read_page_narrowing(request.GET)))
@@ -118,24 +120,24 @@ def _build_shell(request: HttpRequest, question: FunctionQuery, *, is_plain: boo
 def show_function_part(request: HttpRequest, slug: str, func_id: str, part: str) -> HttpResponse:
     if part not in PARTS:
         raise Http404("There is no such part.")
-    question = read_function_query(request, slug, func_id)
+    query = read_function_query(request, slug, func_id)
     build, template = PARTS[part]
-    return render(request, _template(template), {**_common(question), **build(question, request.GET)})
+    return render(request, _template(template), {**_common(query), **build(query, request.GET)})
 
 
-def _render(part: str, question: FunctionQuery, params: QueryDict, request: HttpRequest) -> SafeString:
+def _render(part: str, query: FunctionQuery, params: QueryDict, request: HttpRequest) -> SafeString:
     """Returns a part with the parts that it would fetch; if it refuses the slice, the reason."""
     build, template = PARTS[part]
     try:
-        context = build(question, params)
+        context = build(query, params)
     except SliceError as error:
         return render_to_string("dashboard/layout/_bad_part.html", {"error": error}, request)
     nested = [
-        _render(inner, question, QueryDict(link.partition("?")[2]), request)
+        _render(inner, query, QueryDict(link.partition("?")[2]), request)
         for inner, name in NESTED
         for link in cast("Sequence[str]", context.get(name, ()))  # as the part's builder has them
     ]
-    context = {**_common(question), **context, "nested": nested, "is_plain": True}
+    context = {**_common(query), **context, "nested": nested, "is_plain": True}
     return render_to_string(_template(template), context, request)
 
 
@@ -143,19 +145,19 @@ def _template(name: str) -> str:
     return f"dashboard/function/_{name}.html"
 
 
-def _common(question: FunctionQuery) -> dict[str, object]:
+def _common(query: FunctionQuery) -> dict[str, object]:
     return {
-        "project": question.project,
-        "slice": question.slice_,
-        "func": question.func,
-        "measure": question.measure,
-        "word": question.word,
+        "project": query.project,
+        "slice": query.slice_,
+        "func": query.func,
+        "measure": query.measure,
+        "word": query.word,
         "min_views": MIN_VIEWS,
         "min_ran": MIN_RAN,
     }
 
 
-def _measure_link(question: FunctionQuery, measure: str) -> str:
+def _measure_link(query: FunctionQuery, measure: str) -> str:
     """Returns the address of this page by another measure."""
-    link = question.link(measure=measure)
+    link = query.link(measure=measure)
     return f"{link}#trend-title"

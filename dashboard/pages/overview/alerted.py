@@ -14,17 +14,21 @@ from profcore.alerts.states import State
 from projects.models import Project
 
 SHOWN_OPEN: Final = 3
-SHOWN_MARKS: Final = 4  # beside the marks of releases
+SHOWN_MARKS: Final = 4  # next to the marks of releases
 READ_MARKS: Final = 40  # changes: those of one day are one mark, since their words would cover each other
 Mark = tuple[str, str]  # name, moment
 
 
 def describe_alerts(request: HttpRequest, project: Project) -> dict[str, object]:
-    """Returns the open states for the overview. Guests see none: what is watched is the team's own matter."""
+    """Returns the open states for the overview. Guests see no states: what is watched is the team's own matter."""
     if isinstance(request.user, Guest):
         return {}
-    found = select_open(project, most=SHOWN_OPEN + 1)
-    return {"may_see_alerts": True, "open_states": found[:SHOWN_OPEN], "has_more_states": len(found) > SHOWN_OPEN}
+    open_states = select_open(project, most=SHOWN_OPEN + 1)
+    return {
+        "may_see_alerts": True,
+        "open_states": open_states[:SHOWN_OPEN],
+        "has_more_states": len(open_states) > SHOWN_OPEN,
+    }
 
 
 def list_marks(request: HttpRequest, project: Project) -> list[Mark]:
@@ -35,7 +39,9 @@ def list_marks(request: HttpRequest, project: Project) -> list[Mark]:
     days: dict[date, list[StateChange]] = {}
     for row in rows:
         days.setdefault(row.at.date(), []).append(row)
-    return [(_name_mark(each), each[0].at.isoformat()) for each in list(days.values())[:SHOWN_MARKS]]
+    return [
+        (_name_mark(day_changes), day_changes[0].at.isoformat()) for day_changes in list(days.values())[:SHOWN_MARKS]
+    ]
 
 
 def _name_mark(rows: Sequence[StateChange]) -> str:

@@ -134,27 +134,29 @@ def describe_page_changes(project: Project, slice_: Slice, verdict: Verdict, bas
         "all_page_count": verdict.page_count,
         "sure_page_count": sum(page.is_clear for page in pages),
         "change_word": TIME_WORDS[MEASURE],
-        # A clear verdict names its functions, and one of too few page views has none.
+        # A clear verdict names its functions, and one of too few page views has no functions.
         "has_late_functions": not verdict.culprits and verdict.leading.state != "too_few",
     }
 
 
 def describe_function_changes(answer: SliceComparison) -> dict[str, object]:
     """Returns the functions whose change is clear or likely, those that rose first; not those that may have moved."""
-    found = answer.comparison
+    comparison = answer.comparison
     moved = find_moved(answer)
     sure = [
-        each
-        for each in found.functions
-        if sureness_of(each, may_have_moved=each.func_id in moved) in ("clear", "likely")
+        difference
+        for difference in comparison.functions
+        if sureness_of(difference, may_have_moved=difference.func_id in moved) in ("clear", "likely")
     ]
-    falls = sorted((each for each in sure if each.delta_ms < 0), key=lambda each: each.delta_ms)
-    shown = [*(each for each in sure if each.delta_ms > 0), *falls][:SHOWN_FUNCTIONS]
+    falls = sorted(
+        (difference for difference in sure if difference.delta_ms < 0), key=lambda difference: difference.delta_ms
+    )
+    largest = [*(difference for difference in sure if difference.delta_ms > 0), *falls][:SHOWN_FUNCTIONS]
     return {
-        "found": found,
-        "rows": [(each, answer.funcs[each.func_id]) for each in shown],
+        "comparison": comparison,
+        "rows": [(difference, answer.funcs[difference.func_id]) for difference in largest],
         "sure_count": len(sure),
-        "unsure_count": sum(not each.is_significant for each in found.functions),
+        "unsure_count": sum(not difference.is_significant for difference in comparison.functions),
         "moved": count_moved(moved),
     }
 

@@ -8,11 +8,11 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
 
-from aggregate.selectors.project.absences import AbsentReason, select_recent_reasons
+from aggregate.selectors.project.absences import AbsenceReason, select_recent_reasons
 from aggregate.selectors.project.summaries import NewestTrace, Status, select_newest_trace, select_status
 from dashboard.layout.shell import Shell, build_tabs
 from dashboard.pages.overview.onboarding import build_onboarding
-from dashboard.pages.quality.absent_words import AbsentRow, explain_absence
+from dashboard.pages.quality.absence_reasons import ExplainedAbsence, explain_absence
 from dashboard.pages.quality.reasons import explain_reason
 from dashboard.pages.quality.view import ReasonRow, explain_reasons
 from dashboard.web.access import Guest, get_visible_project, may_administer
@@ -30,7 +30,7 @@ class Step:
     """One step of the first trace, with its state."""
 
     name: str
-    words: str
+    text: str
     state: State
 
 
@@ -44,7 +44,7 @@ class Progress:
     steps: Sequence[Step]
     said: str
     refusals: Sequence[ReasonRow]
-    absent: Sequence[AbsentRow]
+    absent: Sequence[ExplainedAbsence]
     newest: NewestTrace | None
     is_slow: bool
 
@@ -55,7 +55,7 @@ class Progress:
 
     @property
     def is_done(self) -> bool:
-        """Tells whether there is something to see."""
+        """Returns whether there is something to see."""
         return all(step.state == "done" for step in self.steps)
 
 
@@ -92,7 +92,7 @@ def read_progress(project: Project, status: Status, base_url: str) -> Progress:
     rows = [explain_absence(reason, base_url) for reason in absent]
     return Progress(
         steps=steps,
-        said=" ".join([*(step.words for step in steps), *(row.words.meaning for row in rows)]),
+        said=" ".join([*(step.text for step in steps), *(row.explanation.meaning for row in rows)]),
         absent=rows,
         refusals=explain_reasons(status.refused_by_reason),
         newest=newest if newest and newest.state == Receipt.State.REJECTED else None,
@@ -100,7 +100,7 @@ def read_progress(project: Project, status: Status, base_url: str) -> Progress:
     )
 
 
-def _step_of_endpoint(status: Status, absent: Sequence[AbsentReason]) -> Step:
+def _step_of_endpoint(status: Status, absent: Sequence[AbsenceReason]) -> Step:
     if status.received:
         return Step("Your site reaches this server", "The key was used.", "done")
     if status.refused:
@@ -110,7 +110,7 @@ def _step_of_endpoint(status: Status, absent: Sequence[AbsentReason]) -> Step:
     return Step("Your site reaches this server", "Waiting for the first trace with the key.", "now")
 
 
-def _step_of_trace(status: Status, absent: Sequence[AbsentReason]) -> Step:
+def _step_of_trace(status: Status, absent: Sequence[AbsenceReason]) -> Step:
     if status.received:
         return Step("A trace is received", f"{status.received} received.", "done")
     if status.refused or absent:

@@ -23,7 +23,7 @@ from aggregate.selectors.verdict.verdict import Verdict
 from dashboard.api.slices.trend import DEFAULT_LINES
 from dashboard.layout.export_menu import build_export_menu
 from dashboard.layout.shell import build_shell
-from dashboard.layout.verdict_words import describe_changed_releases, describe_verdict
+from dashboard.layout.verdict_text import describe_changed_releases, describe_verdict
 from dashboard.pages.overview.alerted import Mark, describe_alerts, list_marks
 from dashboard.pages.overview.changes import describe_page_changes, link_comparison, read_measure
 from dashboard.pages.overview.first_visit import answer_first_visit
@@ -177,7 +177,7 @@ def describe_chart(request: HttpRequest, project: Project, slice_: Slice, measur
     """Returns the address of the chart's data, and the links that change the chart."""
     lines = read_choice(request.GET, "lines", ("release", "none"), "release")
     whole = replace(without_fine(slice_), as_stored=False)
-    asked = {"measure": measure, "by": lines, "limit": str(DEFAULT_LINES)}
+    chart_params = {"measure": measure, "by": lines, "limit": str(DEFAULT_LINES)}
     narrowing = read_page_narrowing(request.GET)
     address = reverse("overview", args=[project.slug])
 
@@ -188,7 +188,7 @@ def describe_chart(request: HttpRequest, project: Project, slice_: Slice, measur
         return f"{address}?{query}" if query else address
 
     return {
-        "trend_url": f"{reverse('api-trend', args=[project.slug])}?{make_query(whole, EVERY_FUNCTION, **asked)}",
+        "trend_url": f"{reverse('api-trend', args=[project.slug])}?{make_query(whole, EVERY_FUNCTION, **chart_params)}",
         "lines": lines,
         "line_limit": DEFAULT_LINES,
         "measure_links": [(word, link(measure=name), name == measure) for name, word in MEASURE_TABS],
@@ -198,8 +198,8 @@ def describe_chart(request: HttpRequest, project: Project, slice_: Slice, measur
 
 def write_marks(slice_: Slice, releases: Sequence[ReleaseRow], changes: Sequence[Mark]) -> str:
     """Returns moments for the chart, as JSON: the first trace of each of the slice's newest releases, and changes."""
-    shown = [row for row in releases if row.views and (not slice_.releases or row.release in slice_.releases)]
-    marks = [(row.release, row.first_seen_at.isoformat()) for row in shown[: MAX_MARKS - len(changes)]]
+    marked = [row for row in releases if row.views and (not slice_.releases or row.release in slice_.releases)]
+    marks = [(row.release, row.first_seen_at.isoformat()) for row in marked[: MAX_MARKS - len(changes)]]
     return json.dumps([*marks, *changes])
 
 
@@ -218,21 +218,21 @@ def describe_pages(request: HttpRequest, project: Project, slice_: Slice, measur
     rows = select_overview(slice_, ["page"], limit=MAX_PAGES).rows
     sort = read_choice(request.GET, "sort", PAGE_SORTS, PAGE_SORTS[0])
     every = sorted((row for row in rows if row.views), key=lambda row: _order_of_page(row, measure, sort))
-    shown = every[:limit]
-    means: Sequence[BucketMean] = estimate_pages(slice_, shown, measure=measure) if shown else []
+    listed = every[:limit]
+    means: Sequence[BucketMean] = estimate_pages(slice_, listed, measure=measure) if listed else []
     whole_us = sum(_time_us(row, measure) for row in every)
     links = [
         f"{reverse('functions', args=[project.slug])}?{make_query(slice_, narrowing, page=row.page or '')}"
-        for row in shown
+        for row in listed
     ]
-    shares = [_time_us(row, measure) / whole_us if whole_us else None for row in shown]
+    shares = [_time_us(row, measure) / whole_us if whole_us else None for row in listed]
     kept = {name: request.GET[name] for name in ("measure", "lines", "sort") if request.GET.get(name)}
 
     def link(**changed: str) -> str:
         return f"{request.path}?{make_query(slice_, narrowing, **{**kept, **changed})}#pages"
 
     return {
-        "pages": list(zip(shown, means, shares, links, strict=True)),
+        "pages": list(zip(listed, means, shares, links, strict=True)),
         "page_count": len(every),
         "all_pages_link": link(limit=str(MAX_TOP_PAGES)),
         "page_sort": sort,

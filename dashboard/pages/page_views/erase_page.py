@@ -26,7 +26,7 @@ logger = logging.getLogger(__name__)
 
 
 class EraseForm(SettingsForm):
-    """Asks for a word: nobody erases a view by a slip."""
+    """Asks for a word: a view is not erased by a slip."""
 
     confirm = forms.CharField(
         label="Type erase to confirm",

@@ -44,7 +44,7 @@ from projects.limits import limit_of
 from projects.models import Project
 
 PER_PAGE: Final = 25
-MAX_SKIP: Final = 10_000  # nobody pages further than this: a narrower slice is better
+MAX_SKIP: Final = 10_000  # no one pages further than this: a narrower slice is better
 MARKED: Final = (("p50", 0.5), ("p75", 0.75), ("p95", 0.95), ("p99", 0.99))
 US_PER_MS: Final = 1_000
 MAX_MS: Final = 10**9
@@ -248,7 +248,7 @@ def build_list(project: Project, slice_: Slice, listing: Listing) -> dict[str, A
         "is_too_few": is_too_few,
         "min_views": MIN_VIEWS,
         "rows": rows,
-        "has_vitals": any(each.listed.lcp_us is not None or each.listed.inp_us is not None for each in rows),
+        "has_vitals": any(row.listed.lcp_us is not None or row.listed.inp_us is not None for row in rows),
         "first": query.offset + 1,
         "last": query.offset + len(page.keys),
         "orders": [(word, link(order=order), order == query.order, why) for order, word, why in ORDER_WORDS],
@@ -258,7 +258,7 @@ def build_list(project: Project, slice_: Slice, listing: Listing) -> dict[str, A
         "all_link": link(low=None, high=None),
         "no_func_link": link(func=None, by=None, low=None, high=None),
         "before_link": link(skip=max(query.offset - PER_PAGE, 0) or None) if query.offset else None,
-        "next_link": link(skip=end) if end < page.found and end <= MAX_SKIP else None,
+        "next_link": link(skip=end) if end < page.view_count and end <= MAX_SKIP else None,
         "is_ranked_sample": page.ranked < spread.population and query.func_id is None,
         "keep_raw": limit_of(project, "keep_raw_days"),
         "viewer_origin": settings.VIEWER_ORIGIN,

@@ -83,15 +83,15 @@ class FuncLine:
 
     @property
     def is_beyond_p95(self) -> bool:
-        """Tells whether at most one view in twenty took more."""
+        """Returns whether at most one view in twenty took more."""
         return self.usual is not None and self.row.cost_us / 1000 > self.usual.p95_ms.value
 
 
-def _build_export(project: Project, known: ViewDetails, own: Slice) -> ExportMenu | None:
+def _build_export(project: Project, known: ViewDetails, view_slice: Slice) -> ExportMenu | None:
     """Returns the exports, None if raw traces have expired or none is folded yet."""
     if known.gone or not known.folded:
         return None
-    return build_export_menu(project, own, view=name_view(known.started_at, known.view_id))
+    return build_export_menu(project, view_slice, view=name_view(known.started_at, known.view_id))
 
 
 @project_page(
@@ -104,7 +104,7 @@ def _build_export(project: Project, known: ViewDetails, own: Slice) -> ExportMen
 @answer_unchanged
 def show_view(request: HttpRequest, slug: str, view_id: str) -> HttpResponse:
     project, known, slice_ = _read(request, slug, view_id)
-    own = _own_slice(project, known, slice_)
+    view_slice = _own_slice(project, known, slice_)
     is_plain = read_choice(request.GET, "plain", ("", "1"), "") == "1"
     context: dict[str, Any] = {  # Any: what a template shows
         "project": project,
@@ -115,7 +115,7 @@ def show_view(request: HttpRequest, slug: str, view_id: str) -> HttpResponse:
         "is_plain": is_plain,
         "shell": Shell(build_tabs(project, slice_, "views"), None),
         "display": build_display_line(request, project, slice_),
-        "export": _build_export(project, known, own),
+        "export": _build_export(project, known, view_slice),
         "categories": FUNC_CATEGORIES.items(),
         **_describe_view(known),
         **_describe_traces(request, project, known),
@@ -123,7 +123,7 @@ def show_view(request: HttpRequest, slug: str, view_id: str) -> HttpResponse:
         **_place_in_list(request, project, slice_),
     }
     if is_plain:
-        context |= _compare(project, known, slice_) | _plain_timeline(project, known, own)
+        context |= _compare(project, known, slice_) | _plain_timeline(project, known, view_slice)
     return render(request, "dashboard/views/view.html", context)
 
 
@@ -258,24 +258,24 @@ def _compare(project: Project, known: ViewDetails, slice_: Slice) -> dict[str, A
     }
     if known.view is None:
         return context | {"funcs": []}
-    own = _own_slice(project, known, slice_)
-    table = select_estimated(own, TableQuery(limit=TOP_FUNCTIONS, sort=COST_SORT, measure="self+hidden"))
+    view_slice = _own_slice(project, known, slice_)
+    table = select_estimated(view_slice, TableQuery(limit=TOP_FUNCTIONS, sort=COST_SORT, measure="self+hidden"))
     beside: FunctionTable = select_estimated(usual, TableQuery(measure="self+hidden"))
     return context | {
         "table": table,
         "beside": beside,
-        "all_link": link_to("functions", project, own, []),
+        "all_link": link_to("functions", project, view_slice, []),
         "whole_us": table.time.js_us + table.time.hidden_us,
         "usual_link": link_to("functions", project, usual, []),
         "funcs": [FuncLine(row, beside.estimates.get(row.id)) for row in table.functions],
     }
 
 
-def _plain_timeline(project: Project, known: ViewDetails, own: Slice) -> dict[str, Any]:  # Any: as above
+def _plain_timeline(project: Project, known: ViewDetails, view_slice: Slice) -> dict[str, Any]:  # Any: as above
     if known.gone or not known.folded:
         return {}
     try:
-        named = select_named_timeline(own, project=project.name)
+        named = select_named_timeline(view_slice, project=project.name)
     except SliceError as error:
         return {"timeline_problem": error}
     marks: Sequence[Any] = named.view.marks

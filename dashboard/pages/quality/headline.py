@@ -7,7 +7,7 @@ from typing import Final
 from aggregate.selectors.project.absences import Absences
 from aggregate.selectors.project.arrivals import Arrivals
 from aggregate.selectors.project.quality import MeasuredRow, Overflow
-from dashboard.pages.quality.absent_words import WORDS
+from dashboard.pages.quality.absence_reasons import WORDS
 from dashboard.pages.quality.reasons import explain_reason
 from dashboard.templatetags.figures import share
 
@@ -18,7 +18,7 @@ MOST_ABSENT: Final = 0.10
 MOST_TRUNCATED: Final = 0.20
 MOST_UNOBSERVED: Final = 0.10
 MOST_OTHER: Final = 0.01
-BY_DESIGN: Final = frozenset({"no-api", "consent"})  # nobody can mend these
+BY_DESIGN: Final = frozenset({"no-api", "consent"})  # no one can mend these
 MOST_PENDING_S: Final = 600.0  # a worker folds within seconds
 
 
@@ -27,7 +27,7 @@ class Problem:
     """A problem of the data: how many times its bound it is, a sentence, what to do, and the section about it."""
 
     weight: float
-    words: str
+    text: str
     advice: str
     section: str
 
@@ -37,7 +37,7 @@ class Headline:
     """The problems, the worst first, and the sentence that comes first."""
 
     problems: Sequence[Problem]
-    words: str
+    text: str
 
     @property
     def section(self) -> str:
@@ -58,55 +58,57 @@ class Quality:
     overflow: Overflow
 
 
-def write_headline(found: Quality) -> Headline:
+def write_headline(quality: Quality) -> Headline:
     """Returns the first sentence: the worst problem, or how complete the data is."""
     problems = sorted(
-        (problem for problem in _find_problems(found) if problem.weight > 1), key=lambda problem: -problem.weight
+        (problem for problem in _find_problems(quality) if problem.weight > 1), key=lambda problem: -problem.weight
     )
     if problems:
-        return Headline(problems, problems[0].words)
-    received, views = found.arrivals.received, found.whole.views
+        return Headline(problems, problems[0].text)
+    received, views = quality.arrivals.received, quality.whole.views
     if not received and not views:
         return Headline((), "No traces were received in this time.")
     parts = []
     if received:
-        parts.append(f"{share(found.totals['folded'] / received)} of received traces were folded")
+        parts.append(f"{share(quality.totals['folded'] / received)} of received traces were folded")
     if views:
-        parts.append(f"{share(1 - found.whole.truncated_views / views)} of recordings ran to their end")
-    is_whole = found.totals["folded"] == received and not found.whole.truncated_views
+        parts.append(f"{share(1 - quality.whole.truncated_views / views)} of recordings ran to their end")
+    is_whole = quality.totals["folded"] == received and not quality.whole.truncated_views
     return Headline((), f"Data is complete{'' if is_whole else ' enough'}: {', and '.join(parts)}.")
 
 
-def _find_problems(found: Quality) -> list[Problem]:
+def _find_problems(quality: Quality) -> list[Problem]:
     """Returns problems of any weight."""
-    arrivals, whole, absences = found.arrivals, found.whole, found.absences
+    arrivals, whole, absences = quality.arrivals, quality.whole, quality.absences
     problems = []
-    if found.oldest_pending_s is not None:
-        pending, minutes = found.totals["pending"], found.oldest_pending_s / 60
-        words = f"Traces are not being folded: {pending} pending, the oldest for {minutes:.0f} minutes."
-        problems.append(Problem(found.oldest_pending_s / MOST_PENDING_S, words, "Check whether a worker runs.", "came"))
+    if quality.oldest_pending_s is not None:
+        pending, minutes = quality.totals["pending"], quality.oldest_pending_s / 60
+        text = f"Traces are not being folded: {pending} pending, the oldest for {minutes:.0f} minutes."
+        problems.append(
+            Problem(quality.oldest_pending_s / MOST_PENDING_S, text, "Check whether a worker runs.", "came")
+        )
     posted = arrivals.received + arrivals.refused
     if arrivals.refused:
         part, by_reason = arrivals.refused / posted, arrivals.refused_by_reason
         meaning, advice = explain_reason(max(by_reason, key=lambda reason: by_reason[reason]))
-        words = f"{share(part)} of traces were refused. {meaning}"
-        problems.append(Problem(part / MOST_REFUSED, words, advice, "came"))
-    if found.totals["rejected"] and arrivals.received:
-        part = found.totals["rejected"] / arrivals.received
-        meaning, advice = explain_reason(found.rejected_for)
-        words = f"{share(part)} of received traces were rejected. {meaning}"
-        problems.append(Problem(part / MOST_REJECTED, words, advice, "came"))
+        text = f"{share(part)} of traces were refused. {meaning}"
+        problems.append(Problem(part / MOST_REFUSED, text, advice, "came"))
+    if quality.totals["rejected"] and arrivals.received:
+        part = quality.totals["rejected"] / arrivals.received
+        meaning, advice = explain_reason(quality.rejected_for)
+        text = f"{share(part)} of received traces were rejected. {meaning}"
+        problems.append(Problem(part / MOST_REJECTED, text, advice, "came"))
     mendable = [row for row in absences.by_reason if row.reason not in BY_DESIGN]
     if mendable and absences.loaded:
         part = sum(row.views for row in mendable) / absences.loaded
-        words = f"About {share(part)} of page views that loaded the snippet could not be recorded."
+        text = f"About {share(part)} of page views that loaded the snippet could not be recorded."
         meaning, advice = WORDS[mendable[0].reason].meaning, WORDS[mendable[0].reason].advice.removesuffix(":")
-        problems.append(Problem(part / MOST_ABSENT, f"{words} {meaning}", f"{advice.removesuffix('.')}.", "absent"))
-    return problems + (_judge_views(whole, found.overflow) if whole.views else [])
+        problems.append(Problem(part / MOST_ABSENT, f"{text} {meaning}", f"{advice.removesuffix('.')}.", "absent"))
+    return problems + (_judge_views(whole, quality.overflow) if whole.views else [])
 
 
 def _judge_views(whole: MeasuredRow, overflow: Overflow) -> list[Problem]:
-    truncated, other = whole.truncated_views / whole.views, overflow.views / whole.views
+    truncated, of_other = whole.truncated_views / whole.views, overflow.views / whole.views
     unobserved = whole.share("unobserved") or 0.0
     return [
         Problem(
@@ -122,8 +124,8 @@ def _judge_views(whole: MeasuredRow, overflow: Overflow) -> list[Problem]:
             "measured",
         ),
         Problem(
-            other / MOST_OTHER,
-            f"{share(other)} of page views count as (other): the project has too many pages.",
+            of_other / MOST_OTHER,
+            f"{share(of_other)} of page views count as (other): the project has too many pages.",
             "Add route rules.",
             "overflow",
         ),

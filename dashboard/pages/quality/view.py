@@ -35,7 +35,7 @@ from aggregate.selectors.project.refolds import select_refold
 from aggregate.selectors.project.summaries import select_status
 from aggregate.selectors.slice.slices import Slice
 from dashboard.layout.shell import build_shell
-from dashboard.pages.quality.absent_words import explain_absence
+from dashboard.pages.quality.absence_reasons import explain_absence
 from dashboard.pages.quality.headline import Quality, write_headline
 from dashboard.pages.quality.reasons import explain_reason
 from dashboard.web.access import get_visible_project
@@ -159,7 +159,7 @@ def read_intake(slice_: Slice) -> dict[str, Any]:  # Any: a template's values
     """Returns the received and refused traces, with their reasons and days."""
     arrivals, rejected, status = select_arrivals(slice_), select_rejections(slice_), select_status(slice_.project_id)
     days = select_intake_days(slice_, limit=MAX_DAYS)
-    shown, waits_s = days[-SHOWN_DAYS:], status.oldest_pending_s
+    last_days, waits_s = days[-SHOWN_DAYS:], status.oldest_pending_s
     return {
         "status": status,
         "oldest_pending_at": None if waits_s is None else timezone.now() - timedelta(seconds=waits_s),
@@ -168,10 +168,10 @@ def read_intake(slice_: Slice) -> dict[str, Any]:  # Any: a template's values
         "rejected": explain_reasons(rejected.by_reason),
         "rejected_read": rejected.read,
         "is_rejected_cut": rejected.read >= REJECTED_READ,
-        "days": shown,
+        "days": last_days,
         "totals": {state: sum(getattr(day, state) for day in days) for state, _ in STATES},
         "states": STATES,
-        "chart": draw_days(shown),
+        "chart": draw_days(last_days),
     }
 
 
@@ -213,8 +213,8 @@ def read_sampled(slice_: Slice, views: int) -> dict[str, object]:
 
 def name_isolation(receipts: SampledReceipts) -> list[tuple[str, int]]:
     """Returns how many traces are from cross-origin isolated pages, with labels."""
-    words = ((True, "isolated"), (False, "not isolated"), (None, "not known"))
-    return [(word, receipts.isolated[key]) for key, word in words if receipts.isolated.get(key)]
+    labels = ((True, "isolated"), (False, "not isolated"), (None, "not known"))
+    return [(word, receipts.isolated[key]) for key, word in labels if receipts.isolated.get(key)]
 
 
 def explain_reasons(by_reason: Mapping[str, int]) -> list[ReasonRow]:

@@ -7,8 +7,8 @@ from typing import Final
 from django.db.models import Q
 from django.urls import reverse
 
-from aggregate.selectors.search.found_functions import find_functions
-from aggregate.selectors.search.found_places import FoundPlace, find_pages, find_releases
+from aggregate.selectors.search.function_hits import find_functions
+from aggregate.selectors.search.place_hits import PlaceHit, find_pages, find_releases
 from aggregate.selectors.slice.slices import Slice
 from dashboard.layout.saved_links import link_saved_view
 from dashboard.layout.shell import build_tabs
@@ -63,14 +63,14 @@ class Search:
 def select_groups(search: Search, *, with_acts: bool) -> list[Group]:
     """Returns what a search finds; without a text, where to go. `with_acts` adds what only a script can do."""
     projects = list(visible_projects(search.reader)) if search.project is None else [search.project]
-    found = [
+    groups = [
         Group("go", "Go to", _find_ways(search, with_acts=with_acts)),
         Group("saved", "Saved views", _find_saved(search)),
         *(_find_in_projects(search, projects[:MAX_SEARCHED_PROJECTS]) if len(search.text) >= MIN_CHARS else ()),
         Group("projects", "Projects" if search.project is None else "Switch project", _find_projects(search)),
         Group(OTHER_WAYS, "More", _find_table(search)),
     ]
-    return [group for group in found if group.entries]
+    return [group for group in groups if group.entries]
 
 
 def _find_ways(search: Search, *, with_acts: bool) -> list[Entry]:
@@ -101,8 +101,8 @@ def _find_saved(search: Search) -> list[Entry]:
     project, user_id = search.project, getattr(search.reader, "pk", None)
     if project is None or user_id is None:
         return []
-    found = list_views(project, user_id).filter(name__icontains=search.text)[:MAX_SAVED]
-    return [Entry(word=view.name, link=link_saved_view(project, view)) for view in found]
+    views = list_views(project, user_id).filter(name__icontains=search.text)[:MAX_SAVED]
+    return [Entry(word=view.name, link=link_saved_view(project, view)) for view in views]
 
 
 def _find_table(search: Search) -> list[Entry]:
@@ -132,7 +132,7 @@ def _find_in_projects(search: Search, projects: Sequence[Project]) -> Iterable[G
     yield Group("releases", "Releases", [_make_place(search, known, "release", row) for row in releases])
 
 
-def _make_place(search: Search, known: dict[int, Project], field: str, row: FoundPlace) -> Entry:
+def _make_place(search: Search, known: dict[int, Project], field: str, row: PlaceHit) -> Entry:
     """Returns a page, which leads to its functions, or a release, which leads to its overview; in the same slice."""
     project = known[row.project_id]
     slice_ = search.slice_ or Slice(project_id=project.pk)
@@ -151,22 +151,22 @@ def _link(search: Search, address: str) -> str:
     return f"{address}?{query}" if query else address
 
 
-def _under(search: Search, project: Project, words: str) -> str:
+def _under(search: Search, project: Project, place: str) -> str:
     """Returns the second line of a result: its project too, if all are searched."""
-    return " · ".join(part for part in ("" if search.project else project.name, words) if part)
+    return " · ".join(part for part in ("" if search.project else project.name, place) if part)
 
 
 def _find_projects(search: Search) -> list[Entry]:
-    found = visible_projects(search.reader)
+    projects = visible_projects(search.reader)
     if search.text:
-        found = found.filter(Q(name__icontains=search.text) | Q(slug__icontains=search.text))
+        projects = projects.filter(Q(name__icontains=search.text) | Q(slug__icontains=search.text))
     if search.project is not None:
-        found = found.exclude(pk=search.project.pk)
+        projects = projects.exclude(pk=search.project.pk)
     return [
         Entry(
             word=project.name,
             link=reverse("overview", args=[project.slug]),
             under=project.slug if project.slug != project.name else "",
         )
-        for project in found[:MAX_PROJECTS]
+        for project in projects[:MAX_PROJECTS]
     ]

@@ -45,11 +45,13 @@ class CodeRuleRow(SettingsForm):
 
     def clean(self) -> None:
         rule = self.filled()
-        missing = {name: words for name, words in self.needed.items() if name not in rule and name not in self.errors}
+        missing = {
+            name: message for name, message in self.needed.items() if name not in rule and name not in self.errors
+        }
         if not rule or self.cleaned_data.get("DELETE"):
             return
-        for name, words in missing.items():
-            self.add_error(name, words)
+        for name, message in missing.items():
+            self.add_error(name, message)
         if self.errors:
             return
         try:
@@ -137,14 +139,14 @@ class CodeForms:
         self.same = SameForm(sent, initial={"same_funcs": "\n".join(pairs)})
 
     def is_valid(self) -> bool:
-        """Tells whether each field on its own is valid."""
+        """Returns whether each field on its own is valid."""
         return all([*(rows.is_valid() for rows in self.rows.values()), self.same.is_valid()])
 
     def read(self) -> tuple[Rules, CodeRules] | None:
         """Returns the rules as JSON and ready to use; None if a rule is wrong, with an error in the form."""
         rules: Rules = {kind: [form.filled() for form in rows.kept_forms()] for kind, rows in self.rows.items()}
         rules["same_funcs"] = self.same.cleaned_data["same_funcs"]
-        rules = {kind: each for kind, each in rules.items() if each}
+        rules = {kind: kind_rules for kind, kind_rules in rules.items() if kind_rules}
         try:
             return rules, read_code_rules(rules)
         except CodeRuleError as error:  # each row is valid, so the error is in the overrides
@@ -161,7 +163,7 @@ def show_code(page: SettingsRequest) -> HttpResponse:
         rules, checked = read
         if "preview" not in page.request.POST:
             change_code_rules(page.project, rules)
-            page.log_change("code rules changed:", *(f"{kind} {len(each)}" for kind, each in rules.items()))
+            page.log_change("code rules changed:", *(f"{kind} {len(kind_rules)}" for kind, kind_rules in rules.items()))
             return page.redirect("The rules are saved. They apply immediately, to all recorded data.")
         since = (datetime.now(UTC) - timedelta(days=PREVIEW_DAYS)).replace(minute=0, second=0, microsecond=0)
         preview = preview_code(page.project.pk, checked)

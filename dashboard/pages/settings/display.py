@@ -214,7 +214,7 @@ def render_display(
     control, _, which = focus.partition("-")
     if control == "pattern":
         rows.forms[int(which)].fields["pattern"].widget.attrs["autofocus"] = True
-    given = {
+    values = {
         "rows": rows,
         "focus": focus,
         "stored": page.project.display_rules,
@@ -223,4 +223,4 @@ def render_display(
         "action_words": ACTION_WORDS,
         "field_words": FIELD_WORDS,
     }
-    return page.render("display", status=status, **(given | context))
+    return page.render("display", status=status, **(values | context))

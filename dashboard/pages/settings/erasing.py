@@ -19,7 +19,7 @@ PLAIN = {"autocomplete": "off", "autocapitalize": "none", "spellcheck": "false"}
 
 
 class EraseTagForm(SettingsForm):
-    """Asks for a tag and a word: nobody erases data by a slip."""
+    """Asks for a tag and a word: data is not erased by a slip."""
 
     name = forms.CharField(label="Tag", max_length=200, initial="visitor", widget=forms.TextInput(attrs=PLAIN))
     value = forms.CharField(label="Value", max_length=200, widget=forms.TextInput(attrs=PLAIN))

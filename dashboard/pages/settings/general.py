@@ -51,18 +51,18 @@ def show_general(page: SettingsRequest) -> HttpResponse:
     project = page.project
     stored = {"name": project.name, "source_link_template": project.source_link_template}
     form = GeneralForm(page.request.POST if page.has_posted else None, initial=stored)
-    is_trial = "try" in page.request.POST  # also while somebody types: an unfinished template is no error
+    is_trial = "try" in page.request.POST  # also while a user types: an unfinished template is no error
     if page.has_posted and form.is_valid() and not is_trial:
         return save(page, form)
     template = form.cleaned_data.get("source_link_template", "") if form.is_bound else project.source_link_template
-    found = select_example_source(project.pk)
+    example = select_example_source(project.pk)
     return page.render(
         "general",
         status=400 if form.is_bound and form.errors and not is_trial else 200,
         form=form,
-        example=found or EXAMPLE,
-        is_made_up=found is None,
-        link=make_link(template, **(found or EXAMPLE)._asdict()) if template else None,
+        example=example or EXAMPLE,
+        is_made_up=example is None,
+        link=make_link(template, **(example or EXAMPLE)._asdict()) if template else None,
         created_at=project.created_at,
     )
 

@@ -20,7 +20,7 @@ from projects.models import Project
 
 logger = logging.getLogger(__name__)
 
-# (name of its address, word), in the order of the list beside the pages
+# (name of its address, word), in the order of the list next to the pages
 SECTIONS: Final = (
     ("settings", "General"),
     ("settings-keys", "Keys and origins"),
@@ -51,7 +51,7 @@ class SettingsRequest:
 
     @property
     def has_posted(self) -> bool:
-        """Tells whether a form was sent. Only users who may change the settings can send one."""
+        """Returns whether a form was sent. Only users who may change the settings can send one."""
         return self.request.method == "POST"
 
     def render(self, template: str, *, status: int = 200, **context: object) -> HttpResponse:
@@ -75,12 +75,12 @@ class SettingsRequest:
 
     def log_change(self, change: str, *about: object) -> None:
         """Logs who changed what. `about` has ids, never keys or secrets."""
-        subject = " ".join(str(each) for each in about)
+        subject = " ".join(str(part) for part in about)
         logger.info("project %s: %s %s by user %s", self.project.slug, change, subject, self.request.user.pk)
 
-    def redirect(self, words: str, *, to: str = "", level: int = messages.SUCCESS) -> HttpResponse:
+    def redirect(self, message: str, *, to: str = "", level: int = messages.SUCCESS) -> HttpResponse:
         """Redirects to the section's page, or `to` another address, which shows a message."""
-        messages.add_message(self.request, level, words)
+        messages.add_message(self.request, level, message)
         return HttpResponseRedirect(to or reverse(self.section, args=[self.project.slug]))
 
 

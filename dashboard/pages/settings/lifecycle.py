@@ -22,12 +22,12 @@ def show_archive(page: SettingsRequest) -> HttpResponse:
     if ("restore" in page.request.POST) == is_archived:  # else somebody else did it meanwhile
         (restore_project if is_archived else archive_project)(project)
         page.log_change("project restored" if is_archived else "project archived")
-    words = "receives traces again" if project.archived_at is None else "is archived"
-    return page.redirect(f"{project.name} {words}. This applies within {CACHE_S:.0f} seconds.")
+    state = "receives traces again" if project.archived_at is None else "is archived"
+    return page.redirect(f"{project.name} {state}. This applies within {CACHE_S:.0f} seconds.")
 
 
 class DeleteForm(SettingsForm):
-    """Asks for the slug: nobody deletes a project by a slip."""
+    """Asks for the slug: a project is not deleted by a slip."""
 
     slug = forms.CharField(
         max_length=60,

@@ -82,7 +82,7 @@ def add(page: SettingsRequest, form: AddForm) -> HttpResponse:
     user = User.objects.filter(username=name).first()
     is_new = user is None and form.cleaned_data.get("create", False)
     if user is None and not is_new:
-        raise ValidationError({"username": missing_words(page, name)})
+        raise ValidationError({"username": missing_message(page, name)})
     if user is None:
         member = add_new_member(project=page.project, username=name, role=role, by=by)
     else:
@@ -92,11 +92,11 @@ def add(page: SettingsRequest, form: AddForm) -> HttpResponse:
         if is_joining:
             messages.success(page.request, JOINED)
         return show_link(page, member.user, is_new=True)
-    words = f"{name} is now {'an admin' if role == Membership.Role.ADMIN else 'a member'} of the project."
-    return page.redirect(f"{words} {JOINED}" if is_joining and user != by else words)
+    message = f"{name} is now {'an admin' if role == Membership.Role.ADMIN else 'a member'} of the project."
+    return page.redirect(f"{message} {JOINED}" if is_joining and user != by else message)
 
 
-def missing_words(page: SettingsRequest, name: str) -> str:
+def missing_message(page: SettingsRequest, name: str) -> str:
     if is_superuser(page):
         return f"No account is called {name}. Tick the box below to create it."
     return f"No account is called {name}. Check the spelling; only superusers can create accounts."
@@ -166,5 +166,5 @@ def find_member(page: SettingsRequest, member_id: int) -> Membership:
 
 
 def is_superuser(page: SettingsRequest) -> bool:
-    """Tells whether the user may create accounts and reset passwords."""
+    """Returns whether the user may create accounts and reset passwords."""
     return bool(getattr(page.request.user, "is_superuser", False))

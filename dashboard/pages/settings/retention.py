@@ -111,7 +111,7 @@ def show_retention(page: SettingsRequest) -> HttpResponse:
     project, now = page.project, datetime.now(UTC)
     limits = {name: limit_of(project, name) for name in LIMITS}
     sent = page.request.POST if page.has_posted else None
-    form = LimitsForm(sent, initial={name: each.own for name, each in limits.items()})
+    form = LimitsForm(sent, initial={name: limit.own for name, limit in limits.items()})
     storage = select_storage(
         project.pk,
         raw_since=midnight_days_before(now, limits["keep_raw_days"].effective),
@@ -141,7 +141,7 @@ def render_retention(
     ]
     quota = limits["max_traces_per_day"]
     used = select_bytes(page.project.pk, datetime.now(UTC), limits["keep_raw_days"].effective)
-    words = (("max_mb_per_day", "received today", used.today), ("max_kept_mb", "kept", used.kept))
+    kinds = (("max_mb_per_day", "received today", used.today), ("max_kept_mb", "kept", used.kept))
     return page.render(
         "retention",
         status=400 if form.is_bound else 200,
@@ -150,7 +150,7 @@ def render_retention(
         quota=quota,
         today=count_today(page.project) if quota.effective else None,
         byte_rows=[
-            ByteRow(word=word, field=form[name], limit=limits[name], used=bytes_) for name, word, bytes_ in words
+            ByteRow(word=word, field=form[name], limit=limits[name], used=bytes_) for name, word, bytes_ in kinds
         ],
     )
 

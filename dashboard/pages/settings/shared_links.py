@@ -37,7 +37,7 @@ def show_links(page: SettingsRequest) -> HttpResponse:
 
 
 def render_links(page: SettingsRequest, *, status: int = 200, **context: object) -> HttpResponse:
-    """Renders the list of the links that somebody sees."""
+    """Renders the list of the links that a user sees."""
     links = visible_links(page).select_related("creator").order_by("-pk")
     live = list(links & live_links(datetime.now(UTC)))
     ended = list(links.exclude(pk__in=[link.pk for link in live])[: MAX_ENDED + 1])
@@ -51,7 +51,7 @@ def render_links(page: SettingsRequest, *, status: int = 200, **context: object)
 
 
 def visible_links(page: SettingsRequest) -> QuerySet[SharedLink]:
-    """Returns the links that somebody may see and revoke: admins all, members their own."""
+    """Returns the links that a user may see and revoke: admins all, members their own."""
     links = SharedLink.objects.filter(project=page.project)
     return links if page.may_change else links.filter(creator=page.request.user.pk)
 
@@ -88,11 +88,11 @@ def make_link(page: SettingsRequest) -> tuple[SharedLink, str]:
     return link, clear
 
 
-def say_problem(page: SettingsRequest, words: str, *, status: int = 400) -> HttpResponse:
+def say_problem(page: SettingsRequest, message: str, *, status: int = 400) -> HttpResponse:
     """Says why there is no link."""
     if is_script(page.request):
-        return render(page.request, "dashboard/shared/_problem.html", {"words": words}, status=status)
-    return page.redirect(words, level=messages.ERROR)
+        return render(page.request, "dashboard/shared/_problem.html", {"message": message}, status=status)
+    return page.redirect(message, level=messages.ERROR)
 
 
 @settings_page("settings-shared", members_post=True)
@@ -107,7 +107,7 @@ def change_link(page: SettingsRequest, prefix: str) -> HttpResponse:
         revoke_links(SharedLink.objects.filter(pk=link.pk), now)
         page.log_change("shared link revoked:", link.prefix)
         link.revoked_at = now
-        words = "The link is revoked. It opens nothing any more."
+        message = "The link is revoked. It opens nothing any more."
     else:
         try:
             is_live = change_expiry(link, int(days) if days.isascii() and days.isdigit() and len(days) < 5 else 0, now)
@@ -116,15 +116,15 @@ def change_link(page: SettingsRequest, prefix: str) -> HttpResponse:
         if not is_live:
             return say_problem(page, "This link has ended. Share the page again.", status=409)
         page.log_change("shared link extended:", link.prefix, f"to {days} days")
-        words = "The link now ends at another time."
+        message = "The link now ends at another time."
     if is_script(page.request):
         return render(page.request, TERMS, {"link": link, **describe_terms(page, link)})
-    return page.redirect(words)
+    return page.redirect(message)
 
 
 @settings_page("settings-shared", members_post=True)
 def end_links(page: SettingsRequest) -> HttpResponse:
-    """Asks, then revokes all links that somebody sees."""
+    """Asks, then revokes all links that the user sees."""
     now = datetime.now(UTC)
     links = visible_links(page)
     if not page.has_posted:
@@ -142,5 +142,5 @@ def describe_terms(page: SettingsRequest, link: SharedLink) -> dict[str, object]
 
 
 def is_script(request: HttpRequest) -> bool:
-    """Tells whether a page's script asks, which puts the answer into the page."""
+    """Returns whether a page's script asks, which puts the answer into the page."""
     return "HX-Request" in request.headers

@@ -42,7 +42,7 @@ class ManyFilesField(forms.FileField):
     def clean(self, data: Any, initial: Any = None) -> Any:  # Any: as in Django's stubs
         if not data:
             return super().clean(None, initial)
-        return [super(ManyFilesField, self).clean(each, initial) for each in data]
+        return [super(ManyFilesField, self).clean(file, initial) for file in data]
 
 
 class UploadForm(SettingsForm):

@@ -46,18 +46,20 @@ def show_all_views(request: HttpRequest, slug: str) -> HttpResponse:
 
 def start(request: HttpRequest, project: Project, place: VitalsPlace) -> HttpResponse:
     """Starts the job of a page's question, or finds an equal one that is under way, and leads to it."""
-    params = [*place.slice_.params(), *kept_params(place.asked.group_by, place.waits), ("limit", str(ROWS))]
+    params = [*place.slice_.params(), *kept_params(place.query.group_by, place.waits), ("limit", str(ROWS))]
     try:
         job = start_job(project.pk, kind=KIND, params=params, link="")
     except TooManyJobs as error:
         messages.error(request, str(error))
         return HttpResponseRedirect(place.link())
-    own = [(name, value) for name, value in job.params if name != "limit"]
-    return HttpResponseRedirect(f"{request.path}?{write_query([*own, ('job', str(job.id))])}")
+    job_params = [(name, value) for name, value in job.params if name != "limit"]
+    return HttpResponseRedirect(f"{request.path}?{write_query([*job_params, ('job', str(job.id))])}")
 
 
 def show_job(request: HttpRequest, project: Project, job_id: str) -> HttpResponse:
-    """Shows a job of this kind, whoever started it. Slice and grouping are the job's own, whatever the address says."""
+    """Shows a job of this kind, no matter who started it. Slice and grouping are the job's own, whatever the address
+    says.
+    """
     job = select_job(project.pk, read_uuid(job_id))
     if job is None or job.kind != KIND:
         raise Http404("There is no such job.")
@@ -65,17 +67,17 @@ def show_job(request: HttpRequest, project: Project, job_id: str) -> HttpRespons
     assert isinstance(query, VitalsTableQuery)
     place = VitalsPlace(reverse("vitals", args=[project.slug]), slice_, query.table)
     is_there = has_result(job, datetime.now(UTC))
-    found = describe_table(place, read_answer(job, rows=ROWS)) if is_there else {}
+    table = describe_table(place, read_answer(job, rows=ROWS)) if is_there else {}
     has_failed = job.state in (Job.State.FAILED, Job.State.CANCELLED)
-    return show(request, project, place, job=job, has_result=is_there, has_failed=has_failed, **found)
+    return show(request, project, place, job=job, has_result=is_there, has_failed=has_failed, **table)
 
 
 def show(request: HttpRequest, project: Project, place: VitalsPlace, **context: object) -> HttpResponse:
     """Shows the page. Its filters and groupings lead to the page of the sample, which answers at once."""
-    own: dict[str, object] = {
-        **describe_frame(request, project, place.slice_, "vitals", kept_params(place.asked.group_by, place.waits)),
+    values: dict[str, object] = {
+        **describe_frame(request, project, place.slice_, "vitals", kept_params(place.query.group_by, place.waits)),
         **link_ways(place),
         "sample_link": place.link(),
         "start_link": place.link(path=reverse("vitals-all", args=[project.slug])),
     }
-    return render(request, "dashboard/vitals/all_views.html", own | context)
+    return render(request, "dashboard/vitals/all_views.html", values | context)

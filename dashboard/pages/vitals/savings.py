@@ -90,13 +90,13 @@ def link_groups(place: SavingsPlace) -> Sequence[TableLink]:
 
 def describe_savings(place: SavingsPlace) -> dict[str, object]:
     """Returns the context of the table. Raises `SliceError`."""
-    found = answer_savings(place.slice_, group_by=place.group_by, limit=ROWS, narrowing=place.narrowing)
+    savings = answer_savings(place.slice_, group_by=place.group_by, limit=ROWS, narrowing=place.narrowing)
     return {
         "slice": place.slice_,
-        "table": found.table,
-        "vitals": found.vitals,
-        "rows": found.rows,
-        "most_sure": max((each.sure_ms for each in found.rows), default=0.0),
+        "table": savings.table,
+        "vitals": savings.vitals,
+        "rows": savings.rows,
+        "most_sure": max((saving.sure_ms for saving in savings.rows), default=0.0),
         "is_function": place.group_by == "function",
         "row_word": GROUP_WORDS[place.group_by],
         "min_views": MIN_VIEWS,

@@ -10,7 +10,7 @@ from aggregate.models import Job
 from aggregate.selectors.code.labels import label_func
 from aggregate.selectors.functions.table import FunctionRow
 from aggregate.selectors.vitals.table import VitalsTable, WindowRow, WindowTable
-from profcore.code.display_rules import Shown
+from profcore.code.display_rules import Display
 from profcore.stats.estimates import Figure, Interval
 from profcore.stats.summaries import FuncSummary, Summary
 
@@ -20,14 +20,14 @@ OF_A_RULE: Final = 0  # which display rule made a row is not in the answer
 
 
 def read_answer(job: Job, *, rows: int) -> VitalsTable:
-    """Returns the result of a finished job, with at most so many rows of each window."""
+    """Returns the result of a finished job, with at most `rows` rows of each window."""
     answer: Json = json.loads(gzip.decompress(b"".join(iter_result(job))))
     return VitalsTable(
         population=answer["views"],
         read=answer["read_views"],
         gone=answer["expired_views"],
         too_large=answer.get("too_large_views", 0),  # older answers have none
-        windows=[_read_window(each, rows) for each in answer["windows"]],
+        windows=[_read_window(window, rows) for window in answer["windows"]],
     )
 
 
@@ -44,7 +44,7 @@ def _read_window(window: Json, rows: int) -> WindowTable:
         summary=Summary(**window["statistics"], functions=()),
         length=_read_estimates(window["estimates"]),
         parts=[_read_estimates(part["estimates"]) for part in parts],
-        rows=[WindowRow(row=_read_row(row), found=_read_estimates(row["estimates"])) for row in functions],
+        rows=[WindowRow(row=_read_row(row), summary=_read_estimates(row["estimates"])) for row in functions],
         row_count=window["function_count"],
     )
 
@@ -53,7 +53,7 @@ def _read_row(row: Json) -> FunctionRow:
     """Returns a row by its label: whether that is from a source map or from a display rule is not in the answer."""
     row_id: str = row["id"]
     made_id = None if row_id.isdecimal() else row_id
-    own = label_func(row["name"], row["uri"], row["line"], row["column"])
+    label = label_func(row["name"], row["uri"], row["line"], row["column"])
     return FunctionRow(
         id=int(row_id) if made_id is None else row_id,
         name=row["name"],
@@ -64,28 +64,28 @@ def _read_row(row: Json) -> FunctionRow:
         hidden_us=_us(row["hidden_ms"]),
         total_us=_us(row["total_ms"] or 0),
         category=row["category"],
-        shown=None if row["label"] == own else Shown(rule=OF_A_RULE, title=row["label"], row_id=made_id),
+        display=None if row["label"] == label else Display(rule=OF_A_RULE, title=row["label"], row_id=made_id),
     )
 
 
-def _read_estimates(found: Json | None) -> FuncSummary | None:
-    if found is None:
+def _read_estimates(estimates: Json | None) -> FuncSummary | None:
+    if estimates is None:
         return None
     return FuncSummary(
         func_id=0,
         views_ran=0,
-        ms_per_view=_read_figure(found, "ms_per_view"),
-        share=None if found["share"] is None else _read_figure(found, "share"),
-        p50_ms=_read_figure(found, "p50_ms"),
-        p75_ms=_read_figure(found, "p75_ms"),
-        p95_ms=_read_figure(found, "p95_ms"),
-        ran=_read_figure(found, "views_share"),
+        ms_per_view=_read_figure(estimates, "ms_per_view"),
+        share=None if estimates["share"] is None else _read_figure(estimates, "share"),
+        p50_ms=_read_figure(estimates, "p50_ms"),
+        p75_ms=_read_figure(estimates, "p75_ms"),
+        p95_ms=_read_figure(estimates, "p95_ms"),
+        ran=_read_figure(estimates, "views_share"),
     )
 
 
-def _read_figure(found: Json, name: str) -> Figure:
-    ci95 = found[f"{name}_ci95"]
-    return Figure(found[name], None if ci95 is None else Interval(*ci95))
+def _read_figure(estimates: Json, name: str) -> Figure:
+    ci95 = estimates[f"{name}_ci95"]
+    return Figure(estimates[name], None if ci95 is None else Interval(*ci95))
 
 
 def _us(ms: float) -> int:

@@ -50,7 +50,7 @@ MEANINGS: Final = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ShownWindow:
+class WindowSection:
     """A window as the page shows it. `time` are its parts, for the bar of them."""
 
     table: WindowTable
@@ -71,16 +71,16 @@ class VitalsPlace:
 
     path: str
     slice_: Slice
-    asked: VitalsQuery
+    query: VitalsQuery
 
     @property
     def waits(self) -> str:
         """The word of the address for which waits are read."""
-        return "slow" if self.asked.only_slow else "all"
+        return "slow" if self.query.only_slow else "all"
 
     def link(self, *more: tuple[str, str], path: str = "", group_by: str = "", waits: str = "") -> str:
         """Returns the address of the same page, with another grouping or other waits if given."""
-        kept = kept_params(group_by or self.asked.group_by, waits or self.waits)
+        kept = kept_params(group_by or self.query.group_by, waits or self.waits)
         return f"{path or self.path}?{write_query([*self.slice_.params(), *kept, *more])}"
 
 
@@ -109,10 +109,10 @@ def read_query(params: QueryDict) -> VitalsQuery:
 @answer_unchanged
 def show_vitals(request: HttpRequest, slug: str) -> HttpResponse:
     project = get_visible_project(request.user, slug)
-    asked = read_query(request.GET)
-    place = VitalsPlace(reverse("vitals", args=[slug]), read_page_slice(request, project), asked)
+    query = read_query(request.GET)
+    place = VitalsPlace(reverse("vitals", args=[slug]), read_page_slice(request, project), query)
     is_plain = read_choice(request.GET, "plain", ("", "1"), "") == "1"
-    kept = [*kept_params(asked.group_by, place.waits), *([("plain", "1")] if is_plain else [])]
+    kept = [*kept_params(query.group_by, place.waits), *([("plain", "1")] if is_plain else [])]
     context: dict[str, object] = {
         **describe_frame(request, project, place.slice_, "vitals", kept),
         **link_ways(place),
@@ -128,7 +128,7 @@ def link_ways(place: VitalsPlace) -> dict[str, object]:
     """Returns the links to other groupings and waits."""
     return {
         "groups": [
-            TableLink(key=key, word=word, link=place.link(group_by=key), is_here=key == place.asked.group_by)
+            TableLink(key=key, word=word, link=place.link(group_by=key), is_here=key == place.query.group_by)
             for key, word in GROUP_WORDS.items()
         ],
         "waits": [
@@ -156,31 +156,31 @@ def show_windows(request: HttpRequest, slug: str) -> HttpResponse:
 def describe_windows(place: VitalsPlace, project: Project) -> dict[str, object]:
     """Returns the context of the windows of a sample, with the address that reads all views. Raises `SliceError`."""
     start_link = place.link(path=reverse("vitals-all", args=[project.slug]))
-    return {**describe_table(place, answer_vitals(place.slice_, place.asked)), "start_link": start_link}
+    return {**describe_table(place, answer_vitals(place.slice_, place.query)), "start_link": start_link}
 
 
 def describe_table(place: VitalsPlace, table: VitalsTable) -> dict[str, object]:
     """Returns the context of windows."""
-    shown = {each.window: _show(each, table) for each in table.windows}
-    parts = [shown[part] for part in INTERACTION_PARTS if part in shown]
+    windows = {window.window: _show(window, table) for window in table.windows}
+    parts = [windows[part] for part in INTERACTION_PARTS if part in windows]
     return {
         "slice": place.slice_,
         "table": table,
-        "asked": place.asked,
-        "row_word": GROUP_WORDS[place.asked.group_by],
-        "interaction": shown.get("interaction"),
-        "interaction_parts": parts or [each for name, each in shown.items() if name == "interaction"],
-        "sentence": write_sentence(shown),
-        "lcp": shown.get("lcp"),
-        "long_frames": shown.get("long_frames"),
+        "vitals_query": place.query,
+        "row_word": GROUP_WORDS[place.query.group_by],
+        "interaction": windows.get("interaction"),
+        "interaction_parts": parts or [window for name, window in windows.items() if name == "interaction"],
+        "sentence": write_sentence(windows),
+        "lcp": windows.get("lcp"),
+        "long_frames": windows.get("long_frames"),
         "min_views": MIN_VIEWS,
     }
 
 
-def _show(window: WindowTable, table: VitalsTable) -> ShownWindow:
+def _show(window: WindowTable, table: VitalsTable) -> WindowSection:
     whole = table.find("interaction") if window.window in INTERACTION_PARTS else None
     script, hidden, engine, idle, profiler, unobserved = window.parts_us
-    return ShownWindow(
+    return WindowSection(
         table=window,
         title=TITLES[window.window],
         meaning=MEANINGS[window.window],
@@ -197,10 +197,10 @@ def _show(window: WindowTable, table: VitalsTable) -> ShownWindow:
     )
 
 
-def write_sentence(shown: dict[str, ShownWindow]) -> str:
+def write_sentence(windows: dict[str, WindowSection]) -> str:
     """Returns what delays interactions, in a sentence; "" if too few views have one with its parts."""
-    parts = [shown[part] for part in INTERACTION_PARTS if part in shown]
-    longest = max(parts, key=lambda each: each.table.length_us, default=None)
+    parts = [windows[part] for part in INTERACTION_PARTS if part in windows]
+    longest = max(parts, key=lambda part: part.table.length_us, default=None)
     if longest is None or not longest.share or longest.p75 is None:
         return ""
     text = f"Of the longest interactions, {write_share(longest.share)} is {longest.title.lower()}"

@@ -28,7 +28,7 @@ class NotShareable(Exception):
 
 
 def may_visit(match: ResolverMatch) -> bool:
-    """Tells whether guests may read an address, if it is of the project of their link."""
+    """Returns whether guests may read an address, if it is of the project of their link."""
     if match.url_name == "function-part":
         return match.kwargs["part"] in FUNCTION_PARTS
     return find_traits(match).for_guests != "no"
@@ -39,14 +39,14 @@ def find_refused(params: QueryDict, page: str) -> str:
     for name in NEVER:
         if any(params.getlist(name)):
             return name
-    own = QueryDict(urlsplit(page).query)
+    allowed = QueryDict(urlsplit(page).query)
     for name in ONLY_OF_LINK:
-        if not set(_list_words(params, name)) <= set(_list_words(own, name)):
+        if not set(_list_values(params, name)) <= set(_list_values(allowed, name)):
             return name
     return "format" if RAW in params.getlist("format") else ""
 
 
-def _list_words(params: QueryDict, name: str) -> list[str]:
+def _list_values(params: QueryDict, name: str) -> list[str]:
     """Returns the values of a field; one may hold several, separated by spaces."""
     return [word for value in params.getlist(name) for word in value.split()]
 

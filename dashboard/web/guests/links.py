@@ -1,4 +1,4 @@
-"""Shared links as a request brings them: what they are worth now, and how often somebody may guess."""
+"""Shared links as a request brings them: what they are worth now, and how often a client may guess."""
 
 from contextlib import suppress
 from dataclasses import dataclass
@@ -48,7 +48,7 @@ def read_link(request: HttpRequest, clear: str) -> SharedLink:
         raise LinkRefused("busy")
     link = find_shared_link(clear)
     if link is None and not clear:
-        raise LinkRefused("unknown")  # no guess, but somebody without the cookie
+        raise LinkRefused("unknown")  # no guess, but a visitor without the cookie
     if link is None:
         cache.add(failures, 0, MINUTE_S)
         with suppress(ValueError):  # it expired just now
@@ -76,12 +76,12 @@ def find_end(link: SharedLink, now: datetime) -> str:
 
 def refuse(request: HttpRequest, reason: str) -> HttpResponse:
     """Returns the answer to a request by a link that is refused. It is not logged: its path may be a link's secret."""
-    status, words = REFUSALS[reason]
+    status, detail = REFUSALS[reason]
     response: HttpResponse
     if request.path_info.startswith(API_PATH):
-        response = JsonResponse({"detail": words}, status=status)
+        response = JsonResponse({"detail": detail}, status=status)
     else:
-        response = render(request, "dashboard/shared/refused.html", {"words": words, "reason": reason}, status=status)
+        response = render(request, "dashboard/shared/refused.html", {"detail": detail, "reason": reason}, status=status)
     if "HX-Request" in request.headers and status == REFUSALS["expired"][0]:
         response["HX-Refresh"] = "true"  # a part of an open page: the page itself says why
     if reason == "busy":

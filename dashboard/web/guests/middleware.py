@@ -1,4 +1,4 @@
-"""Reading by a shared link: everything below `/shared/PREFIX/` is read as a guest, and as nobody else.
+"""Reading by a shared link: everything below `/shared/PREFIX/` is read as a guest, and as no one else.
 
 The guest's cookie is sent for these addresses only. All other credentials of a request are dropped there, and elsewhere
 the guest's cookie counts for nothing. So who is logged in keeps their session, and neither gains from the other.

@@ -25,7 +25,7 @@ class ActingMiddleware:
 
 
 def find_actor(request: HttpRequest) -> Actor:
-    """Returns who acts: the token, else the user; somebody who is not logged in has no name."""
+    """Returns who acts: the token, else the user; a visitor who is not logged in has no name."""
     network = hide_network(request)
     token = getattr(request, "api_token", None)
     if isinstance(token, ApiToken):

@@ -1,4 +1,4 @@
-"""The counts of wrong passwords, in Valkey. Without Valkey people can still log in, and nobody is locked out."""
+"""The counts of wrong passwords, in Valkey. Without Valkey people can still log in, and no one is locked out."""
 
 import logging
 from collections.abc import Callable
@@ -15,8 +15,8 @@ T = TypeVar("T")
 class LoginCache(RedisCache):
     """Django's cache in Valkey, in which a failure is as an empty cache."""
 
-    def add(self, *words: Any, **more: Any) -> bool:  # Any: as the cache that it extends
-        return _try(lambda: super(LoginCache, self).add(*words, **more), True)
+    def add(self, *args: Any, **kwargs: Any) -> bool:  # Any: as the cache that it extends
+        return _try(lambda: super(LoginCache, self).add(*args, **kwargs), True)
 
     def get(self, key: str, default: Any = None, version: int | None = None) -> Any:
         return _try(lambda: super(LoginCache, self).get(key, default, version), default)
@@ -27,8 +27,8 @@ class LoginCache(RedisCache):
         except ValueError:  # it expired just now
             return 1
 
-    def touch(self, *words: Any, **more: Any) -> bool:
-        return _try(lambda: super(LoginCache, self).touch(*words, **more), False)
+    def touch(self, *args: Any, **kwargs: Any) -> bool:
+        return _try(lambda: super(LoginCache, self).touch(*args, **kwargs), False)
 
     def delete(self, key: str, version: int | None = None) -> bool:
         return _try(lambda: super(LoginCache, self).delete(key, version), False)

@@ -76,16 +76,16 @@ def read_person(claims: Mapping[str, Any]) -> Person:  # Any: JSON
 
 def read_groups(claims: Mapping[str, Any]) -> frozenset[str]:  # Any: JSON
     """Returns the groups of some claims. A dot in the claim's name leads into an object, if no claim has the name."""
-    found: Any = claims.get(settings.OIDC_GROUPS_CLAIM)
-    if found is None:
-        found = claims
+    groups: Any = claims.get(settings.OIDC_GROUPS_CLAIM)
+    if groups is None:
+        groups = claims
         for part in settings.OIDC_GROUPS_CLAIM.split("."):
-            found = found.get(part) if isinstance(found, dict) else None
-    if isinstance(found, str):
-        found = [found]
-    if not isinstance(found, list):
+            groups = groups.get(part) if isinstance(groups, dict) else None
+    if isinstance(groups, str):
+        groups = [groups]
+    if not isinstance(groups, list):
         return frozenset()
-    return frozenset(each for each in found[:MAX_GROUPS] if isinstance(each, str))
+    return frozenset(group for group in groups[:MAX_GROUPS] if isinstance(group, str))
 
 
 @contextmanager
@@ -126,18 +126,18 @@ def _make_client() -> Any:  # Any: as above
     from authlib.integrations.django_client import OAuth
 
     oauth = OAuth()
-    own: dict[str, Any] = {  # Any: as above
+    client_kwargs: dict[str, Any] = {  # Any: as above
         "scope": settings.OIDC_SCOPES,
         "code_challenge_method": "S256",
         "default_timeout": settings.OIDC_WAIT_S,
         "max_redirects": 3,
     }
     if store := ssl.get_default_verify_paths().cafile:  # the system's certificates, as everywhere else
-        own["verify"] = store
+        client_kwargs["verify"] = store
     return oauth.register(
         name="provider",
         server_metadata_url=settings.OIDC_ISSUER.rstrip("/") + "/.well-known/openid-configuration",
         client_id=settings.OIDC_CLIENT_ID,
         client_secret=settings.OIDC_CLIENT_SECRET,
-        client_kwargs=own,
+        client_kwargs=client_kwargs,
     )

@@ -14,11 +14,11 @@ def name_network(request: HttpRequest) -> str:
     Behind a proxy it is the last address of X-Forwarded-For: the one that the proxy itself saw. The sender may have
     written those before it. The sign in front keeps a name and an address apart where django-axes joins them.
     """
-    told = request.META.get("REMOTE_ADDR", "")
+    address_text = request.META.get("REMOTE_ADDR", "")
     if settings.BEHIND_PROXY:
-        told = request.headers.get("X-Forwarded-For", "").rpartition(",")[2].strip() or told
+        address_text = request.headers.get("X-Forwarded-For", "").rpartition(",")[2].strip() or address_text
     try:
-        address = ip_address(told)
+        address = ip_address(address_text)
     except ValueError:
         return "|"
     if isinstance(address, IPv6Address):

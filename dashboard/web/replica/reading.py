@@ -1,6 +1,6 @@
 """Answers from the replica, where one is set and near enough; else from the database, as everywhere else.
 
-Who somebody is and what they may see is always asked of the database. So is everything that writes, and all that an
+Who a reader is and what they may see is always read from the database. So is everything that writes, and all that an
 answer to a write leads to.
 """
 
@@ -48,7 +48,7 @@ class ReplicaRead:
     lag_s: float
 
     @property
-    def shown_s(self) -> int:
+    def lag_step_s(self) -> int:
         """The lag as pages say it: the step that it lies within."""
         return next((step for step in STEPS_S if self.lag_s <= step), STEPS_S[-1])
 
@@ -98,16 +98,16 @@ def choose(request: HttpRequest) -> ReplicaRead | None:
     return ReplicaRead(lag_s)
 
 
-def shown_lag(request: HttpRequest) -> int | None:
+def replica_lag_s(request: HttpRequest) -> int | None:
     """Returns the step of the lag that a page says, None for an answer of the database."""
     read: ReplicaRead | None = getattr(request, "replica_read", None)
-    return None if read is None else read.shown_s
+    return None if read is None else read.lag_step_s
 
 
-class OwnWritesMiddleware:
+class ReadYourWritesMiddleware:
     """Lets people who have written read the database itself, until the replica has what they wrote.
 
-    A replica that is farther behind is not read, so a cookie for so long is enough.
+    A replica that is farther behind is not read, so a cookie for that time is enough.
     """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:

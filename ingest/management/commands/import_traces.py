@@ -71,11 +71,11 @@ def describe(report: FileReport, *, dry_run: bool) -> list[str]:
     """Returns the lines of the result for a file."""
     known = f", {report.known} of them stored already" if report.known else ""
     lines = [f"{report.name}: {_traces(report.traces)}{' could come in' if dry_run else ''}{known}"]
-    for found in report.inputs:
-        lines.append(f"  {_traces(found.traces)} from {found.title} ({found.place})")
-        if found.missing:
-            lines.append(f"    missing there: {found.missing_words}")
-        lines += [f"    {note}" for note in found.notes]
+    for inputs in report.inputs:
+        lines.append(f"  {_traces(inputs.traces)} from {inputs.title} ({inputs.place})")
+        if inputs.missing:
+            lines.append(f"    missing there: {inputs.missing_words}")
+        lines += [f"    {note}" for note in inputs.notes]
     if report.clamped:
         days = settings.VIEW_START_MAX_AGE_DAYS
         lines.append(f"  {_traces(report.clamped)} from before the last {days} days: counted as {days} days old")

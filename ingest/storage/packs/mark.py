@@ -22,7 +22,7 @@ MARK: Final = "fieldflame-bodies.json"
 
 
 class Standing(Enum):
-    """Whose packs a bucket has: this database's, another one's, or nobody's."""
+    """Whose packs a bucket has: this database's, another one's, or no one's."""
 
     OURS = "ours"
     OTHERS = "others"

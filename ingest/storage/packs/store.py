@@ -33,7 +33,7 @@ OBJECT_SECONDS: Final = Histogram(
 READ_WAIT_S: Final = 30.0  # workers and readers have time: a pack of 4 MB through a slow line takes some seconds
 CONNECT_WAIT_S: Final = 1.0
 RETRIES: Final = 3
-PAUSE_S: Final = 1.0  # after a failed write none is tried for so long: threads must not pile up behind a store
+PAUSE_S: Final = 1.0  # after a failed write none is tried for this long: threads must not pile up behind a store
 LIST_PAGE: Final = 1_000  # as S3 answers a listing
 
 
@@ -133,7 +133,7 @@ def _open_bucket(wait_s: float) -> "S3Store":
     """Returns the client of the bucket. A request that failed is tried again only in the first half of the wait."""
     from obstore.store import S3Store
 
-    given = {
+    config = {
         "endpoint": settings.OBJECTS_ENDPOINT,
         "region": settings.OBJECTS_REGION,
         "access_key_id": settings.OBJECTS_ACCESS_KEY,
@@ -143,7 +143,7 @@ def _open_bucket(wait_s: float) -> "S3Store":
     return S3Store(
         bucket,
         prefix=folder or None,
-        config={name: value for name, value in given.items() if value},  # type: ignore[arg-type]  # its keys are known
+        config={name: value for name, value in config.items() if value},  # type: ignore[arg-type]  # its keys are known
         client_options={
             "timeout": timedelta(seconds=wait_s),
             "connect_timeout": timedelta(seconds=min(wait_s, CONNECT_WAIT_S)),

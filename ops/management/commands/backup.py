@@ -38,7 +38,7 @@ class Command(BaseCommand):
         except BackupError as error:
             raise CommandError(str(error)) from None
         size = sum(kept.bytes for kept in manifest.files.values())
-        rows = f", {sum(one.rows for one in manifest.tables.values()):,} rows" if manifest.tables is not None else ""
+        rows = f", {sum(kept.rows for kept in manifest.tables.values()):,} rows" if manifest.tables is not None else ""
         self.stdout.write(f"{folder}\n{size / 1e6:,.1f} MB{rows}, in {manifest.took_s:.1f} s.")
         if "secret_key" not in manifest.files:
             self.stdout.write("The secret key is in the environment, not in the backup: keep it too.")

@@ -43,7 +43,7 @@ class Command(BaseCommand):
         standings = look()
         for standing in standings:
             ends = "" if standing.is_right else f", but should be {standing.wanted.value}"
-            self.stdout.write(f"{standing.table}: {standing.found.value}{ends}")
+            self.stdout.write(f"{standing.table}: {standing.actual.value}{ends}")
         self.stdout.write("workers: " + ", ".join(f"{host}:{port}" for host, port in workers))
         if wrong := [standing.table for standing in standings if not standing.is_right]:
             raise CommandError(f"{len(wrong)} tables are not in their places: give `manage.py distribute`.")

@@ -12,7 +12,7 @@ from django.db import DEFAULT_DB_ALIAS
 
 from ingest.storage.partitions import DAYS_AHEAD, create_coming_partitions
 from ops.citus.distributing import distribute, is_distributed
-from ops.database.one_migration import one_migration
+from ops.database.migration_lock import hold_migration_lock
 from ops.database.waiting import try_for_locks
 
 
@@ -33,7 +33,7 @@ class Command(migrate.Command):
                 create_coming_partitions(datetime.now(UTC).date(), DAYS_AHEAD)
 
         only_looks = options["plan"] or options["check_unapplied"]
-        with nullcontext() if only_looks else one_migration(self.say):
+        with nullcontext() if only_looks else hold_migration_lock(self.say):
             try_for_locks(apply, what="A migration", database=options["database"], say=self.stdout.write)
 
     def say(self, sentence: str) -> None:
@@ -42,6 +42,6 @@ class Command(migrate.Command):
 
 
 def is_whole(options: dict[str, Any]) -> bool:  # Any: argparse's values
-    """Tells whether all migrations are applied in earnest, to a database that is not one of tests."""
+    """Returns whether all migrations are applied in earnest, to a database that is not one of tests."""
     narrows = ("app_label", "plan", "check_unapplied", "fake", "prune", "run_syncdb")
     return not any(options[name] for name in narrows)

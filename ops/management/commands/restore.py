@@ -28,7 +28,7 @@ class Command(BaseCommand):
         if manifest.tables is None:
             self.stdout.write(f"Restored in {took_s:.1f} s. The backup has no sums, so nothing was compared.")
             return
-        rows = sum(one.rows for one in manifest.tables.values())
+        rows = sum(table.rows for table in manifest.tables.values())
         self.stdout.write(
             f"Restored {rows:,} rows in {len(manifest.tables)} tables, equal to the backup, in {took_s:.1f} s."
         )

@@ -81,15 +81,15 @@ def appear_as(user: pwd.struct_passwd) -> RunAs:
 
 
 def can_reach(run_as: RunAs, programs: Iterable[Path], folders: Iterable[Path]) -> bool:
-    """Tells whether a child that has changed user can execute the programs and pass through the folders."""
+    """Returns whether a child that has changed user can execute the programs and pass through the folders."""
     pid = os.fork()
     if pid == 0:
         code = 1
         try:
             if run_as.enter is not None:
                 run_as.enter()
-            if all(os.access(one, os.R_OK | os.X_OK) for one in programs) and all(
-                os.access(one, os.X_OK) for one in folders
+            if all(os.access(program, os.R_OK | os.X_OK) for program in programs) and all(
+                os.access(folder, os.X_OK) for folder in folders
             ):
                 code = 0
         finally:
@@ -173,7 +173,7 @@ def open_for_reading(folder: Path) -> None:
             path.chmod(0o755 if path.is_dir() or (os.access(path, os.X_OK) and path.stat().st_mode & 0o100) else 0o644)
 
 
-def own_tree(folder: Path, run_as: RunAs) -> None:
+def chown_tree(folder: Path, run_as: RunAs) -> None:
     """Makes the server's user the owner of a folder, if root starts the server in another way than last time."""
     if os.geteuid() != 0 or folder.stat().st_uid == run_as.uid:
         return

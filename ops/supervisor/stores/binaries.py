@@ -41,10 +41,10 @@ def read_major(bin_folder: Path) -> int | None:
     if not (os.access(postgres, os.X_OK) and os.access(bin_folder / "initdb", os.X_OK)):
         return None
     try:
-        shown = subprocess.run([postgres, "--version"], capture_output=True, text=True, timeout=20, check=True).stdout
+        version = subprocess.run([postgres, "--version"], capture_output=True, text=True, timeout=20, check=True).stdout
     except (OSError, subprocess.SubprocessError):
         return None
-    match = re.search(r"(\d+)", shown)
+    match = re.search(r"(\d+)", version)
     return int(match[1]) if match else None
 
 
@@ -52,23 +52,23 @@ def find_postgres() -> list[PostgresBinaries]:
     """Returns every installation found, in order of preference: the wheel's 18, the machine's newest, the rest."""
     wheel = {folder: major for folder in find_wheel_folders() if (major := read_major(folder)) is not None}
     machine = {folder: major for folder in find_machine_folders() if (major := read_major(folder)) is not None}
-    found = [PostgresBinaries(major, folder) for folder, major in {**wheel, **machine}.items()]
+    builds = [PostgresBinaries(major, folder) for folder, major in {**wheel, **machine}.items()]
     return sorted(
-        found, key=lambda one: (one.major != PREFERRED_MAJOR or one.bin_folder not in wheel, -one.major, one.bin_folder)
+        builds, key=lambda pg: (pg.major != PREFERRED_MAJOR or pg.bin_folder not in wheel, -pg.major, pg.bin_folder)
     )
 
 
-def choose_postgres(data: Path, found: list[PostgresBinaries]) -> PostgresBinaries:
+def choose_postgres(data: Path, installations: list[PostgresBinaries]) -> PostgresBinaries:
     """Returns the programs for the version of `data`, the preferred ones if there is no data. Raises StartError."""
-    if not found:
+    if not installations:
         raise StartError("No PostgreSQL is installed, as a wheel or on the machine; install it or set DATABASE_URL.")
     if not data.exists():
-        return found[0]
+        return installations[0]
     major = read_data_major(data)
-    for one in found:
-        if one.major == major:
-            return one
-    here = ", ".join(str(one) for one in sorted({one.major for one in found}, reverse=True))
+    for build in installations:
+        if build.major == major:
+            return build
+    here = ", ".join(str(installed) for installed in sorted({build.major for build in installations}, reverse=True))
     raise StartError(
         f"The data in {data} is of PostgreSQL {major}, but only PostgreSQL {here} is installed. Make a backup with "
         f"PostgreSQL {major} (`./run backup`), and restore it into a new data folder (`./run restore`)."

@@ -1,6 +1,6 @@
 """Who may log in to the PostgreSQL of `./run`: the user that runs Fieldflame, and root. The kernel says who asks.
 
-Nobody has a password, and nobody else is trusted: where root lets PostgreSQL run as `nobody`, other processes of
+No one has a password, and no one else is trusted: where root lets PostgreSQL run as `nobody`, other processes of
 `nobody` may enter its socket's folder.
 """
 
@@ -15,7 +15,7 @@ MARK = "# Written by ./run at each start. To keep a file of your own, delete thi
 
 
 def renew_logins(data: Path, run_as: RunAs, user: str) -> None:
-    """Writes the rules again, for this start's users. Files that somebody has changed are left alone."""
+    """Writes the rules again, for this start's users. Files that someone has changed are left alone."""
     rules, names = data / "pg_hba.conf", data / "pg_ident.conf"
     if all(is_ours(path) or not read_lines(path) for path in (rules, names)):
         write_logins(data, run_as, user)
@@ -34,7 +34,7 @@ def read_lines(path: Path) -> list[tuple[str, ...]]:
     if not path.exists():
         return []
     lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
-    return [tuple(words) for line in lines if (words := line.partition("#")[0].split())]
+    return [tuple(fields) for line in lines if (fields := line.partition("#")[0].split())]
 
 
 def is_ours(path: Path) -> bool:

@@ -21,7 +21,7 @@ from ops.supervisor.children import Child
 from ops.supervisor.folder import DataFolder, make_private_folder
 from ops.supervisor.messages import StartError, read_log_end
 from ops.supervisor.proc import Process, end_processes, list_processes, works_in
-from ops.supervisor.stores.access import ServerPlace, choose_place, own_tree
+from ops.supervisor.stores.access import ServerPlace, choose_place, chown_tree
 from ops.supervisor.stores.binaries import choose_postgres, find_postgres
 from ops.supervisor.stores.logins import renew_logins, write_logins
 
@@ -88,7 +88,7 @@ def set_up_postgres(folder: DataFolder, *, is_root: bool, is_throw_away: bool = 
     )
     if not place.data.exists():
         make_data_folder(postgres, is_throw_away=is_throw_away)
-    own_tree(place.data, place.run_as)
+    chown_tree(place.data, place.run_as)
     if not is_root and place.data.stat().st_uid != place.run_as.uid:
         raise StartError(f"{place.data} belongs to another user; start as that user, or give another folder by --data.")
     renew_logins(place.data, place.run_as, USER)
@@ -144,7 +144,7 @@ def make_postgres_child(postgres: Postgres, environment: Mapping[str, str], *, i
         stop_limit_s=60.0,
         enter=postgres.place.run_as.enter,
         before_start=lambda: clear_stale_server(postgres),
-        clear_others=lambda: clear_server(postgres),
+        clear_strays=lambda: clear_server(postgres),
     )
 
 
@@ -205,7 +205,7 @@ def make_database(connection: psycopg.Connection) -> None:
         connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(DATABASE)))
 
 
-def check_given_postgres(url: str) -> str:
+def check_postgres_url(url: str) -> str:
     """Connects to the server that DATABASE_URL names and returns its version. Raises StartError with one sentence."""
     try:
         with psycopg.connect(url, connect_timeout=5) as connection:

@@ -66,7 +66,7 @@ def is_answering(url: str) -> bool:
         return False
 
 
-def check_given_valkey(url: str) -> None:
+def check_valkey_url(url: str) -> None:
     """Connects to the server that REDIS_URL names. Raises StartError with one sentence."""
     try:
         with redis.Redis.from_url(url, socket_connect_timeout=5, socket_timeout=5) as client:

@@ -21,7 +21,7 @@ from django.http.response import HttpResponseBase
 POLICY: Final = "js-profiling, js-profiling-mode=lazy"
 HTML_TYPES: Final = ("text/html", "application/xhtml+xml")
 # A page that a view decided on itself: js-profiling with or without a value, among other names.
-OWN: Final = re.compile(r"(?:^|,)[ \t]*js-profiling(?:=(?P<value>[^,;]*))?[ \t]*(?=[,;]|$)")
+DIRECTIVE: Final = re.compile(r"(?:^|,)[ \t]*js-profiling(?:=(?P<value>[^,;]*))?[ \t]*(?=[,;]|$)")
 CONVERTER: Final = re.compile(r"<(?:[^:<>]+:)?([^<>]+)>")
 REGEX_SIGNS: Final = frozenset("^$\\(")
 DEFAULT_RATE: Final = 0.1  # of the pages; the others cost nothing
@@ -68,17 +68,17 @@ class FieldflameMiddleware:
         if not is_page(response):
             return
         policy = response.headers.get("Document-Policy", "")
-        own = OWN.search(policy)
-        if own is not None:  # a view has decided for all its pages
-            is_on = own["value"] in (None, "?1")
+        directive = DIRECTIVE.search(policy)
+        if directive is not None:  # a view has decided for all its pages
+            is_on = directive["value"] in (None, "?1")
             rate = 1.0 if is_on else 0.0
         else:
             is_on, rate = random.random() < self.rate, self.rate  # noqa: S311  # a draw, no secret
             if is_on:
                 response.headers["Document-Policy"] = f"{policy}, {POLICY}" if policy.strip() else POLICY
-        told = announce(rate=rate, is_on=is_on, release=self.release, page=find_page(request))
+        metric = announce(rate=rate, is_on=is_on, release=self.release, page=find_page(request))
         timing = response.headers.get("Server-Timing", "")
-        response.headers["Server-Timing"] = f"{timing}, {told}" if timing.strip() else told
+        response.headers["Server-Timing"] = f"{timing}, {metric}" if timing.strip() else metric
 
 
 def read_rate(rate: object) -> float:
@@ -89,7 +89,7 @@ def read_rate(rate: object) -> float:
 
 
 def is_page(response: HttpResponseBase) -> bool:
-    """Tells whether a browser makes a document of a response."""
+    """Returns whether a browser makes a document of a response."""
     kind = response.headers.get("Content-Type", "").partition(";")[0].strip().lower()
     return kind in HTML_TYPES and not 300 <= response.status_code < 400
 

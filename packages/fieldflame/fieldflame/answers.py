@@ -100,7 +100,7 @@ class Verdict:
 
 
 def read_verdict(answer: Json) -> Verdict:
-    """Returns a verdict. Raises `CommandError` for an answer that is none."""
+    """Returns a verdict. Raises `CommandError` for any other answer."""
     return checked(_read_verdict, answer)
 
 
@@ -141,8 +141,8 @@ def _read_verdict(answer: Json) -> Verdict:
         is_early=bool(answer["is_early"]),
         is_confirmed=bool(answer["is_confirmed"]),
         sentence=tuple((_text(part["text"]), _text(part["role"])) for part in answer["sentence_parts"]),
-        culprits=tuple(_read_culprit(each) for each in answer["culprits"]),
-        pages=tuple(_read_change(each, _text(each["page"])) for each in answer["pages"]),
+        culprits=tuple(_read_culprit(culprit) for culprit in answer["culprits"]),
+        pages=tuple(_read_change(page, _text(page["page"])) for page in answer["pages"]),
         whole=None if whole is None else _read_change(whole, None),
         page_count=int(answer["page_count"]),
         bound=float(answer["bound"]),
@@ -153,13 +153,13 @@ def _read_verdict(answer: Json) -> Verdict:
         views_for_five_percent=None if smallest is None else int(smallest["views_for_five_percent"]),
         commits=None if answer["commits"] is None else _read_commits(answer["commits"]),
         answer=answer,
-        passed_over=tuple(_read_passed_over(each) for each in answer["passed_over"]),
+        passed_over=tuple(_read_passed_over(release) for release in answer["passed_over"]),
         rolled_back_by=None if answer["rolled_back_by"] is None else _read_time(answer["rolled_back_by"]),
     )
 
 
-def _read_passed_over(each: Json) -> PassedOver:
-    return PassedOver(_text(each["release"]), _read_time(each["rolled_back_by"]))
+def _read_passed_over(release: Json) -> PassedOver:
+    return PassedOver(_text(release["release"]), _read_time(release["rolled_back_by"]))
 
 
 def _read_time(value: Any) -> datetime:  # Any: JSON
@@ -172,45 +172,45 @@ def _read_rollback(answer: Json) -> tuple[str, bool]:
     return now, is_known
 
 
-def _read_change(each: Json, page: str | None) -> Change:
-    state = _text(each["state"])
+def _read_change(change: Json, page: str | None) -> Change:
+    state = _text(change["state"])
     if state not in STATES:
         raise ValueError(state)
-    base, head = each["views"]
+    base, head = change["views"]
     return Change(
         page=page,
         state=cast("State", state),
-        delta_ms=None if each["delta_ms_per_view"] is None else float(each["delta_ms_per_view"]),
-        ci95=_read_interval(each["ci95"]),
-        is_confirmed=bool(each["is_confirmed"]),
+        delta_ms=None if change["delta_ms_per_view"] is None else float(change["delta_ms_per_view"]),
+        ci95=_read_interval(change["ci95"]),
+        is_confirmed=bool(change["is_confirmed"]),
         views=(int(base), int(head)),
     )
 
 
-def _read_culprit(each: Json) -> Culprit:
-    original = each["original"]
+def _read_culprit(culprit: Json) -> Culprit:
+    original = culprit["original"]
     return Culprit(
-        id=_text(each["id"]),
-        label=_text(each["label"]),
-        delta_ms=float(each["delta_ms_per_view"]),
-        ci95=_read_interval(each["ci95"]),
-        why=_text(each["why"]),
+        id=_text(culprit["id"]),
+        label=_text(culprit["label"]),
+        delta_ms=float(culprit["delta_ms_per_view"]),
+        ci95=_read_interval(culprit["ci95"]),
+        why=_text(culprit["why"]),
         original=None
         if original is None
         else Original(_text(original["source"]), int(original["line"]), int(original["column"])),
-        uri=_maybe_text(each["uri"]),
-        line=None if each["line"] is None else int(each["line"]),
-        column=None if each["column"] is None else int(each["column"]),
+        uri=_maybe_text(culprit["uri"]),
+        line=None if culprit["line"] is None else int(culprit["line"]),
+        column=None if culprit["column"] is None else int(culprit["column"]),
     )
 
 
-def _read_commits(each: Json) -> Commits:
+def _read_commits(commits: Json) -> Commits:
     return Commits(
-        first=_maybe_text(each["from"]),
-        last=_text(each["to"]),
-        link=_maybe_link(each["link"]),
-        release_link=_maybe_link(each["release_link"]),
-        author=_maybe_text(each["author"]),
+        first=_maybe_text(commits["from"]),
+        last=_text(commits["to"]),
+        link=_maybe_link(commits["link"]),
+        release_link=_maybe_link(commits["release_link"]),
+        author=_maybe_text(commits["author"]),
     )
 
 

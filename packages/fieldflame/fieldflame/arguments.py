@@ -1,4 +1,4 @@
-"""The command line. Its errors never repeat an argument: somebody may have put the token there."""
+"""The command line. Its errors never repeat an argument: someone may have put the token there."""
 
 import argparse
 from typing import NoReturn

@@ -58,18 +58,18 @@ class Budget:
 
     @property
     def is_judged(self) -> bool:
-        """Tells whether there were enough page views on any day, or, of new third parties, whether nothing is new."""
+        """Returns whether there were enough page views on any day, or, of new third parties, whether nothing is new."""
         return self.has_nothing_new or any(count for state, count in self.counts.items() if state != UNKNOWN)
 
     @property
     def cannot_be_judged(self) -> bool:
-        """Tells whether it is hopeless to wait for a day with enough page views. A problem can be mended."""
+        """Returns whether it is hopeless to wait for a day with enough page views. A problem can be mended."""
         is_long = self.unjudged is not None and self.unjudged.days >= HOPELESS_DAYS
         return is_long and not self.is_judged and self.problem is None
 
 
 def is_over(budget: Budget) -> bool:
-    """Tells whether a budget is exceeded for certain. One that is only suspected fails no build."""
+    """Returns whether a budget is exceeded for certain. One that is only suspected fails no build."""
     return bool(budget.counts.get(CONFIRMED))
 
 
@@ -82,30 +82,30 @@ def select_budgets(server: Server, question: Question) -> tuple[Budget, ...]:
 
 def _read_budgets(answer: Json) -> tuple[Budget, ...]:
     findings: dict[int, list[str]] = {}
-    for each in answer["open"]:
-        if each["alert"] is not None:
-            findings.setdefault(int(each["alert"]["id"]), []).append(str(each["text"]))
+    for finding in answer["open"]:
+        if finding["alert"] is not None:
+            findings.setdefault(int(finding["alert"]["id"]), []).append(str(finding["text"]))
     return tuple(
         Budget(
-            name=str(each["name"]),
-            counts={str(state): int(count) for state, count in each["counts"].items()},
-            findings=tuple(findings.get(int(each["id"]), ())),
-            problem=None if each["problem"] is None else str(each["problem"]),
+            name=str(alert["name"]),
+            counts={str(state): int(count) for state, count in alert["counts"].items()},
+            findings=tuple(findings.get(int(alert["id"]), ())),
+            problem=None if alert["problem"] is None else str(alert["problem"]),
             # Only what is new has a state.
-            has_nothing_new=each["kind"] == NEW_THIRD_PARTIES
-            and not each["counts"]
-            and each["evaluated_at"] is not None
-            and each["problem"] is None,
-            unjudged=_read_unjudged(each["unjudged"], each["question"]),
+            has_nothing_new=alert["kind"] == NEW_THIRD_PARTIES
+            and not alert["counts"]
+            and alert["evaluated_at"] is not None
+            and alert["problem"] is None,
+            unjudged=_read_unjudged(alert["unjudged"], alert["question"]),
         )
-        for each in answer["alerts"]
-        if each["kind"] in KINDS and each["is_on"]
+        for alert in answer["alerts"]
+        if alert["kind"] in KINDS and alert["is_on"]
     )
 
 
-def _read_unjudged(each: Json | None, question: Json) -> Unjudged | None:
-    if each is None:
+def _read_unjudged(unjudged: Json | None, question: Json) -> Unjudged | None:
+    if unjudged is None:
         return None
-    numbers = {name: int(each[name]) for name in ("days", "views", "least_views")}
+    numbers = {name: int(unjudged[name]) for name in ("days", "views", "least_views")}
     what = "page views with an interaction" if question.get("measure") == INTERACTIONS else "page views"
-    return Unjudged(since=str(each["since"]), **numbers, what=what)
+    return Unjudged(since=str(unjudged["since"]), **numbers, what=what)

@@ -12,7 +12,7 @@ MAX_CHARS: Final = 200
 
 def clean(text: str, most: int = MAX_CHARS) -> str:
     """Returns a text for one line of a log: without line breaks, other controls and marks that turn text around."""
-    plain = "".join(each if _is_shown(each) else REPLACEMENT for each in text[: most + 1])
+    plain = "".join(character if _is_shown(character) else REPLACEMENT for character in text[: most + 1])
     for command, harmless in COMMANDS:
         plain = plain.replace(command, harmless)
     return plain if len(text) <= most else plain[:most] + "…"

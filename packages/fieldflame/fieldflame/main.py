@@ -21,7 +21,7 @@ from fieldflame.outcome import Outcome, judge
 from fieldflame.question import FILTERS, Question, read_duration, read_fail_on, read_percent
 from fieldflame.reports.junit import write_junit
 from fieldflame.reports.markdown import write_markdown
-from fieldflame.reports.words import write_text
+from fieldflame.reports.text import write_text
 from fieldflame.server import Server
 from fieldflame.waiting import Clock, ask, check_base
 
@@ -160,7 +160,7 @@ def announce(server: Server, options: argparse.Namespace, environment: Mapping[s
     A job that rolls a release back is not the one that built it: then only what was named is told.
     """
     build = Build() if options.rolled_back else read_build(environment)
-    facts = {
+    fields = {
         "commit": options.commit or build.commit,
         "base_commit": options.base_commit,
         "released_at": options.released_at,
@@ -168,36 +168,36 @@ def announce(server: Server, options: argparse.Namespace, environment: Mapping[s
         "link": options.link or build.link,
         "range_link": options.range_link or build.range_link,
     }
-    given = {name: value for name, value in facts.items() if value}
-    known = server.post("releases", {"release": options.release, **given})
+    named = {name: value for name, value in fields.items() if value}
+    known = server.post("releases", {"release": options.release, **named})
     name = "rolled_back_at" if options.rolled_back else "released_at"
     more: dict[str, str | None] = {}  # a field that is not named stays as it was
     is_back = not options.rolled_back and bool(known.get("rolled_back_at"))
     if options.rolled_back:
         now, is_rolled_back = read_rollback(known)
         more |= {} if is_rolled_back else {name: now}
-    elif not known.get(name) and not is_back:  # one that is in use again was released before: nobody knows when
+    elif not known.get(name) and not is_back:  # one that is in use again was released before: no one knows when
         more[name] = datetime.now(UTC).isoformat(timespec="seconds")
     if is_back:
         more["rolled_back_at"] = None
     if more:
         known = {**known, **server.post("releases", {"release": options.release, **more}), **more}
     if known.get(name):
-        given[name] = str(known[name])
-    print(f"Fieldflame, {clean(server.project)}: {describe_announcement(options, known, given, is_back=is_back)}")
+        named[name] = str(known[name])
+    print(f"Fieldflame, {clean(server.project)}: {describe_announcement(options, known, named, is_back=is_back)}")
     return Exit.OK
 
 
 def describe_announcement(
-    options: argparse.Namespace, known: Mapping[str, object], given: dict[str, str], *, is_back: bool
+    options: argparse.Namespace, known: Mapping[str, object], named: dict[str, str], *, is_back: bool
 ) -> str:
-    """Returns what the server was told. A rollback of a release that nobody has seen ends nothing, so it is said."""
+    """Returns what the server was told. A rollback of a release that no one has seen ends nothing, so it is said."""
     release = clean(options.release)
-    told = ", ".join(f"{name.replace('_', ' ')} {_write_fact(name, value)}" for name, value in given.items())
+    listed = ", ".join(f"{name.replace('_', ' ')} {_write_fact(name, value)}" for name, value in named.items())
     if not options.rolled_back:
         again = " It had been rolled back, and counts as in use again." if is_back else ""
-        return f"announced {release}{f' ({told})' if told else ''}.{again}"
-    said = f"{release} counts as rolled back since {_write_fact('rolled_back_at', given['rolled_back_at'])}."
+        return f"announced {release}{f' ({listed})' if listed else ''}.{again}"
+    said = f"{release} counts as rolled back since {_write_fact('rolled_back_at', named['rolled_back_at'])}."
     if known["first_seen_at"] is None:
         return f"{said} But no page view has this release: is its name right?"
     return f"{said} Its alarms end within minutes."

@@ -30,17 +30,17 @@ def judge(question: Question, answer: Answer) -> Outcome:
     verdict, budgets = answer.verdict, answer.budgets
     reasons: list[str] = []
     missing: list[str] = []
-    words = []
+    results = []
     if question.asks_verdict:
         if is_worse(question, verdict):
-            words.append("slower")
+            results.append("slower")
         missing += find_missing(question, verdict)
         reasons += describe_sight(verdict)
     elif verdict.leading.state == "slower":
         reasons.append("Slower pages do not count: --fail-on names budgets only.")
     over = [budget for budget in budgets if is_over(budget)]
     if over:
-        words.append("over budget")
+        results.append("over budget")
         reasons.append(
             f"{len(over):,} of {write_count(len(budgets), 'budget')} {'is' if len(over) == 1 else 'are'} exceeded."
         )
@@ -54,10 +54,10 @@ def judge(question: Question, answer: Answer) -> Outcome:
         if not budgets:
             reasons.append("The project has no budgets that are switched on.")
         elif waiting:
-            is_one = len(waiting) == 1
-            missing.append(f"{write_count(len(waiting), 'budget')} {'is' if is_one else 'are'} not judged yet.")
-    if words:
-        return Outcome(question, verdict, budgets, Exit.WORSE, " and ".join(words), tuple(reasons))
+            is_single = len(waiting) == 1
+            missing.append(f"{write_count(len(waiting), 'budget')} {'is' if is_single else 'are'} not judged yet.")
+    if results:
+        return Outcome(question, verdict, budgets, Exit.WORSE, " and ".join(results), tuple(reasons))
     if missing:
         return Outcome(question, verdict, budgets, Exit.TOO_FEW, "too few page views", (*missing, *reasons))
     word = "nothing worse found" if question.asks_verdict else "no budget exceeded"
@@ -115,10 +115,10 @@ def describe_sight(verdict: Verdict) -> list[str]:
     """Returns what these page views would have shown, if they showed nothing: no alarm is no proof."""
     if verdict.leading.state not in ("no_clear_change", "faster") or verdict.smallest is None:
         return []
-    told = f"These page views would show a change of {write_percent(verdict.smallest)}"
+    text = f"These page views would show a change of {write_percent(verdict.smallest)}"
     if verdict.smallest_ms is not None:
-        told += f" ({write_ms(verdict.smallest_ms)} per view)"
-    told += " four times in five."
+        text += f" ({write_ms(verdict.smallest_ms)} per view)"
+    text += " four times in five."
     if verdict.views_for_five_percent:
-        told += f" A change of 5 % needs about {round_up(verdict.views_for_five_percent):,} page views on each side."
-    return [told]
+        text += f" A change of 5 % needs about {round_up(verdict.views_for_five_percent):,} page views on each side."
+    return [text]

@@ -32,7 +32,7 @@ class Question:
 
     @property
     def asks_verdict(self) -> bool:
-        """Tells whether the verdict can fail the build."""
+        """Returns whether the verdict can fail the build."""
         return "slower" in self.fail_on or "confirmed" in self.fail_on
 
     @property
@@ -73,8 +73,8 @@ def read_percent(text: str) -> float:
 
 def read_fail_on(texts: list[str]) -> tuple[FailOn, ...]:
     """Returns what fails the build; each text may have several, with commas. Raises `UsageError`."""
-    words = [word.strip() for text in texts for word in text.split(",")] or ["slower"]
-    for word in words:
-        if word not in FAIL_ON:
-            raise UsageError(f"--fail-on must be slower, confirmed or budget; not {word[:40]!r}.")
-    return tuple(word for word in FAIL_ON if word in words)
+    choices = [choice.strip() for text in texts for choice in text.split(",")] or ["slower"]
+    for choice in choices:
+        if choice not in FAIL_ON:
+            raise UsageError(f"--fail-on must be slower, confirmed or budget; not {choice[:40]!r}.")
+    return tuple(choice for choice in FAIL_ON if choice in choices)

@@ -49,13 +49,13 @@ class Server:
                 "User-Agent": f"fieldflame/{__version__}",
             },
             timeout=TIMEOUT_S,
-            follow_redirects=False,  # the token goes to nobody else
+            follow_redirects=False,  # the token goes to no one else
             transport=transport,
         )
 
     @property
     def is_plain(self) -> bool:
-        """Tells whether the token goes over the network unencrypted."""
+        """Returns whether the token goes over the network unencrypted."""
         parts = urlsplit(self.url)
         return parts.scheme == "http" and parts.hostname not in LOCAL
 
@@ -105,8 +105,8 @@ class Server:
             answer = json.loads(body)
         except ValueError:
             answer = None
-        told = answer.get("detail") if isinstance(answer, dict) else None
-        detail = clean(told, 500) if isinstance(told, str) else ""
+        raw_detail = answer.get("detail") if isinstance(answer, dict) else None
+        detail = clean(raw_detail, 500) if isinstance(raw_detail, str) else ""
         if 300 <= status < 400:
             there = clean(headers.get("Location", "elsewhere"))
             raise UsageError(f"{self.url} leads to {there}: set FIELDFLAME_URL to where the server itself is.")

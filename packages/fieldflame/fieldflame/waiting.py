@@ -23,7 +23,7 @@ FIRST_PAUSE_S: Final = 10.0
 LONGEST_PAUSE_S: Final = 120.0
 GROWTH: Final = 1.5
 JITTER: Final = 0.1
-# As the server counts looks: one needs so much more information than the last.
+# As the server counts looks: one needs this much more information than the last.
 MORE_INFORMATION: Final = 1.25
 
 
@@ -70,7 +70,7 @@ def ask(server: Server, question: Question, tell: Callable[[str], None], clock: 
 
 
 def is_another_look(last: Verdict, before: tuple[int, int], now: tuple[int, int]) -> bool:
-    """Tells whether a verdict on so many page views, of base and head, may say something else than the last one."""
+    """Returns whether a verdict on this many page views, of base and head, may say something else than the last one."""
     if last.leading.state == "too_few":
         return now != before
     return information_of(now) >= information_of(before) * MORE_INFORMATION and now != before
@@ -83,7 +83,7 @@ def information_of(views: tuple[int, int]) -> float:
 
 
 def is_settled(question: Question, verdict: Verdict, budgets: tuple[Budget, ...]) -> bool:
-    """Tells whether waiting longer would change nothing: it is worse, or enough views have said that it is not."""
+    """Returns whether waiting longer would change nothing: it is worse, or enough views have said that it is not."""
     if any(is_over(budget) for budget in budgets):
         return True
     if not question.asks_verdict:
@@ -98,12 +98,12 @@ def is_settled(question: Question, verdict: Verdict, budgets: tuple[Budget, ...]
 
 
 def is_done(budget: Budget) -> bool:
-    """Tells whether nothing more is to be expected of a budget: it is judged, or too few page views come for it."""
+    """Returns whether nothing more is to be expected of a budget: it is judged, or too few page views come for it."""
     return budget.is_judged or budget.cannot_be_judged
 
 
 def is_worse(question: Question, verdict: Verdict) -> bool:
-    """Tells whether the verdict fails the build: a page is slower, or as certainly slower as an alarm demands."""
+    """Returns whether the verdict fails the build: a page is slower, or as certainly slower as an alarm demands."""
     is_slower = "slower" in question.fail_on and verdict.leading.state == "slower"
     return is_slower or ("confirmed" in question.fail_on and verdict.is_confirmed)
 
@@ -125,8 +125,8 @@ def _count(server: Server, question: Question, base: str | None) -> tuple[int, i
     """Returns the page views of base and head. Exact sums by release: it is cheap."""
     names = [name for name in (base, question.release) if name is not None]
     params = [("by", "release"), *(("release", name) for name in names), *question.filters]
-    found = read_views(server.get("overview", params))
-    return found.get(base or "", 0), found.get(question.release, 0)
+    views = read_views(server.get("overview", params))
+    return views.get(base or "", 0), views.get(question.release, 0)
 
 
 def check_base(server: Server, question: Question) -> None:

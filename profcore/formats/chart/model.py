@@ -17,7 +17,7 @@ ENGINE: Final = "(engine)"
 IDLE: Final = -1
 BLANK: Final = -2
 Unit = Literal["microseconds", "nanoseconds"]
-Fact = str | int | float | list[str]
+Metadata = dict[str, str | int | float | list[str]]
 
 
 class ChartPlace(NamedTuple):
@@ -105,7 +105,7 @@ class Track:
 class Chart:
     """The content of a file. Callers come before callees; a root's prefix is -1; `func` indexes `funcs`.
 
-    `is_clock` tells whether the axis is a clock. Formats with room for them write `facts`, which have snake-case
+    `is_clock` says whether the axis is a clock. Formats with room for them write `metadata`, which have snake-case
     names. `started_at_ms` is epoch ms. `tracks_by` names the difference between tracks. Runs are counted in `unit`: µs,
     except for differences, which are per page view and therefore much smaller.
     """
@@ -118,7 +118,7 @@ class Chart:
     time: TimeParts
     interval_us: int
     started_at_ms: float
-    facts: Mapping[str, Fact]
+    metadata: Metadata
     is_clock: bool = False
     tracks_by: str = "track"
     unit: Unit = "microseconds"

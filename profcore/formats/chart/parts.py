@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from profcore.formats.chart.model import HIDDEN, Chart, Fact
-from profcore.formats.chart.slices import chart_of_slices, facts_of_slice, name_track, safe_texts
+from profcore.formats.chart.model import HIDDEN, Chart, Metadata
+from profcore.formats.chart.slices import chart_of_slices, metadata_of_slice, name_track, safe_texts
 from profcore.formats.firefox.tables import safe_text
 from profcore.formats.slice import DifferenceExport, SegmentedExport, SliceExport
 from profcore.sums.calltree import CallTree
@@ -25,7 +25,7 @@ def chart_of_segments(export: SegmentedExport, *, with_whole: bool) -> Chart:
     elif export.by == "category":
         parts.append((HIDDEN, _without_stacks(export.whole)))
     chart = chart_of_slices(parts, export.whole)
-    return replace(chart, tracks_by=export.by, facts={**chart.facts, "segments_by": export.by})
+    return replace(chart, tracks_by=export.by, metadata={**chart.metadata, "segments_by": export.by})
 
 
 def _without_stacks(export: SliceExport) -> SliceExport:
@@ -50,25 +50,25 @@ def chart_of_difference(export: DifferenceExport) -> Chart:
     for track, side in zip(chart.tracks, (export.base, export.head), strict=True):
         views = max(side.views, 1)
         track.us = [_round(us * 1000, views) for us in track.us]
-    facts: dict[str, Fact] = {
+    metadata: Metadata = {
         "project": safe_text(export.project),
         "query": safe_text(export.query),
         "unit": "nanoseconds per page view",
-        **_side_facts("base", export.base),
-        **_side_facts("head", export.head),
+        **_side_metadata("base", export.base),
+        **_side_metadata("head", export.head),
     }
     if export.link is not None:
-        facts["link"] = safe_text(export.link)
-    words = [export.project, *_named(export.base.releases), "to", *_named(export.head.releases)]
-    return replace(chart, title=" ".join(safe_texts(words)), facts=facts, unit="nanoseconds", tracks_by="side")
+        metadata["link"] = safe_text(export.link)
+    names = [export.project, *_named(export.base.releases), "to", *_named(export.head.releases)]
+    return replace(chart, title=" ".join(safe_texts(names)), metadata=metadata, unit="nanoseconds", tracks_by="side")
 
 
 def _named(releases: Sequence[str]) -> Sequence[str]:
     return releases if len(releases) == 1 else [f"{len(releases)} releases"]
 
 
-def _side_facts(word: str, side: SliceExport) -> dict[str, Fact]:
-    return {f"{word}_{name}": fact for name, fact in facts_of_slice(side).items() if name not in ("project", "link")}
+def _side_metadata(word: str, side: SliceExport) -> Metadata:
+    return {f"{word}_{name}": fact for name, fact in metadata_of_slice(side).items() if name not in ("project", "link")}
 
 
 def _round(number: int, by: int) -> int:

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from profcore.code.categories import FUNC_CATEGORIES
-from profcore.formats.chart.model import ENGINE_FUNC, HIDDEN_FUNC, IDLE, Chart, ChartFunc, ChartPlace, Fact, Track
+from profcore.formats.chart.model import ENGINE_FUNC, HIDDEN_FUNC, IDLE, Chart, ChartFunc, ChartPlace, Metadata, Track
 from profcore.formats.firefox.tables import safe_text
 from profcore.formats.ordering import order_nodes
 from profcore.formats.slice import ExportFunc, SliceExport
@@ -31,7 +31,7 @@ class FuncRows:
         index = self._index
         return [index.setdefault(_row(func), len(index)) for func in funcs]
 
-    def add_own(self, func: ChartFunc) -> int:
+    def add_pseudo(self, func: ChartFunc) -> int:
         """Adds one of our own funcs and returns its row."""
         return self._index.setdefault(func, len(self._index))
 
@@ -69,13 +69,13 @@ class NodeOrder:
 def chart_of_slice(export: SliceExport) -> Chart:
     """Returns the chart of a slice: one track of its call paths with samples, hidden and engine time, and idle last.
 
-    Unobserved time and the profiler's own time are only in `facts`.
+    Unobserved time and the profiler's own time are only in `metadata`.
     """
     return chart_of_slices([(name_track(export), export)], export)
 
 
 def chart_of_slices(named: Sequence[tuple[str, SliceExport]], whole: SliceExport) -> Chart:
-    """Returns the chart of some slices, one track for each, by name. Title, time and facts are those of `whole`."""
+    """Returns the chart of some slices, one track for each, by name. Title, time and metadata are those of `whole`."""
     rows, builder = FuncRows(), CallTreeBuilder()
     sums = [_add_slice(export, rows, builder) for _, export in named]
     order = NodeOrder(builder.tree, rows.funcs)
@@ -96,7 +96,7 @@ def chart_of_slices(named: Sequence[tuple[str, SliceExport]], whole: SliceExport
         time=whole.time,
         interval_us=max(round(whole.interval_ms * 1000), 1),
         started_at_ms=whole.started_at_ms,
-        facts=facts_of_slice(whole),
+        metadata=metadata_of_slice(whole),
     )
 
 
@@ -135,13 +135,13 @@ def name_track(export: SliceExport) -> str:
 
 def title_of(project: str, releases: Sequence[str], pages: Sequence[str]) -> str:
     """Returns a title: the project, and its release and page if there is only one."""
-    words = [project, *(one[0] for one in (releases, pages) if len(one) == 1)]
-    return " ".join(safe_texts(words))
+    names = [project, *(values[0] for values in (releases, pages) if len(values) == 1)]
+    return " ".join(safe_texts(names))
 
 
-def facts_of_slice(export: SliceExport) -> dict[str, Fact]:
-    """Returns the facts of a slice in addition to its call paths."""
-    facts: dict[str, Fact] = {
+def metadata_of_slice(export: SliceExport) -> Metadata:
+    """Returns the metadata of a slice in addition to its call paths."""
+    metadata: Metadata = {
         "project": safe_text(export.project),
         "query": safe_text(export.query),
         "releases": safe_texts(export.releases),
@@ -153,17 +153,17 @@ def facts_of_slice(export: SliceExport) -> dict[str, Fact]:
         "traces": export.traces,
         "samples": export.samples,
         "interval_ms": export.interval_ms,
-        **time_facts(export.time),
+        **time_metadata(export.time),
     }
     if export.pruned is not None:
-        facts["pruned_call_nodes"] = export.pruned.call_nodes
-        facts["pruned_ms"] = export.pruned.self_us / 1000
+        metadata["pruned_call_nodes"] = export.pruned.call_nodes
+        metadata["pruned_ms"] = export.pruned.self_us / 1000
     if export.link is not None:
-        facts["link"] = safe_text(export.link)
-    return facts
+        metadata["link"] = safe_text(export.link)
+    return metadata
 
 
-def time_facts(time: TimeParts) -> dict[str, Fact]:
+def time_metadata(time: TimeParts) -> Metadata:
     """Returns the parts of time in ms; they add up to the span."""
     parts = ("js", "hidden", "engine", "idle", "unobserved", "profiler", "span")
     return {f"{part}_ms": getattr(time, f"{part}_us") / 1000 for part in parts}

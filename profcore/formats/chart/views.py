@@ -6,8 +6,8 @@ If a view's traces overlap, since two profilers ran at the same time, those with
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from profcore.formats.chart.model import BLANK, ENGINE_FUNCS, IDLE, Chart, ChartMark, Fact, Track
-from profcore.formats.chart.slices import FuncRows, NodeOrder, iso, safe_texts, time_facts, title_of
+from profcore.formats.chart.model import BLANK, ENGINE_FUNCS, IDLE, Chart, ChartMark, Metadata, Track
+from profcore.formats.chart.slices import FuncRows, NodeOrder, iso, safe_texts, time_metadata, title_of
 from profcore.formats.firefox.tables import safe_text
 from profcore.formats.slice import TimelineExport
 from profcore.formats.timeline import ViewTimeline
@@ -27,7 +27,7 @@ def chart_of_views(export: TimelineExport) -> Chart:
     """
     rows, builder = FuncRows(), CallTreeBuilder()
     row_of = rows.add(export.funcs)
-    leaves = {marker: rows.add_own(func) for marker, func in ENGINE_FUNCS.items()} if export.engine_leaves else {}
+    leaves = {marker: rows.add_pseudo(func) for marker, func in ENGINE_FUNCS.items()} if export.engine_leaves else {}
     tracks = []
     for view in export.views:
         nodes = _add_samples(view, row_of, rows, leaves, builder)
@@ -52,7 +52,7 @@ def chart_of_views(export: TimelineExport) -> Chart:
         time=time,
         interval_us=views[0].interval_us if views else 1,
         started_at_ms=min((view.started_at_ms for view in views), default=0),
-        facts=_facts(export, time),
+        metadata=_metadata(export, time),
         is_clock=True,
         tracks_by="view",
     )
@@ -109,9 +109,9 @@ def _mark(mark: TimelineMark) -> ChartMark:
     return ChartMark(safe_text(name), mark.start_us, mark.duration_us, facts)
 
 
-def _facts(export: TimelineExport, time: TimeParts) -> Mapping[str, Fact]:
+def _metadata(export: TimelineExport, time: TimeParts) -> Metadata:
     views = export.views
-    facts: dict[str, Fact] = {
+    metadata: Metadata = {
         "project": safe_text(export.project),
         "query": safe_text(export.query),
         "view_ids": [view.view_id for view in views],
@@ -128,12 +128,12 @@ def _facts(export: TimelineExport, time: TimeParts) -> Mapping[str, Fact]:
         "interval_ms": views[0].interval_us / 1000 if views else 0.0,
         "ended": [f"{trace.seq}: {safe_text(trace.reason or trace.end_reason)}" for v in views for trace in v.traces],
         "overlap_ms": sum(view.overlap_us for view in views) / 1000,
-        **time_facts(time),
+        **time_metadata(time),
     }
     if export.link is not None:
-        facts["link"] = safe_text(export.link)
-    return facts
+        metadata["link"] = safe_text(export.link)
+    return metadata
 
 
-def _distinct(words: Iterator[str]) -> list[str]:
-    return safe_texts(list(dict.fromkeys(words)))
+def _distinct(texts: Iterator[str]) -> list[str]:
+    return safe_texts(list(dict.fromkeys(texts)))

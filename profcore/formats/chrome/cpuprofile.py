@@ -43,4 +43,4 @@ def write_chart(chart: Chart) -> Iterator[bytes]:
     yield from stream_column(columns.samples)
     yield b',"timeDeltas":'
     yield from stream_column(columns.deltas)
-    yield b',"fieldflame":' + encode_json({"title": chart.title, **chart.facts}) + b"}"
+    yield b',"fieldflame":' + encode_json({"title": chart.title, **chart.metadata}) + b"}"

@@ -16,7 +16,7 @@ IDLE_ID: Final = 2
 FIRST_ID: Final = 3
 NO_POSITION: Final = -1
 # Of a profile, besides one for each run. A year has more intervals than viewers can draw: DevTools and the Firefox
-# Profiler open so many at once (a file of 0.2 MB), and a path of 0.005 % of the time still has its sample.
+# Profiler open this many at once (a file of 0.2 MB), and a path of 0.005 % of the time still has its sample.
 MAX_SAMPLES: Final = 20_000
 # Readers know these only by name, at any place: they drop idle time and move the collector onto another stack.
 RESERVED: Final = frozenset({"(root)", "(idle)", "(program)", "(garbage collector)"})

@@ -69,7 +69,7 @@ def write_segments(export: SegmentedExport) -> Iterator[bytes]:
 def write_chart(chart: Chart) -> Iterator[bytes]:
     """Yields a chart: threads for each track. `metadata` has the facts, and the clock's time at 0 of the axis."""
     origin_us = find_origin(chart)
-    metadata = {"title": chart.title, "origin_us": origin_us, **chart.facts}
+    metadata = {"title": chart.title, "origin_us": origin_us, **chart.metadata}
     yield escape_for_perfetto(b'{"displayTimeUnit":"ms","metadata":' + encode_json(metadata) + b',"traceEvents":')
     yield from map(escape_for_perfetto, stream_array(_events(chart, origin_us)))
     yield b"}"
@@ -178,5 +178,5 @@ def name_slice(func: ChartFunc) -> str:
     if place is None:
         kind = "group" if func.is_made else "built-in"
         return f"{func.label} [{kind}]" if func.is_page else func.label
-    words = [place.uri.rstrip("/").rpartition("/")[2], place.line, place.column]
-    return f"{func.label} ({':'.join(str(word) for word in words if word is not None)})"
+    parts = [place.uri.rstrip("/").rpartition("/")[2], place.line, place.column]
+    return f"{func.label} ({':'.join(str(part) for part in parts if part is not None)})"

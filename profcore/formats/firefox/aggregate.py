@@ -127,7 +127,7 @@ def _write_samples(ordered: OrderedTree, tables: ProfileTables, per_ms: int, idl
 def _cut_wide(place: Sequence[int], self_units: Sequence[int], grain: int) -> tuple[list[int], list[int]]:
     """Returns the stack and weight of each sample, those of wide call paths in about equal pieces with the same sum.
 
-    Pieces are multiples of a grain of so many units, except the last one of a path; of units if these are too wide.
+    Pieces are multiples of `grain` units, except the last one of a path; of single units if these are too wide.
     """
     widest = -(-sum(map(abs, self_units)) // PIECES)
     if widest < grain:
@@ -154,7 +154,7 @@ def _assemble(
     samples: Sequence[Samples],
     tables: ProfileTables,
     sections: list[ExtraSection],
-    **told: str | None,
+    **overrides: str | None,
 ) -> Profile:
     """Returns the profile with all threads below the first one, in this order, which `keepProfileThreadOrder` keeps."""
     project = safe_text(export.project)
@@ -164,8 +164,8 @@ def _assemble(
     ]
     meta = build_meta(
         title=export.project,
-        query=told.get("query") or export.query,
-        link=told.get("link") or export.link,
+        query=overrides.get("query") or export.query,
+        link=overrides.get("link") or export.link,
         interval_ms=export.interval_ms,
         started_at_ms=export.started_at_ms,
         # The closing sample is at the end of the axis and must be inside; the viewer takes an end of 0 for none.

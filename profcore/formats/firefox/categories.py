@@ -67,7 +67,7 @@ ENGINE_CHOICES: Final = {
 
 
 def is_built_in(func: ExportFunc) -> bool:
-    """Tells whether a func is the browser's own: it has no resource and no position, and is not made by a rule."""
+    """Returns whether a func is the browser's own: it has no resource and no position, and is not made by a rule."""
     return func.uri is None and func.line is None and not func.is_made
 
 

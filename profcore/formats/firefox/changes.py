@@ -10,7 +10,7 @@ from profcore.sums.calltree import CallTree, CallTreeBuilder, total_us
 
 # A smaller share of the busy time of a view is grey, as in the dashboard's flame graph.
 MIN_SHARE: Final = 0.005
-# So many standard errors of the number of its samples may be chance. Views differ by more than that; the comparison
+# This many standard errors of the number of its samples may be chance. Views differ by more than that; the comparison
 # page judges functions by views, but no single call path.
 NOISE_ERRORS: Final = 3.0
 

@@ -124,8 +124,8 @@ class _Content:
 
     def heaviest(self, mark: TimelineMark) -> dict[str, object]:
         """Returns the function with the most self time in a long task, and its ms."""
-        found = self._heaviest.get((mark.start_us, mark.end_us))
-        return {} if found is None else {"heaviest": safe_text(found[0]), "heaviest_ms": found[1] / 1000}
+        heaviest = self._heaviest.get((mark.start_us, mark.end_us))
+        return {} if heaviest is None else {"heaviest": safe_text(heaviest[0]), "heaviest_ms": heaviest[1] / 1000}
 
     def _find_heaviest(
         self, task: tuple[int, int], view: ViewTimeline, funcs: Sequence[ExportFunc]
@@ -174,7 +174,7 @@ def _read_mark(mark: TimelineMark, content: _Content) -> Marker:
     else:
         values = {"name": safe_text(mark.name), **_take(facts, value=("value",)), **content.parts(mark)}
     if facts:
-        values["details"] = [[safe_text(key), safe_text(_shown(fact))] for key, fact in facts.items()]
+        values["details"] = [[safe_text(key), safe_text(_describe_fact(fact))] for key, fact in facts.items()]
     return Marker(start_us=mark.start_us, end_us=end_us, name=name, category=category, schema=schema, values=values)
 
 
@@ -189,7 +189,7 @@ def _take(facts: dict[str, Fact], **wanted: tuple[str, ...]) -> dict[str, object
             fact = facts.get(name)
             is_number = isinstance(fact, int | float) and not isinstance(fact, bool)
             if fact is not None and is_number == (key in NUMBERS):
-                taken[key] = safe_text(_shown(fact)) if not is_number else facts[name]
+                taken[key] = safe_text(_describe_fact(fact)) if not is_number else facts[name]
                 del facts[name]
                 break
     return taken
@@ -220,7 +220,7 @@ def _script_row(script: Mapping[str, Fact]) -> list[object]:
     ]
 
 
-def _shown(fact: Fact) -> str:
+def _describe_fact(fact: Fact) -> str:
     if isinstance(fact, bool):
         return "yes" if fact else "no"
     return f"{fact:g}" if isinstance(fact, float) else str(fact)
@@ -247,16 +247,16 @@ def _read_trace(trace: TimelineTrace) -> Iterator[Marker]:
         schema=schemas.TRACE,
         values=values,
     )
-    told: dict[str, object] = {"ended": ended}
+    end: dict[str, object] = {"ended": ended}
     if meaning := END_MEANINGS.get(trace.end_reason):
-        told["meaning"] = meaning
+        end["meaning"] = meaning
     yield Marker(
         start_us=trace.end_us,
         end_us=None,
         name="Recording ended",
         category=RECORDING,
         schema=schemas.TRACE_END,
-        values=told,
+        values=end,
     )
 
 

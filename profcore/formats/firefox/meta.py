@@ -28,7 +28,7 @@ def build_meta(
     interval_ms: float,
     started_at_ms: int,
     end_ms: float,
-    shown_from_ms: float = 0.0,
+    axis_from_ms: float = 0.0,
     releases: Sequence[str],
     sections: list[ExtraSection],
     visible: list[int],
@@ -37,15 +37,15 @@ def build_meta(
 ) -> Meta:
     """Returns `meta`. Time 0 is `started_at_ms`; `end_ms` is the end of the axis, after all samples, and not 0.
 
-    The viewer shows the axis from `shown_from_ms` on. Its title is `title` and the version of the only release.
+    The viewer shows the axis from `axis_from_ms` on. Its title is `title` and the version of the only release.
     """
-    one_release = safe_text(releases[0]) if len(releases) == 1 else None
+    only_release = safe_text(releases[0]) if len(releases) == 1 else None
     return Meta(
         version=GECKO_PROFILE_VERSION,
         preprocessedProfileVersion=PROCESSED_PROFILE_VERSION,
         interval=interval_ms,
         startTime=started_at_ms,
-        profilingStartTime=shown_from_ms,
+        profilingStartTime=axis_from_ms,
         profilingEndTime=end_ms,
         processType=0,
         stackwalk=0,
@@ -61,8 +61,8 @@ def build_meta(
         initialVisibleThreads=visible,
         initialSelectedThreads=[0],
         extra=sections,
-        misc=_version_of(one_release),
-        appBuildID=one_release,
+        misc=_version_of(only_release),
+        appBuildID=only_release,
         sourceURL=_web_link(link),
         arguments=safe_text(query) or EVERYTHING,
         sampleUnits=units,

@@ -81,10 +81,10 @@ class FuncTableRows:
         return rank
 
     def _add(self, func: _Func) -> int:
-        found = self._index.setdefault(func.row, len(self._funcs))
-        if found == len(self._funcs):
+        row = self._index.setdefault(func.row, len(self._funcs))
+        if row == len(self._funcs):
             self._funcs.append(func)
-        return found
+        return row
 
 
 class ProfileTables:
@@ -101,19 +101,19 @@ class ProfileTables:
     def stack(self, prefix: int, func: int) -> int:
         """Returns the row of `func` (an index of `FuncTableRows`) called from stack `prefix`, -1 for a root."""
         key = (prefix, func)
-        found = self._stacks.get(key)
-        if found is None:
-            found = self._stacks[key] = len(self._frame)
+        row = self._stacks.get(key)
+        if row is None:
+            row = self._stacks[key] = len(self._frame)
             self._frame.append(self._frame_of(func))
-            self._offset.append(0 if prefix < 0 else found - prefix)
-        return found
+            self._offset.append(0 if prefix < 0 else row - prefix)
+        return row
 
     def stacks(self, prefix: Sequence[int], func: Sequence[int]) -> list[int]:
         """Returns the rows of a tree's nodes, callers before callees. It is fast, since large trees wait for it."""
-        found: list[int] = []
+        rows: list[int] = []
         stacks, frames, frame, offset = self._stacks, self._frames, self._frame, self._offset
         for above, index in zip(prefix, func, strict=True):
-            caller = found[above] if above >= 0 else -1
+            caller = rows[above] if above >= 0 else -1
             key = (caller, index)
             row = stacks.get(key)
             if row is None:
@@ -121,19 +121,19 @@ class ProfileTables:
                 known = frames.get(index)
                 frame.append(self._frame_of(index) if known is None else known)
                 offset.append(row - caller if caller >= 0 else 0)
-            found.append(row)
-        return found
+            rows.append(row)
+        return rows
 
     def recolour(self, tree: CallTree, categories: Sequence[int]) -> None:
         """Gives the stack of each of a tree's nodes another category. Nodes without a stack are left out.
 
         Funcs that are added later would get the frames of this, so it comes last.
         """
-        found = [-1] * (len(tree) + 1)  # the last slot is for the prefix of roots, -1
+        row_of = [-1] * (len(tree) + 1)  # the last slot is for the prefix of roots, -1
         frames: dict[tuple[int, int], int] = {}
         for node, (prefix, func) in enumerate(zip(tree.prefix, tree.func, strict=True)):
-            row = self._stacks.get((found[prefix], func), -1) if prefix < 0 or found[prefix] >= 0 else -1
-            found[node] = row
+            row = self._stacks.get((row_of[prefix], func), -1) if prefix < 0 or row_of[prefix] >= 0 else -1
+            row_of[node] = row
             if row >= 0:
                 key = (self._frames[func], categories[node])
                 if key not in frames:
@@ -159,11 +159,11 @@ class ProfileTables:
         )
 
     def _frame_of(self, func: int) -> int:
-        found = self._frames.get(func)
-        if found is None:
+        frame = self._frames.get(func)
+        if frame is None:
             known = self._funcs[func]
-            found = self._frames[func] = self._tables.add_func(known.row, known.choice, known.original)
-        return found
+            frame = self._frames[func] = self._tables.add_func(known.row, known.choice, known.original)
+        return frame
 
 
 def _row(func: ExportFunc) -> FuncRow:

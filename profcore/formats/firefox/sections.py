@@ -13,7 +13,7 @@ from profcore.trace.weights import TimeParts
 EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 EVERYTHING: Final = "everything"
 Caveats = Sequence[tuple[str, str]]
-# Facts that readers misunderstand easily, the most misleading first.
+# Caveats that readers misunderstand easily, the most misleading first.
 COMMON_CAVEATS: Final = (
     (
         "Other origins",
@@ -118,8 +118,8 @@ def slice_sections(export: SliceExport, caveats: Caveats) -> list[ExtraSection]:
 def difference_sections(export: DifferenceExport, caveats: Caveats) -> list[ExtraSection]:
     """Returns the sections that describe a difference and both its sides."""
     length = "Recording length", "All changes per page view, up and down. The axis is not a clock."
-    asked = [("Verdict", export.verdict), length, ("Asked for", export.query), ("Link", export.link or "")]
-    sections = [text_section("Difference", asked)]
+    request = [("Verdict", export.verdict), length, ("Asked for", export.query), ("Link", export.link or "")]
+    sections = [text_section("Difference", request)]
     for word, side in (("Head", export.head), ("Base", export.base)):
         sections += [
             text_section(word, _slice_texts(side)),
@@ -129,8 +129,8 @@ def difference_sections(export: DifferenceExport, caveats: Caveats) -> list[Extr
         if side.pruned is not None:
             sections.append(_pruned_section(f"{word}: pruned", side.pruned, side.time))
     if export.head.interval_ms != export.base.interval_ms:
-        told = f"The head's is {export.head.interval_ms:g} ms, the base's {export.base.interval_ms:g} ms."
-        caveats = [("Intervals differ", told + " Short functions are seen less often with a longer one."), *caveats]
+        text = f"The head's is {export.head.interval_ms:g} ms, the base's {export.base.interval_ms:g} ms."
+        caveats = [("Intervals differ", text + " Short functions are seen less often with a longer one."), *caveats]
     if not export.head.views or not export.base.views:
         empty = "head" if not export.head.views else "base"
         caveats = [("Empty side", f"The {empty} has no page views: all time of the other side is change."), *caveats]
@@ -147,8 +147,8 @@ def segment_section(by: str, labelled: Sequence[tuple[str, SliceExport]]) -> Ext
 
 def timeline_sections(export: TimelineExport) -> list[ExtraSection]:
     """Returns the sections that describe some views, the traces of each and how they were sampled."""
-    asked = [("Asked for", export.query or EVERYTHING), ("Link", export.link or "")]
-    sections = [text_section("Slice", [*asked, _rules_text(export.display_rules)])]
+    request = [("Asked for", export.query or EVERYTHING), ("Link", export.link or "")]
+    sections = [text_section("Slice", [*request, _rules_text(export.display_rules)])]
     for view in export.views:
         texts = [
             ("Release", view.release),
@@ -158,8 +158,8 @@ def timeline_sections(export: TimelineExport) -> list[ExtraSection]:
             ("Traces", str(len(view.traces))),
         ]
         if view.overlap_us:
-            told = f"{view.overlap_us / 1000:g} ms were recorded more than once; each recording counts."
-            texts.append(("Overlap", told))
+            text = f"{view.overlap_us / 1000:g} ms were recorded more than once; each recording counts."
+            texts.append(("Overlap", text))
         sections += [
             text_section(f"View {view.view_id}", texts),
             time_section(f"View {view.view_id}: parts of time", view.time),
@@ -202,8 +202,8 @@ def _slice_texts(export: SliceExport) -> list[tuple[str, str]]:
 
 
 def _rules_text(count: int) -> tuple[str, str]:
-    told = f"{count} of the project: names, and functions shown as one. display=none turns them off."
-    return "Display rules", told if count else ""
+    text = f"{count} of the project: names, and functions shown as one. display=none turns them off."
+    return "Display rules", text if count else ""
 
 
 def _count_section(label: str, export: SliceExport) -> ExtraSection:

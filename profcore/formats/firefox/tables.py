@@ -58,10 +58,10 @@ class StringTable:
 
     def intern(self, text: str) -> int:
         """Returns the index of a text that `safe_text` returned."""
-        found = self._index.setdefault(text, len(self.array))
-        if found == len(self.array):
+        index = self._index.setdefault(text, len(self.array))
+        if index == len(self.array):
             self.array.append(text)
-        return found
+        return index
 
 
 class FuncRow(NamedTuple):
@@ -160,22 +160,22 @@ class SharedTables:
 
     def _resource(self, uri: str) -> int:
         origin, host = split_origin(uri)
-        found = self._resources.get(origin)
-        if found is None:
+        resource = self._resources.get(origin)
+        if resource is None:
             table = self.resources
-            found = self._resources[origin] = table.length
+            resource = self._resources[origin] = table.length
             table.lib.append(None)
             table.name.append(self.strings.intern(origin))
             table.host.append(None if host is None else self.strings.intern(host))
             table.type.append(RESOURCE_UNKNOWN if origin == UNKNOWN_ORIGIN else RESOURCE_URL)
             table.length += 1
-        return found
+        return resource
 
     def _source(self, filename: str) -> int:
-        found = self._sources.get(filename)
-        if found is None:
+        source = self._sources.get(filename)
+        if source is None:
             table = self.sources
-            found = self._sources[filename] = table.length
+            source = self._sources[filename] = table.length
             table.id.append(None)
             table.filename.append(self.strings.intern(filename))
             table.startLine.append(1)
@@ -184,7 +184,7 @@ class SharedTables:
             content = self._contents.get(filename)
             table.content.append(None if content is None else safe_text(content))
             table.length += 1
-        return found
+        return source
 
     def _location(self, original: ExportOriginal) -> int:
         table = self.locations

@@ -52,7 +52,7 @@ def build_views(export: TimelineExport) -> Profile:
         interval_ms=first.interval_us / 1000,
         started_at_ms=int(first.started_at_ms + origin_us / 1000),
         end_ms=max(_end_us(view) - origin_us + view.interval_us for view in export.views) / 1000,
-        shown_from_ms=lead_us / 1000 if lead_us > LEAD_US else 0.0,
+        axis_from_ms=lead_us / 1000 if lead_us > LEAD_US else 0.0,
         releases=list(dict.fromkeys(view.release for view in export.views)),
         sections=timeline_sections(export),
         visible=list(range(min(len(threads), MAX_VISIBLE))),
@@ -122,8 +122,8 @@ class _Stacks:
     def _add_stacks(self, view: ViewTimeline, row_of: Sequence[int]) -> list[int]:
         """Adds the stacks that are shown and returns the row of each. Stacks of only the profiler's samples are not."""
         samples = zip(view.samples.kind, view.samples.stack, view.samples.hidden_stack, strict=True)
-        shown = (stack for kind, *stacks in samples if kind != KIND_PROFILER for stack in stacks)
-        used = mark_paths(view.prefix, shown)
+        visible = (stack for kind, *stacks in samples if kind != KIND_PROFILER for stack in stacks)
+        used = mark_paths(view.prefix, visible)
         place = [NO_STACK] * (len(used) + 1)  # the last is for the prefix of roots, -1
         for stack, is_used in enumerate(used):
             if is_used:
@@ -151,7 +151,7 @@ class _Stacks:
 
 def _write_lane(view: ViewTimeline, lane: int, stack_of: _Stacks, origin_us: int) -> ClockedSamples:
     samples = view.samples
-    own = [row for row, trace in enumerate(samples.trace) if view.traces[trace].lane == lane]
+    rows = [row for row, trace in enumerate(samples.trace) if view.traces[trace].lane == lane]
     times: list[int] = []
     stacks: list[int | None] = []
     weights: list[float] = []
@@ -166,11 +166,11 @@ def _write_lane(view: ViewTimeline, lane: int, stack_of: _Stacks, origin_us: int
         stacks.append(stack)
         weights.append(weight_us / 1000)
 
-    for place, row in enumerate(own):
+    for place, row in enumerate(rows):
         add(samples.time_us[row], stack_of.of(row), samples.weight_us[row])
         was_busy = samples.kind[row] != KIND_IDLE
         counted_until = samples.time_us[row] + samples.weight_us[row]
-        if place + 1 == len(own) or counted_until < samples.time_us[own[place + 1]]:
+        if place + 1 == len(rows) or counted_until < samples.time_us[rows[place + 1]]:
             add(counted_until, None, 0)
             was_busy = False
     deltas = [(time - before) / 1000 for before, time in zip([origin_us, *times], times, strict=False)]

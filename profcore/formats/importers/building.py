@@ -56,11 +56,11 @@ class TraceBuilder:
 
     def stack(self, parent: int | None, frame: int) -> int:
         """Returns the id of a call path, `frame` called from `parent`. Raises `TraceError` if there are too many."""
-        found = self._stacks.setdefault((parent, frame), len(self._stacks))
-        if found >= self.limits.envelope.stacks:
+        stack_id = self._stacks.setdefault((parent, frame), len(self._stacks))
+        if stack_id >= self.limits.envelope.stacks:
             detail = f"The profile has more than {self.limits.envelope.stacks} call paths."
             raise TraceError(Reason.TOO_MANY, "$", detail)
-        return found
+        return stack_id
 
     def path(self, frames: Iterable[int]) -> int | None:
         """Returns the id of a whole call path, root first; None for an empty one."""

@@ -9,7 +9,7 @@ import msgspec
 
 from profcore.errors import Reason, TraceError
 from profcore.formats.importers.building import measure_interval_ms
-from profcore.formats.importers.shapes import Draft, Found, ImportLimits
+from profcore.formats.importers.shapes import Draft, ImportLimits, InputTrace
 from profcore.trace.wire import MAX_EPOCH_MS, MIN_EPOCH_MS, Envelope, check_trace, decode_envelope
 
 # Ids of imported views and traces derive from the file's content: the same file always gives the same ids.
@@ -19,7 +19,7 @@ _encoder = msgspec.json.Encoder()
 
 @dataclass(frozen=True, slots=True)
 class Defaults:
-    """Facts from the importing user for traces whose file does not have them. `at_ms` is epoch ms: a time, or now."""
+    """Values from the importing user for traces whose file does not have them. `at_ms` is epoch ms: a time, or now."""
 
     release: str | None
     page: str | None
@@ -37,24 +37,24 @@ class Completed:
 
 
 def complete(
-    found: Found, *, digest: bytes, index: int, format_name: str, defaults: Defaults, limits: ImportLimits
+    trace: InputTrace, *, digest: bytes, index: int, format_name: str, defaults: Defaults, limits: ImportLimits
 ) -> Completed:
     """Returns a found trace as an envelope that passed the checks of ingest.
 
     `digest` is of the input's bytes (`digest_of`), `index` the trace's place in it. Raises `TraceError` if neither the
     file nor the defaults have a release or page, and for everything that ingest would reject.
     """
-    if found.body is not None:
-        return Completed(_check(found.body, limits), found.body, (), found.notes)
-    draft = found.draft
+    if trace.body is not None:
+        return Completed(_check(trace.body, limits), trace.body, (), trace.notes)
+    draft = trace.draft
     _need(draft.release or defaults.release, "$.release", "release")
     _need(draft.page or draft.url or defaults.page, "$.page", "page")
     try:
         check_trace(draft.trace, limits.envelope)
-        facts = _fill(draft, digest, index, defaults)
-        facts.setdefault("tags", {"imported": format_name})
-        body = _encode(Envelope(**facts))
-        return Completed(_check(body, limits), body, _missing(draft), found.notes)
+        fields = _fill(draft, digest, index, defaults)
+        fields.setdefault("tags", {"imported": format_name})
+        body = _encode(Envelope(**fields))
+        return Completed(_check(body, limits), body, _missing(draft), trace.notes)
     except TraceError as error:
         raise TraceError(error.reason, error.path, f"In the resulting envelope: {error.detail}") from None
 
@@ -71,18 +71,18 @@ def _missing(draft: Draft) -> tuple[str, ...]:
 
 
 def _fill(draft: Draft, digest: bytes, index: int, defaults: Defaults) -> dict[str, Any]:  # Any: an envelope's fields
-    facts = {name: value for name, value in msgspec.structs.asdict(draft).items() if value is not None}
-    facts["release"] = draft.release or defaults.release
-    facts.setdefault("timeOrigin", defaults.at_ms)
+    fields = {name: value for name, value in msgspec.structs.asdict(draft).items() if value is not None}
+    fields["release"] = draft.release or defaults.release
+    fields.setdefault("timeOrigin", defaults.at_ms)
     if not draft.page and not draft.url:
-        facts["page"] = defaults.page
+        fields["page"] = defaults.page
     if draft.sampleInterval is None:
-        facts["sampleInterval"] = measure_interval_ms(draft.trace.samples)
+        fields["sampleInterval"] = measure_interval_ms(draft.trace.samples)
     if draft.viewId is None:
-        facts["viewId"] = uuid5(NAMESPACE, f"{digest.hex()}:{index}")
+        fields["viewId"] = uuid5(NAMESPACE, f"{digest.hex()}:{index}")
     if draft.seq is None:
-        facts["seq"] = 0 if draft.viewId is None else _seq_of(digest, index)
-    return facts
+        fields["seq"] = 0 if draft.viewId is None else _seq_of(digest, index)
+    return fields
 
 
 def _check(body: bytes, limits: ImportLimits) -> Envelope:
@@ -97,7 +97,7 @@ def digest_of(body: bytes) -> bytes:
 
 
 def is_known_time(epoch_ms: float) -> bool:
-    """Tells whether ingest accepts a time; a clock beyond that means nothing."""
+    """Returns whether ingest accepts a time; a clock beyond that means nothing."""
     return MIN_EPOCH_MS <= epoch_ms <= MAX_EPOCH_MS
 
 

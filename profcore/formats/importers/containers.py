@@ -28,7 +28,7 @@ LINE: Final = re.compile(rb"[^ \t\r\n][^\n]*")
 # What file managers add to archives.
 LITTER: Final = re.compile(r"(^|/)(__MACOSX/|\._|\.DS_Store$|Thumbs\.db$)")
 CONTROL: Final = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
-MAX_SHOWN_CHARS: Final = 120
+MAX_NAME_CHARS: Final = 120
 # The exceptions of `zipfile` for damaged or hostile archives.
 ZIP_ERRORS: Final = (
     zipfile.BadZipFile,
@@ -45,11 +45,11 @@ ZIP_ERRORS: Final = (
 def show_name(name: str) -> str:
     """Returns a member's or file's name that is safe to show: short, on one line, in one direction."""
     name = CONTROL.sub("\ufffd", name)
-    return name if len(name) <= MAX_SHOWN_CHARS else name[: MAX_SHOWN_CHARS - 1] + "…"
+    return name if len(name) <= MAX_NAME_CHARS else name[: MAX_NAME_CHARS - 1] + "…"
 
 
 def is_packed(source: Source) -> bool:
-    """Tells whether an input is gzip, by its magic, or zlib, by its two bytes, which are a multiple of 31."""
+    """Returns whether an input is gzip, by its magic, or zlib, by its two bytes, which are a multiple of 31."""
     body = source.body
     if body[:2] == GZIP_MAGIC:
         return True
@@ -79,7 +79,7 @@ def expand(body: bytes, most: int) -> bytes:
 
 
 def is_zip(source: Source) -> bool:
-    """Tells whether an input is a zip, by its first bytes; others, such as self-extracting ones, are not read."""
+    """Returns whether an input is a zip, by its first bytes; others, such as self-extracting ones, are not read."""
     return source.body[:4] == ZIP_MAGIC
 
 
@@ -123,7 +123,7 @@ def _zip_errors(member: str = "") -> Iterator[None]:
 
 
 def is_array(source: Source) -> bool:
-    """Tells whether an input is a JSON array."""
+    """Returns whether an input is a JSON array."""
     return source.start == b"["
 
 
@@ -136,7 +136,7 @@ def open_array(source: Source, budget: Budget) -> Iterator[Source]:
 
 
 def is_lines(source: Source) -> bool:
-    """Tells whether an input is NDJSON: the first line is a whole JSON object, and the next begins another value."""
+    """Returns whether an input is NDJSON: the first line is a whole JSON object, and the next begins another value."""
     if source.start != b"{":
         return False
     lines = LINE.finditer(source.body)

@@ -14,7 +14,7 @@ import msgspec
 from profcore.errors import TraceError
 from profcore.formats.importers.building import invalid, part_of
 from profcore.formats.importers.completing import is_known_time
-from profcore.formats.importers.shapes import Draft, Found, Importer, Source, read_fields
+from profcore.formats.importers.shapes import Draft, Importer, InputTrace, Source, read_fields
 from profcore.trace.wire import Mark, Sample, Trace, check_trace
 
 TABLES: Final = frozenset({"frames", "stacks", "samples", "clocksOrigin"})
@@ -86,7 +86,7 @@ def _can_read(source: Source) -> bool:
     return source.fields.keys() >= TABLES or _wrapper(source) is not None
 
 
-def _read(source: Source) -> Iterator[Found]:
+def _read(source: Source) -> Iterator[InputTrace]:
     inner, path, event = source, "$", Event()
     if not source.fields.keys() >= TABLES:
         name = _wrapper(source) or ""
@@ -109,7 +109,7 @@ def _release_of(event: Event) -> str | None:
     return next((tag.removeprefix(RELEASE_TAG) for tag in tags if tag.startswith(RELEASE_TAG)), None) or None
 
 
-def _split(trace: Trace, context: WallTime, release: str | None, path: str) -> Iterator[Found]:
+def _split(trace: Trace, context: WallTime, release: str | None, path: str) -> Iterator[InputTrace]:
     """Yields a trace per view: the samples from its start to the next one's; the first also gets earlier ones."""
     if len(context.views) > MAX_VIEWS:
         raise invalid(f"{path}.views", f"There are more than {MAX_VIEWS} views.")
@@ -130,7 +130,7 @@ def _split(trace: Trace, context: WallTime, release: str | None, path: str) -> I
             continue
         view = views[index] if views else None
         part = trace if len(parts) == 1 else part_of(trace, samples)
-        yield Found(_draft(part, context, view, release, marks[index]), tuple(notes))
+        yield InputTrace(_draft(part, context, view, release, marks[index]), tuple(notes))
 
 
 def _draft(trace: Trace, context: WallTime, view: PageView | None, release: str | None, marks: list[Mark]) -> Draft:

@@ -11,7 +11,7 @@ import msgspec
 
 from profcore.errors import Reason, TraceError
 from profcore.formats.importers.building import TraceBuilder, dangling, storable_text
-from profcore.formats.importers.shapes import Draft, Found, Importer, ImportLimits, Source, read_fields
+from profcore.formats.importers.shapes import Draft, Importer, ImportLimits, InputTrace, Source, read_fields
 from profcore.formats.importers.spec import TRACE
 from profcore.trace.wire import Trace
 
@@ -70,11 +70,11 @@ def _can_read(source: Source) -> bool:
     return b'"uri"' in frames or b'"category"' in frames
 
 
-def _read(source: Source) -> Iterator[Found]:
+def _read(source: Source) -> Iterator[InputTrace]:
     if "trace" in source.fields:
         yield from TRACE.read(Source(source.place, _translate(source), source.limits))
     else:
-        yield Found(Draft(trace=_build(source.decode(_decoder), "$", source.limits)))
+        yield InputTrace(Draft(trace=_build(source.decode(_decoder), "$", source.limits)))
 
 
 def _translate(source: Source) -> bytes:

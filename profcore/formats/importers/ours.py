@@ -1,4 +1,4 @@
-"""The additional content of our own exports: the slice's facts, and time that does not belong to the page's code.
+"""The additional content of our own exports: metadata of the slice, and time that does not belong to the page's code.
 
 Their weights are durations, even if the format uses weights for something else. `(hidden)` is busy time without a
 stack, and `(engine)` is busy time of the engine's own.
@@ -16,8 +16,8 @@ ENGINE: Final = "(engine)"
 PAGE_SUFFIX: Final = " [page]"  # after a func's name that readers would take for the engine's
 
 
-class Facts(msgspec.Struct, gc=False, rename={"begins": "from"}, kw_only=True):
-    """The facts of an exported slice that an import uses."""
+class SliceMetadata(msgspec.Struct, gc=False, rename={"begins": "from"}, kw_only=True):
+    """The metadata of an exported slice that an import uses."""
 
     releases: list[str] = []
     pages: list[str] = []
@@ -26,11 +26,11 @@ class Facts(msgspec.Struct, gc=False, rename={"begins": "from"}, kw_only=True):
     origin_us: float | None = None
 
 
-def fill(draft: Draft, facts: Facts) -> None:
-    """Fills a draft's release, page and time from facts that name only one of each."""
-    draft.release = facts.releases[0] if len(facts.releases) == 1 else None
-    draft.page = facts.pages[0] if len(facts.pages) == 1 else None
-    begins = [facts.begins] if isinstance(facts.begins, str) else facts.begins or []
+def fill(draft: Draft, metadata: SliceMetadata) -> None:
+    """Fills a draft's release, page and time from metadata that names only one of each."""
+    draft.release = metadata.releases[0] if len(metadata.releases) == 1 else None
+    draft.page = metadata.pages[0] if len(metadata.pages) == 1 else None
+    begins = [metadata.begins] if isinstance(metadata.begins, str) else metadata.begins or []
     draft.timeOrigin = read_time(begins[0]) if len(begins) == 1 else None
 
 

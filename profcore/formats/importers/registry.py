@@ -95,7 +95,7 @@ def _read(source: Source, budget: Budget, nesting: int, defaults: Defaults) -> I
     try:
         importer = find_importer(source)
         if importer is not None:
-            yield from _read_one(source, importer, defaults)
+            yield from _read_with(source, importer, defaults)
             return
         container = next((container for container in CONTAINERS if container.can_open(source)), None)
         if container is None:
@@ -109,11 +109,11 @@ def _read(source: Source, budget: Budget, nesting: int, defaults: Defaults) -> I
         raise FileError(source.place, error) from None
 
 
-def _read_one(source: Source, importer: Importer, defaults: Defaults) -> Iterator[Imported]:
+def _read_with(source: Source, importer: Importer, defaults: Defaults) -> Iterator[Imported]:
     digest = digest_of(source.body)
-    for index, found in enumerate(importer.read(source)):
+    for index, trace in enumerate(importer.read(source)):
         completed = complete(
-            found,
+            trace,
             digest=digest,
             index=index,
             format_name=importer.name,

@@ -16,7 +16,7 @@ from profcore.errors import Reason, TraceError
 from profcore.formats.importers.building import TraceBuilder, dangling, invalid, storable_text
 from profcore.formats.importers.completing import is_known_time
 from profcore.formats.importers.ours import read_time
-from profcore.formats.importers.shapes import Draft, Found, Importer, Source, decode, read_fields
+from profcore.formats.importers.shapes import Draft, Importer, InputTrace, Source, decode, read_fields
 from profcore.trace.wire import Trace
 
 PROFILE_FIELDS: Final = frozenset({"profile", "platform", "version"})
@@ -97,7 +97,7 @@ def _is_profile(source: Source) -> bool:
 
 
 def _is_envelope(source: Source) -> bool:
-    """Tells whether an input is a Sentry envelope: a line with its header, then one with an item's header."""
+    """Returns whether an input is a Sentry envelope: a line with its header, then one with an item's header."""
     if source.start != b"{":
         return False
     lines = LINE.finditer(source.body)
@@ -112,7 +112,7 @@ def _can_read(source: Source) -> bool:
     return _is_profile(source) or _is_envelope(source)
 
 
-def _read(source: Source) -> Iterator[Found]:
+def _read(source: Source) -> Iterator[InputTrace]:
     if _is_profile(source):
         yield _convert(source.decode(_profile_decoder), source)
         return
@@ -150,7 +150,7 @@ def _profile_items(source: Source) -> Iterator[tuple[int, bytes]]:
     raise TraceError(Reason.TOO_MANY, "$", f"The envelope has more than {source.limits.members} items.")
 
 
-def _convert(profile: Profile, source: Source, path: str = "$") -> Found:
+def _convert(profile: Profile, source: Source, path: str = "$") -> InputTrace:
     if profile.platform != "javascript":
         detail = f"Only browser profiles are read (platform javascript), not {storable_text(profile.platform)[:40]!r}."
         raise TraceError(Reason.UNSUPPORTED_MEDIA, f"{path}.platform", detail)
@@ -158,17 +158,17 @@ def _convert(profile: Profile, source: Source, path: str = "$") -> Found:
     is_chunk = profile.version == "2"
     times = _chunk_times(tables.samples, path) if is_chunk else _transaction_times(tables.samples, path)
     origin = times[0] if is_chunk and times else _start_of(profile)
-    shown = [time - times[0] for time in times] if is_chunk else times
+    elapsed = [time - times[0] for time in times] if is_chunk else times
     named = profile.transactions[0] if profile.transactions else profile.transaction
     draft = Draft(
-        trace=_build(tables, shown, source, path),
+        trace=_build(tables, elapsed, source, path),
         viewId=_hex_uuid(profile.profiler_id if is_chunk else profile.event_id),
         release=profile.release or None,
         timeOrigin=origin if origin is not None and is_known_time(origin) else None,
         page=(named.name or None) if named is not None and not is_chunk else None,
         userAgent=profile.runtime.version if profile.runtime is not None else None,
     )
-    return Found(draft, (NOTE_IDLE,) if is_chunk else ())
+    return InputTrace(draft, (NOTE_IDLE,) if is_chunk else ())
 
 
 def _build(tables: Tables, times: Sequence[float], source: Source, path: str) -> Trace:

@@ -51,7 +51,7 @@ class FileError(Exception):
 
 
 class Source:
-    """One input: some bytes, and its place for people. Facts that several importers need are read once."""
+    """One input: some bytes, and its place for people. Values that several importers need are read once."""
 
     def __init__(self, place: str, body: bytes, limits: ImportLimits) -> None:
         self.place = place
@@ -90,7 +90,7 @@ class _First(msgspec.Struct, array_like=True):
 
 _first_decoder = msgspec.json.Decoder(_First)
 _raw_decoder = msgspec.json.Decoder(msgspec.Raw)
-_ABSENT: Final = msgspec.Raw(b"")
+_MISSING: Final = msgspec.Raw(b"")
 # The fields by which formats are recognised. Others are skipped, so that an object with millions of them costs nothing.
 FIELDS: Final = (
     *("viewId", "seq", "release", "timeOrigin", "sampleInterval", "trace", "timing"),
@@ -100,7 +100,7 @@ FIELDS: Final = (
 )
 _Fields = msgspec.defstruct(
     "_Fields",
-    [(f"f{index}", msgspec.Raw, _ABSENT) for index in range(len(FIELDS))],
+    [(f"f{index}", msgspec.Raw, _MISSING) for index in range(len(FIELDS))],
     rename={f"f{index}": name for index, name in enumerate(FIELDS)},
 )
 _fields_decoder = msgspec.json.Decoder(_Fields)
@@ -112,7 +112,7 @@ def read_fields(body: bytes | msgspec.Raw) -> Mapping[str, msgspec.Raw]:
         values = msgspec.structs.astuple(_fields_decoder.decode(body))
     except UNREADABLE:
         return _NO_FIELDS
-    return {name: value for name, value in zip(FIELDS, values, strict=True) if value is not _ABSENT}
+    return {name: value for name, value in zip(FIELDS, values, strict=True) if value is not _MISSING}
 
 
 def decode(body: bytes | msgspec.Raw, decoder: "msgspec.json.Decoder[T]", limits: ImportLimits, path: str = "$") -> T:
@@ -142,8 +142,8 @@ def _decode(body: bytes, decoder: "msgspec.json.Decoder[T]", path: str) -> T:
     try:
         return decoder.decode(body)
     except UNREADABLE as error:
-        found = explain(error)
-        raise TraceError(found.reason, path + found.path[1:], found.detail) from None
+        explained = explain(error)
+        raise TraceError(explained.reason, path + explained.path[1:], explained.detail) from None
 
 
 class Draft(msgspec.Struct, gc=False, kw_only=True):
@@ -170,7 +170,7 @@ class Draft(msgspec.Struct, gc=False, kw_only=True):
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class InputTrace:
     """One trace of an input. `body` is an envelope as it was received, kept verbatim; `notes` tell what was lost."""
 
     draft: Draft
@@ -189,7 +189,7 @@ class Importer:
     name: str
     title: str
     can_read: Callable[[Source], bool]
-    read: Callable[[Source], Iterator[Found]]
+    read: Callable[[Source], Iterator[InputTrace]]
     translate: Callable[[Source], bytes] | None = None
 
 

@@ -7,7 +7,7 @@ import msgspec
 
 from profcore.errors import TraceError
 from profcore.formats.importers.completing import is_known_time
-from profcore.formats.importers.shapes import Draft, Found, Importer, Source, read_fields
+from profcore.formats.importers.shapes import Draft, Importer, InputTrace, Source, read_fields
 from profcore.trace.wire import Trace, check_trace, decode_envelope
 
 TABLES: Final = frozenset({"resources", "frames", "stacks", "samples"})
@@ -46,12 +46,12 @@ def _is_trace_in(trace: msgspec.Raw) -> bool:
     return tables.keys() >= TABLES and "clocksOrigin" not in tables
 
 
-def _read_envelope(source: Source) -> Iterator[Found]:
+def _read_envelope(source: Source) -> Iterator[InputTrace]:
     envelope = decode_envelope(source.body, source.limits.envelope)
-    yield Found(Draft(trace=envelope.trace), body=source.body)
+    yield InputTrace(Draft(trace=envelope.trace), body=source.body)
 
 
-def _read_trace(source: Source) -> Iterator[Found]:
+def _read_trace(source: Source) -> Iterator[InputTrace]:
     """Yields a trace, either alone or in an object with some of an envelope's fields.
 
     `timing`, which the API's explainer sends too, tells when the page's load began.
@@ -59,7 +59,7 @@ def _read_trace(source: Source) -> Iterator[Found]:
     if "trace" not in source.fields:
         trace = source.decode(_trace_decoder)
         _check(trace, source, "$")
-        yield Found(Draft(trace=trace))
+        yield InputTrace(Draft(trace=trace))
         return
     draft = source.decode(_draft_decoder)
     _check(draft.trace, source, "$.trace")
@@ -67,7 +67,7 @@ def _read_trace(source: Source) -> Iterator[Found]:
         timing = source.decode(_timed_decoder).timing
         start = timing.navigationStart if timing is not None else None
         draft.timeOrigin = start if start is not None and is_known_time(start) else None
-    yield Found(draft)
+    yield InputTrace(draft)
 
 
 def _check(trace: Trace, source: Source, path: str) -> None:

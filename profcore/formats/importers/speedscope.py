@@ -12,8 +12,8 @@ import msgspec
 
 from profcore.errors import Reason, TraceError
 from profcore.formats.importers.building import Span, TraceBuilder, dangling, invalid, name_of_label, part_of
-from profcore.formats.importers.ours import ENGINE, HIDDEN, Facts, fill
-from profcore.formats.importers.shapes import Draft, Found, Importer, Source, decode
+from profcore.formats.importers.ours import ENGINE, HIDDEN, SliceMetadata, fill
+from profcore.formats.importers.shapes import Draft, Importer, InputTrace, Source, decode
 
 SCHEMA: Final = b"speedscope.app/file-format-schema.json"
 US_OF_UNIT: Final = {"nanoseconds": 0.001, "microseconds": 1.0, "milliseconds": 1000.0, "seconds": 1_000_000.0}
@@ -37,7 +37,7 @@ class _Shared(msgspec.Struct, gc=False):
 class _File(msgspec.Struct, gc=False):
     shared: _Shared
     profiles: list[msgspec.Raw]
-    fieldflame: Facts | None = None
+    fieldflame: SliceMetadata | None = None
 
 
 class _Kind(msgspec.Struct, gc=False):
@@ -79,7 +79,7 @@ def _can_read(source: Source) -> bool:
     return fields.keys() >= {"shared", "profiles"} and "meta" not in fields
 
 
-def _read(source: Source) -> Iterator[Found]:
+def _read(source: Source) -> Iterator[InputTrace]:
     file = source.decode(_file_decoder)
     has_lines = any(frame.line is not None and frame.col is None for frame in file.shared.frames)
     for index, raw in enumerate(file.profiles):
@@ -98,18 +98,18 @@ def _read(source: Source) -> Iterator[Found]:
             spans = _evented_spans(evented, frames, builder, US_OF_UNIT[kind.unit], path)
         else:
             raise invalid(f"{path}.type", "The profile is neither sampled nor evented.")
-        facts = file.fieldflame
-        if facts is not None:
+        metadata = file.fieldflame
+        if metadata is not None:
             spans = _hide(spans, builder)
-        interval = builder.spans(spans, None if facts is None else facts.interval_ms, path)
+        interval = builder.spans(spans, None if metadata is None else metadata.interval_ms, path)
         notes = [NOTE_SPLIT] if len(builder.samples) > len(spans) + 1 else []
         if has_lines:
             notes.append(NOTE_LINES)
         draft = Draft(trace=builder.build(), sampleInterval=interval, marks=builder.marks)
-        if facts is not None:
+        if metadata is not None:
             draft.trace = part_of(draft.trace, draft.trace.samples)  # without the pseudo func
-            fill(draft, facts)
-        yield Found(draft, tuple(notes))
+            fill(draft, metadata)
+        yield InputTrace(draft, tuple(notes))
 
 
 def _hide(spans: Sequence[Span], builder: TraceBuilder) -> list[Span]:
@@ -135,13 +135,13 @@ class _Frames:
         return len(self._frames)
 
     def __getitem__(self, index: int) -> int:
-        found = self._ids.get(index)
-        if found is None:
+        frame_id = self._ids.get(index)
+        if frame_id is None:
             frame = self._frames[index]
             line, column = (frame.line, frame.col) if frame.col is not None else (None, None)
             name = name_of_label(frame.name, line, column)
-            found = self._ids[index] = self._builder.frame(name, frame.file, line, column)
-        return found
+            frame_id = self._ids[index] = self._builder.frame(name, frame.file, line, column)
+        return frame_id
 
 
 def _sampled_spans(profile: Sampled, frames: _Frames, builder: TraceBuilder, unit_us: float, path: str) -> list[Span]:

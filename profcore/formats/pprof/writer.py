@@ -77,10 +77,10 @@ def _messages(chart: Chart, base: str | None) -> Iterator[bytes]:
         now, sign = track.start_us, -1 if track.name == base else 1
         for node, us, samples in zip(track.node, track.us, track.samples, strict=True):
             if node >= 0:
-                own = [label(start_key, number=now, unit=unit)] if chart.is_clock else []
+                clock_labels = [label(start_key, number=now, unit=unit)] if chart.is_clock else []
                 stack = b"".join([ids[func] for func in reversed(paths.of(node))])
                 values = (samples * sign, us * sign) if base is None else (us * sign,)
-                yield bytes_field(SAMPLE, sample(stack, values, [*shared, *own]))
+                yield bytes_field(SAMPLE, sample(stack, values, [*shared, *clock_labels]))
             now += us
 
 
@@ -96,13 +96,13 @@ def _head(chart: Chart, strings: Strings) -> bytes:
     count = value_type(strings.intern("samples"), strings.intern("count"))
     time = value_type(strings.intern("time"), strings.intern(chart.unit))
     is_counted = chart.unit == "microseconds"  # a difference is per page view: samples would be fractions
-    comments = [f"{chart.title}", *(f"{name}: {_text(fact)}" for name, fact in chart.facts.items() if fact != [])]
-    link = chart.facts.get("link")
+    comments = [f"{chart.title}", *(f"{name}: {_text(fact)}" for name, fact in chart.metadata.items() if fact != [])]
+    link = chart.metadata.get("link")
     return b"".join(
         (
             bytes_field(1, count) if is_counted else b"",
             bytes_field(1, time),
-            bytes_field(MAPPING, mapping(MAPPING_ID, strings.intern(str(chart.facts.get("project", ""))))),
+            bytes_field(MAPPING, mapping(MAPPING_ID, strings.intern(str(chart.metadata.get("project", ""))))),
             number_field(9, round(chart.started_at_ms * 1_000_000)),
             number_field(10, _duration_us(chart) * 1_000),
             bytes_field(11, value_type(strings.intern("time"), strings.intern("microseconds"))),

@@ -41,7 +41,7 @@ class Command(BaseCommand):
             )
         except ValidationError as error:
             raise CommandError(" ".join(error.messages)) from None
-        told: dict[str, object] = {"slug": project.slug, "token": clear}
+        output: dict[str, object] = {"slug": project.slug, "token": clear}
         if token.expires_at is not None:
-            told["expires_at"] = token.expires_at.isoformat(timespec="seconds")
-        self.stdout.write(json.dumps(told))
+            output["expires_at"] = token.expires_at.isoformat(timespec="seconds")
+        self.stdout.write(json.dumps(output))

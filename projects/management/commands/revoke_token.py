@@ -30,10 +30,10 @@ class Command(BaseCommand):
                 self.stdout.write(json.dumps(_describe(token)))
             return
         prefix = options["token"].removeprefix("ff_").partition("_")[0]
-        found = revoke_token(project=project, prefix=prefix)
-        if found is None:
+        revoked = revoke_token(project=project, prefix=prefix)
+        if revoked is None:
             raise CommandError(f"The project has no live token that begins with ff_{prefix}.")
-        self.stdout.write(json.dumps(_describe(found)))
+        self.stdout.write(json.dumps(_describe(revoked)))
 
 
 def _describe(token: ApiToken) -> dict[str, object]:

@@ -41,8 +41,8 @@ class Command(BaseCommand):
             sentences = "; ".join(f"{field}: {' '.join(texts)}" for field, texts in error.message_dict.items())
             raise CommandError(f"Nothing was changed. {sentences}") from None
         limits = {name: limit_of(project, name) for name in LIMITS}
-        shown = {n: {"own": x.own, "default": x.default, "effective": x.effective} for n, x in limits.items()}
-        self.stdout.write(json.dumps({"slug": project.slug, "limits": shown}))
+        values = {n: {"own": x.own, "default": x.default, "effective": x.effective} for n, x in limits.items()}
+        self.stdout.write(json.dumps({"slug": project.slug, "limits": values}))
 
     def _read(self, name: str, text: str) -> int | None:
         if text == DEFAULT:

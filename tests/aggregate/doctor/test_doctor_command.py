@@ -14,7 +14,7 @@ from aggregate.doctor.findings import DoctorReport, Finding, ok, problem, warnin
 from aggregate.doctor.server import settings_checks
 from aggregate.doctor.server.settings_checks import check_kernel
 from aggregate.management.commands import doctor as doctor_command
-from profcore.kernel import FoundKernel
+from profcore.kernel import LoadedKernel
 from projects.models import Project
 from tests.aggregate.doctor.site import VisitedSite
 
@@ -99,7 +99,7 @@ def test_the_server_folds_by_the_twin_that_is_chosen(settings: Settings) -> None
 
 
 def test_the_server_says_why_there_is_no_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
-    missing = FoundKernel(None, "the compiled kernel is not installed")
+    missing = LoadedKernel(None, "the compiled kernel is not installed")
     monkeypatch.setattr(settings_checks, "find_kernel", lambda _: missing)
     state, sentence, line = read_kernel()
     assert (state, line) == ("warning", "./run kernel")
@@ -108,5 +108,5 @@ def test_the_server_says_why_there_is_no_kernel(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_the_server_says_that_it_has_the_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(settings_checks, "find_kernel", lambda _: FoundKernel(ModuleType("kernel"), ""))
+    monkeypatch.setattr(settings_checks, "find_kernel", lambda _: LoadedKernel(ModuleType("kernel"), ""))
     assert read_kernel() == ("ok", "Traces are folded and checked by the compiled kernel.", "")

@@ -14,7 +14,7 @@ FOLDED = "SELECT count(*) FROM ingest_tracereceipt WHERE state = 1"
 
 @pytest.fixture
 def wakes(monkeypatch: pytest.MonkeyPatch, settings: Settings) -> list[None]:
-    """The wake-ups that are sent; a batch has one trace, and four of them wait."""
+    """The notifications that are sent; a batch has one trace, and four of them wait."""
     settings.FOLD_BATCH_TRACES = 1
     create_project(slug="shop", key="shop-key", origins=["*"])
     post("shop-key", *(make_envelope(f"v{n}") for n in range(4)))

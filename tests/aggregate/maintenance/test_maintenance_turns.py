@@ -77,6 +77,6 @@ def test_maintenance_ends_when_its_worker_is_told_to_stop(sent: list[str], setti
     try:
         tasks.merge_hours()
     finally:
-        tell_to_stop(is_told=False)
+        tell_to_stop(is_wanted=False)
     assert rows(DUE["aggregate.merge_hours"]) == [(1,)]
     assert sent == []

@@ -132,7 +132,7 @@ def test_a_worker_that_is_told_to_stop_sends_no_other_turn(
     try:
         tasks.delete_projects()
     finally:
-        tell_to_stop(is_told=False)
+        tell_to_stop(is_wanted=False)
     assert not sent_again
     assert Project.objects.filter(pk=projects[0].pk).exists()
 

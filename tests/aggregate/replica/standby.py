@@ -16,7 +16,7 @@ import psycopg
 
 from ops.supervisor.children import Child
 from ops.supervisor.folder import make_private_folder
-from ops.supervisor.stores.access import own_tree
+from ops.supervisor.stores.access import chown_tree
 from ops.supervisor.stores.logins import MAP
 from ops.supervisor.stores.postgres import DATABASE, USER, Postgres, make_postgres_child, set_up_postgres
 from tests.runner.servers import Stores, run_stores
@@ -76,7 +76,7 @@ def make_standby(postgres: Postgres, path: Path) -> Postgres:
     command += ["--pgdata", str(data), "--write-recovery-conf", "--checkpoint=fast", "--no-sync"]
     done = subprocess.run(command, check=False, cwd="/", capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    own_tree(data, run_as)
+    chown_tree(data, run_as)
     return replace(postgres, place=replace(postgres.place, data=data), sockets=sockets, log=path / "log")
 
 

@@ -14,7 +14,7 @@ from aggregate.sourcemaps.deleting import delete_release, expire_source_maps
 from aggregate.sourcemaps.labelling import label_all
 from aggregate.sourcemaps.moving import move_scripts
 from aggregate.sourcemaps.uploading import BadFile, UploadError, UploadReport, store_build
-from profcore.symbolicate.builds import BundleFacts, Match, Pair, pair_files
+from profcore.symbolicate.builds import BundleComments, Match, Pair, pair_files
 from projects.models import Project
 from tests.aggregate.sourcemaps.shop import BUNDLE, PREFIX, URI, files_of, intern, picture, upload, write_shop_map
 from tests.builders import make_cell
@@ -182,7 +182,7 @@ def test_files_that_are_deleted_while_they_are_stored_are_stored_again(
 ) -> None:
     upload(project.pk, "1.0.0")
 
-    def delete_first(bundles: Mapping[str, BundleFacts], maps: Mapping[str, UUID | None]) -> Sequence[Pair]:
+    def delete_first(bundles: Mapping[str, BundleComments], maps: Mapping[str, UUID | None]) -> Sequence[Pair]:
         delete_release(project.pk, "1.0.0")
         return pair_files(bundles, maps)
 

@@ -85,7 +85,7 @@ def test_a_suspicion_of_a_release_that_is_not_watched_any_more_ends(project: Pro
     end = StateChange.objects.filter(release="1.1", page="/cart").latest("id")
     assert (end.cause, State(end.was)) == ("unwatched", State.SUSPECTED)
     said = select_history(project, before=None, most=99, id=end.id)[0].said
-    assert said.headline == f"1.1 is no longer watched; it may have made {end.page} slower"
+    assert said.headline == f"1.1 is no longer evaluated; it may have made {end.page} slower"
     assert AlertState.objects.get(release="1.1", page="/cart").look == 1
 
 

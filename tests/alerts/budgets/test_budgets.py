@@ -11,7 +11,7 @@ from pytest_django import Settings
 
 from alerts.budgets import days_to_judge, list_past, preview_budget
 from alerts.models import AlertState, StateChange
-from alerts.questions import clean_question, read_question
+from alerts.queries import clean_alert_query, read_alert_query
 from alerts.reading import Standings, Unjudged, select_history, select_standings
 from alerts.rules import accept, change_alert
 from alerts.subjects import Subject
@@ -114,7 +114,7 @@ def test_a_preview_says_how_often_it_would_have_alerted(project: Project) -> Non
     for days_ago in range(25, 1, -1):
         receive(project, days_ago, 2.0 if days_ago in (20, 19, 18, 9, 8) else 1.0)
     alert = alert_it(project)
-    found = preview_budget(project.pk, read_question(alert), TODAY)
+    found = preview_budget(project.pk, read_alert_query(alert), TODAY)
     assert (found.alerts, len(found.days)) == (2, 30)
     states = {day.on.day: state.name for day, state in found.days if day.on.month == 11}
     assert (states[1], states[11], states[12]) == ("CONFIRMED", "SUSPECTED", "CONFIRMED")
@@ -247,7 +247,7 @@ def test_a_budget_that_was_never_judged_looks_at_late_page_views_once_a_day(proj
 )
 def test_a_wrong_question_is_refused_by_its_field(kind: str, fields: dict[str, Any], wrong: str) -> None:
     with pytest.raises(ValidationError) as error:
-        clean_question(kind, fields)
+        clean_alert_query(kind, fields)
     assert list(error.value.message_dict) == [wrong]
 
 

@@ -18,7 +18,7 @@ from alerts.days import Day, measure_interactions, slice_of
 from alerts.evaluating import evaluate_due, evaluate_one
 from alerts.models import AlertRule, AlertState, StateChange
 from alerts.previews import read_preview, start_preview
-from alerts.questions import Question, clean_question
+from alerts.queries import AlertQuery, clean_alert_query
 from alerts.reading import select_history, select_open, select_standings
 from alerts.rules import change_alert, create_alert
 from ingest.models import RawTrace
@@ -68,7 +68,7 @@ def project(kept: Project, db: None) -> Project:
 
 
 def alert_it(project: Project, limit: float, **where: str) -> AlertRule:
-    asked = clean_question("budget", {"measure": "inp_script", "limit": limit, **where})
+    asked = clean_alert_query("budget", {"measure": "inp_script", "limit": limit, **where})
     created_at = MORNING - timedelta(days=1)
     return create_alert(project=project, kind="budget", name="INP", question=asked, now=created_at)
 
@@ -95,7 +95,7 @@ def ranks_of(count: int) -> tuple[int, int]:
 def test_a_day_has_the_oracles_percentile_between_order_statistics(project: Project, visits: list[Visit]) -> None:
     values = sorted(values_of(visits))
     assert any(hidden_in(visit, windows_of(visit).get("interaction", [])) for visit in visits)
-    day = measure_interactions(project.pk, Question(measure="inp_script", limit=1.0), LAST)
+    day = measure_interactions(project.pk, AlertQuery(measure="inp_script", limit=1.0), LAST)
     low, high = ranks_of(len(values))
     assert 25 <= len(values) < len(visits)
     assert (day.views, day.is_gone) == (len(values), False)
@@ -107,9 +107,9 @@ def test_a_day_has_the_oracles_percentile_between_order_statistics(project: Proj
 def test_a_budget_is_of_its_page_and_device(project: Project, visits: list[Visit]) -> None:
     page = max({visit[0]["page"] for visit in visits}, key=lambda page: sum(v[0]["page"] == page for v in visits))
     own = values_of([visit for visit in visits if visit[0]["page"] == page])
-    day = measure_interactions(project.pk, Question(measure="inp_script", limit=1.0, page=page), LAST)
+    day = measure_interactions(project.pk, AlertQuery(measure="inp_script", limit=1.0, page=page), LAST)
     assert day.views == len(own)
-    nobody = Question(measure="inp_script", limit=1.0, device="unknown")
+    nobody = AlertQuery(measure="inp_script", limit=1.0, device="unknown")
     assert measure_interactions(project.pk, nobody, LAST) == Day(on=LAST, views=0)
 
 
@@ -158,12 +158,12 @@ def test_traces_are_read_outside_of_the_transaction_and_the_alert_is_put_off_mea
     depth = len(connection.savepoint_ids)
     read: list[date] = []
 
-    def look(project_id: int, question: Question, day: date) -> Day:
+    def look(project_id: int, query: AlertQuery, day: date) -> Day:
         assert len(connection.savepoint_ids) == depth
         assert AlertRule.objects.get(id=alert.id).due_at > MORNING
         assert not evaluate_one(project.pk, alert.id, MORNING)  # another worker does not read the same
         read.append(day)
-        return measure_interactions(project_id, question, day)
+        return measure_interactions(project_id, query, day)
 
     monkeypatch.setattr(budgets, "measure_interactions", look)
     evaluate_due(MORNING)
@@ -176,9 +176,9 @@ def test_traces_are_read_outside_of_the_transaction_and_the_alert_is_put_off_mea
 def test_what_was_read_for_another_question_is_not_judged(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     alert = alert_it(project, 5.0)
 
-    def change(project_id: int, question: Question, day: date) -> Day:
+    def change(project_id: int, query: AlertQuery, day: date) -> Day:
         change_alert(alert, name="INP", question={**alert.question, "limit": 900.0}, is_on=True, now=MORNING)
-        return measure_interactions(project_id, question, day)
+        return measure_interactions(project_id, query, day)
 
     monkeypatch.setattr(budgets, "measure_interactions", change)
     asked_before = AlertRule.objects.get(id=alert.id)
@@ -192,7 +192,7 @@ def test_a_worker_that_is_told_to_stop_leaves_the_day_to_others(
 ) -> None:
     alert = alert_it(project, 5.0)
 
-    def stop(project_id: int, question: Question, day: date) -> Day:
+    def stop(project_id: int, query: AlertQuery, day: date) -> Day:
         raise Stopping
 
     monkeypatch.setattr(budgets, "measure_interactions", stop)
@@ -208,7 +208,7 @@ def test_a_worker_that_is_told_to_stop_leaves_the_day_to_others(
 def test_a_fault_while_reading_is_said_and_tried_again(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     alert = alert_it(project, 5.0)
 
-    def fail(project_id: int, question: Question, day: date) -> Day:
+    def fail(project_id: int, query: AlertQuery, day: date) -> Day:
         raise ValueError("no such pack")
 
     monkeypatch.setattr(budgets, "measure_interactions", fail)
@@ -257,7 +257,7 @@ def test_views_beyond_the_last_one_that_was_read_are_not_counted_as_gone(
 ) -> None:
     ordered = sorted((UUID(visit[0]["viewId"]) for visit in visits), key=sample_key)
     RawTrace.objects.filter(project_id=project.pk, view_id__in=[ordered[3], *ordered[30:]]).delete()
-    slice_ = slice_of(project.pk, Question(measure="inp_script", limit=1.0), LAST, LAST)
+    slice_ = slice_of(project.pk, AlertQuery(measure="inp_script", limit=1.0), LAST, LAST)
     whole = select_interaction_script(slice_, most_views=400)
     assert (whole.read, whole.gone) == (29, 16)
     settings.VITALS_MAX_TRACES = 100
@@ -269,17 +269,17 @@ def test_views_beyond_the_last_one_that_was_read_are_not_counted_as_gone(
 def test_a_sample_is_bounded_and_one_giant_view_does_not_end_it(
     project: Project, visits: list[Visit], settings: Settings
 ) -> None:
-    question = Question(measure="inp_script", limit=1.0)
+    query = AlertQuery(measure="inp_script", limit=1.0)
     settings.VITALS_MAX_TRACES = 60
-    assert 0 < measure_interactions(project.pk, question, LAST).views < 15
+    assert 0 < measure_interactions(project.pk, query, LAST).views < 15
     settings.VITALS_VIEW_MAX_BYTES = 20_000  # views have 22 kB on average
-    assert 0 < measure_interactions(project.pk, question, LAST).views < 10
+    assert 0 < measure_interactions(project.pk, query, LAST).views < 10
     settings.VITALS_VIEW_MAX_TRACES = min(len(visit) for visit in visits) - 1  # each is too large by itself
-    assert measure_interactions(project.pk, question, LAST) == Day(on=LAST, views=0)
+    assert measure_interactions(project.pk, query, LAST) == Day(on=LAST, views=0)
 
 
 def test_a_preview_is_a_job_and_says_how_often_it_would_have_alerted(project: Project) -> None:
-    asked = clean_question("budget", {"measure": "inp_script", "limit": 5.0})
+    asked = clean_alert_query("budget", {"measure": "inp_script", "limit": 5.0})
     job = start_preview(project.pk, asked, MORNING)
     assert start_preview(project.pk, asked, MORNING).id == job.id
     run_jobs()

@@ -12,7 +12,7 @@ from alerts.budgets import preview_budget
 from alerts.days import Day, measure_days
 from alerts.evaluating import evaluate_one
 from alerts.models import AlertRule, AlertState
-from alerts.questions import read_question
+from alerts.queries import read_alert_query
 from alerts.reading import select_standings
 from alerts.rules import create_alert
 from profcore.alerts.states import State
@@ -42,7 +42,7 @@ def evaluate(alert: AlertRule) -> State:
 
 
 def measure(alert: AlertRule, days_ago: int) -> Day:
-    (found,) = measure_days(alert.project_id, read_question(alert), [(TODAY - timedelta(days=days_ago)).date()])
+    (found,) = measure_days(alert.project_id, read_alert_query(alert), [(TODAY - timedelta(days=days_ago)).date()])
     return found
 
 
@@ -50,7 +50,7 @@ def test_an_alarm_ends_while_a_few_page_views_still_run_it(project: Project, ale
     for days_ago, ran_by in ((6, 60), (5, 60), (4, 3), (3, 3)):
         add_functions(project, days_ago, {APP: 0.5, TAG: 0.3}, ran_by={TAG: ran_by})
     assert evaluate(alert) is State.RESOLVED
-    preview = preview_budget(project.pk, read_question(alert), TODAY)
+    preview = preview_budget(project.pk, read_alert_query(alert), TODAY)
     assert [state for day, state in preview.days if day.views][-1] is State.RESOLVED
     rare = measure(alert, 3)
     assert (rare.low, rare.is_judged) == (None, True)

@@ -91,7 +91,7 @@ def test_the_title_leads_with_what_is_still_wrong(project: Project) -> None:
     gather_due(NOON)
     letter = write_letter(Message.objects.get())
     assert letter.title == "Shop: 1.1 made /home slower: +13 ms per view (and 2 more)"
-    told = [(each.change.page, State(each.change.state)) for each in letter.told]
+    told = [(each.change.page, State(each.change.state)) for each in letter.changes]
     assert told == [("/home", State.CONFIRMED), ("/cart", State.RESOLVED), ("/cart", State.CONFIRMED)]
 
 

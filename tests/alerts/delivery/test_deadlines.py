@@ -66,7 +66,7 @@ def post_to(port: int, settings: Settings, *, scheme: str = "http", host: str = 
 def mail_to(port: int, settings: Settings, addresses: int = 1) -> object:
     settings.EMAIL_PORT = port
     letter = Letter(
-        id=uuid4(), project=Project(slug="shop", name="Shop"), title="T", created_at=NOON, told=(), history="/"
+        id=uuid4(), project=Project(slug="shop", name="Shop"), title="T", created_at=NOON, changes=(), history="/"
     )
     sealed = Sealed(tuple(f"{number}@shop.example" for number in range(addresses)), "")
     return outcome_of(lambda: hand_over(Channel(kind=Channel.Kind.MAIL), sealed, letter))

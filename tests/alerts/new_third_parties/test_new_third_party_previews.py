@@ -12,7 +12,7 @@ from alerts.evaluating import evaluate_one
 from alerts.models import AlertRule, StateChange
 from alerts.new_third_parties import new_third_party_rules as new_third_parties_rules
 from alerts.new_third_parties.new_third_party_previews import DayUse, NewThirdPartiesPreview, preview_new_third_parties
-from alerts.questions import Question
+from alerts.queries import AlertQuery
 from alerts.rules import create_alert
 from profcore.alerts.states import State
 from profcore.times import start_of_day
@@ -37,7 +37,7 @@ def day(days_ago: int) -> date:
 
 
 def preview(project: Project, **question: Any) -> NewThirdPartiesPreview:
-    return preview_new_third_parties(project.pk, Question(**{**ASKED, **question}), TODAY)
+    return preview_new_third_parties(project.pk, AlertQuery(**{**ASKED, **question}), TODAY)
 
 
 def test_it_tells_what_was_new_and_cost_more_and_on_which_day(project: Project) -> None:
@@ -46,14 +46,14 @@ def test_it_tells_what_was_new_and_cost_more_and_on_which_day(project: Project) 
         cheap = {PIXEL: 0.004} if days_ago <= 4 else {}
         add_functions(project, days_ago, {APP: 0.5, OLD: 0.3, **new, **cheap})
     found = preview(project)
-    tag, pixel = found.found
-    assert (found.alerts, found.told) == (1, [tag])
-    assert (tag.first_on, tag.told_on, tag.state) == (day(6), [day(5)], State.CONFIRMED)
+    tag, pixel = found.parties
+    assert (found.alerts, found.reported) == (1, [tag])
+    assert (tag.first_on, tag.reported_on, tag.state) == (day(6), [day(5)], State.CONFIRMED)
     assert tag.value == pytest.approx(21.0, abs=2.0)
     assert tag.low is not None
     assert tag.high is not None
     assert tag.low < tag.value < tag.high
-    assert (pixel.first_on, pixel.told_on, pixel.low) == (day(4), [], None)
+    assert (pixel.first_on, pixel.reported_on, pixel.low) == (day(4), [], None)
     assert pixel.value == pytest.approx(0.42, abs=0.1)
     by_day = {each.on: each for each in found.days}
     assert [(on, each.new) for on, each in by_day.items() if each.new] == [(day(6), 1), (day(4), 1)]
@@ -69,7 +69,7 @@ def test_days_without_history_or_views_are_not_judged_and_say_so(project: Projec
     assert (found.judged_days, found.days_without_history, found.days_with_few_views) == (2, 1, 27)
     assert found.thin_days == 2  # the project began some days before
     assert [each.days_before for each in found.days][-3:] == [1, 2, 3]
-    assert "a4.example" not in {each.name for each in found.found}
+    assert "a4.example" not in {each.name for each in found.parties}
 
 
 @pytest.mark.slow(20)
@@ -77,11 +77,11 @@ def test_what_ran_within_four_weeks_is_not_new_and_after_them_it_is(project: Pro
     for days_ago in range(45, 0, -1):
         add_functions(project, days_ago, {APP: 0.5, **({TAG: 0.2} if days_ago in (45, 44, 17, 15, 14) else {})})
     found = preview(project)
-    assert found.found == []  # day 17 is 27 days after day 44
+    assert found.parties == []  # day 17 is 27 days after day 44
     assert found.thin_days < found.judged_days
     for days_ago in (73, 72):
         add_functions(project, days_ago, {APP: 0.5})
-    assert preview_new_third_parties(project.pk, Question(**ASKED), TODAY + timedelta(days=2)).found == []
+    assert preview_new_third_parties(project.pk, AlertQuery(**ASKED), TODAY + timedelta(days=2)).parties == []
 
 
 @pytest.mark.slow(20)
@@ -97,7 +97,7 @@ def test_it_agrees_with_the_evaluation_day_by_day(project: Project) -> None:
         AlertRule.objects.filter(id=alert.id).update(due_at=now)
         assert evaluate_one(project.pk, alert.id, now)
     confirmed = StateChange.objects.filter(state=State.CONFIRMED).order_by("id")
-    told = sorted((on, each.name) for each in preview(project).told for on in each.told_on)
+    told = sorted((on, each.name) for each in preview(project).reported for on in each.reported_on)
     assert told == sorted(((change.at - timedelta(days=1)).date(), change.subject) for change in confirmed)
     assert len(told) >= 2
 
@@ -107,14 +107,14 @@ def test_days_on_which_nothing_can_be_told_are_not_estimated(project: Project, m
         add_functions(project, days_ago, {APP: 0.5, OLD: 0.3, **({PIXEL: 0.004} if days_ago < 5 else {})})
     estimated: list[date] = []
 
-    def note(_project: int, _question: Question, on: date) -> DayCosts:
+    def note(_project: int, _question: AlertQuery, on: date) -> DayCosts:
         estimated.append(on)
         return DayCosts(is_too_few=False, costs={})
 
     monkeypatch.setattr(new_third_parties_rules, "select_costs", note)
-    assert [each.state for each in preview(project).found] == [State.OK]
+    assert [each.state for each in preview(project).parties] == [State.OK]
     assert estimated == []
     add_functions(project, 0, {APP: 0.5, TAG: 0.2})
     later: datetime = TODAY + timedelta(days=1)
-    preview_new_third_parties(project.pk, Question(**ASKED), later)
+    preview_new_third_parties(project.pk, AlertQuery(**ASKED), later)
     assert estimated == [TODAY.date()]

@@ -4,7 +4,7 @@ from dashboard.layout.dot_chart import Point, draw_dots
 
 
 def point(label: str) -> Point:
-    return Point(label=label, value=1.0, low=None, high=None, words="")
+    return Point(label=label, value=1.0, low=None, high=None, text="")
 
 
 def test_three_labels_have_room_on_a_narrow_screen_and_of_more_the_first_and_the_last() -> None:

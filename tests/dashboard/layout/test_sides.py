@@ -7,7 +7,7 @@ from django.http import QueryDict
 
 from aggregate.selectors.project.pages import ReleaseRow
 from aggregate.selectors.slice.slices import Slice, SliceError
-from dashboard.layout.sides import Sides, find_default_sides, name_side, read_asked_sides, settle_sides
+from dashboard.layout.sides import Sides, find_default_sides, name_side, read_side_queries, settle_sides
 
 CART = Slice(project_id=1, pages=("/cart",))
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
@@ -26,7 +26,7 @@ def in_cart(release: str) -> Slice:
 
 
 def settle(slice_: Slice, query: str) -> Sides:
-    return settle_sides(slice_, read_asked_sides(QueryDict(query)))
+    return settle_sides(slice_, read_side_queries(QueryDict(query)))
 
 
 def default(slice_: Slice, rows: list[ReleaseRow]) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -81,7 +81,7 @@ def test_one_release_alone_has_nothing_beside_it() -> None:
 def test_what_a_side_names_is_no_longer_shared() -> None:
     sides = settle(in_cart("9"), "base_release=1&head_release=2")
     assert sides == Sides(CART, in_cart("1"), in_cart("2"))
-    assert sides.own_fields == {"release"}
+    assert sides.side_fields == {"release"}
 
 
 def test_the_other_side_keeps_what_the_slice_has_for_both() -> None:
@@ -94,7 +94,7 @@ def test_spans_of_time_are_sides_and_are_not_shared() -> None:
     shared = Slice(project_id=1, ranges=((NOON, None),))
     sides = settle(shared, "base_to=2026-11-20T12:00Z")
     assert (sides.base.ranges, sides.head.ranges, sides.common.ranges) == (((None, NOON),), ((NOON, None),), ())
-    assert sides.own_fields == {"from"}
+    assert sides.side_fields == {"from"}
     assert name_side(sides, sides.base).has_time
 
 
@@ -106,14 +106,14 @@ def test_what_only_one_side_has_is_refused_in_words() -> None:
 
 def test_sides_are_called_by_what_they_have_of_their_own() -> None:
     by_release = settle(CART, "base_release=1&head_release=2")
-    assert (name_side(by_release, by_release.head).words, name_side(by_release, by_release.head).is_release) == (
+    assert (name_side(by_release, by_release.head).names, name_side(by_release, by_release.head).is_release) == (
         ["2"],
         True,
     )
     devices = "&".join(f"head_device={word}" for word in ("mobile", "mobile-low", "mobile-high"))
     by_device = settle(CART, f"base_device=desktop&{devices}")
-    assert name_side(by_device, by_device.base).words == ["desktop"]
-    assert name_side(by_device, by_device.head).words == ["phones"]
+    assert name_side(by_device, by_device.base).names == ["desktop"]
+    assert name_side(by_device, by_device.head).names == ["phones"]
 
 
 def test_the_same_slice_twice_is_told() -> None:

@@ -35,7 +35,7 @@ from aggregate.selectors.page_views.view_lists import ListQuery, select_view_pag
 from aggregate.selectors.project.pages import select_pages, select_releases
 from aggregate.selectors.project.summaries import select_project_summaries, select_status
 from aggregate.selectors.project.trends import estimate_trend, sum_trend
-from aggregate.selectors.search.found_functions import find_functions
+from aggregate.selectors.search.function_hits import find_functions
 from aggregate.selectors.slice.slices import Slice, SliceQuery, resolve_slice
 from aggregate.selectors.statistics.estimates import TableQuery
 from aggregate.selectors.verdict.breakdown import select_breakdown

@@ -15,7 +15,7 @@ from ingest.count_models import AbsentCount
 from ingest.endpoint import client_report_counts as absent_counts
 from ingest.endpoint.client_report_counts import SHARDS
 from profcore.caching import clear_caches
-from profcore.trace.absence import ABSENT_REASONS
+from profcore.trace.absence import ABSENCE_REASONS
 from profcore.trace.dimensions import BROWSERS
 from projects.key_cache import clear_keys
 from projects.models import IngestKey, Project
@@ -50,7 +50,7 @@ def counted() -> dict[tuple[str, str, str, int], tuple[int, int]]:
     """Returns (reports, views) by page, browser, reason and status; the shards of a row together."""
     found: dict[tuple[str, str, str, int], tuple[int, int]] = {}
     for row in AbsentCount.objects.order_by("page"):
-        key = (row.page, BROWSERS[row.browser], ABSENT_REASONS[row.reason], row.status)
+        key = (row.page, BROWSERS[row.browser], ABSENCE_REASONS[row.reason], row.status)
         reports, views = found.get(key, (0, 0))
         found[key] = (reports + row.reports, views + row.views)
     return found
@@ -76,7 +76,7 @@ def test_an_image_may_report_too(endpoint: IngestServer) -> None:
     assert counted() == {("/product/:id", "unknown", "csp", 0): (1, 2)}
 
 
-@pytest.mark.parametrize("reason", ABSENT_REASONS)
+@pytest.mark.parametrize("reason", ABSENCE_REASONS)
 def test_each_reason_of_the_contract_is_counted(endpoint: IngestServer, reason: str) -> None:
     assert report({"reason": reason, "page": "/a"}).status == 204
     assert [key[2] for key in counted()] == [reason]

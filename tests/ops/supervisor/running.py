@@ -14,7 +14,7 @@ import psycopg
 
 from ops.supervisor.environment import read_environment
 from ops.supervisor.proc import Process, list_processes
-from ops.supervisor.running import RunningStack, find_free_port, own_environment
+from ops.supervisor.running import RunningStack, find_free_port, isolated_environment
 from ops.supervisor.services import make_manage_command
 from tests.acceptance.corpus_stack import post_until_accepted
 
@@ -27,7 +27,7 @@ def run_manage(*words: str, data: Path, **more: str) -> subprocess.CompletedProc
     """Runs a management command in a data folder, and returns its result even if it fails."""
     return subprocess.run(
         make_manage_command(*words),
-        env=own_environment({**SMALL, "FIELDFLAME_DATA": str(data), **more}),
+        env=isolated_environment({**SMALL, "FIELDFLAME_DATA": str(data), **more}),
         capture_output=True,
         text=True,
         timeout=COMMAND_LIMIT_S,

@@ -43,11 +43,11 @@ import os, sys, types
 from pathlib import Path
 from ops.supervisor import forking
 from ops.supervisor.children import Child
-forking._own.has_code = True
+forking._process.has_code = True
 sys.modules["prepared"] = types.ModuleType("prepared")
 path = Path(sys.argv[1])
 child = Child(name="one", title="One", command=[sys.executable, str(path / "one.py"), "--word", "beat"],
-              environment={"ONLY": "this", "PATH": os.environ["PATH"]}, log=path / "one.log", cwd=path, is_own=True)
+              environment={"ONLY": "this", "PATH": os.environ["PATH"]}, log=path / "one.log", cwd=path, is_python=True)
 child.start()
 print(child.process.wait())
 """

@@ -7,7 +7,7 @@ import pytest
 from fieldflame.lab.command import judge
 from fieldflame.lab.costs import Compared, FieldCost, FieldTable, FuncName, LabChange
 from fieldflame.lab.estimates import ALLOWANCE, estimate, find_scale, is_moved, is_replaced, measure_agreement, total
-from fieldflame.lab.report import Told, describe_agreement, describe_field, write_lab_markdown, write_lab_text
+from fieldflame.lab.report import LabReport, describe_agreement, describe_field, write_lab_markdown, write_lab_text
 
 from tests.packages.check.made_server import HOSTILE
 
@@ -168,7 +168,7 @@ def test_agreement_that_is_not_known_is_told() -> None:
 
 def test_hostile_names_are_only_text() -> None:
     found = estimate(compared(LabChange(name(HOSTILE, "a.ts"), 12.0, 31.0)), {"phones": PHONES})
-    told = Told("shop", HOSTILE, found, total(found), measure_agreement([]), has_moved=True)
+    told = LabReport("shop", HOSTILE, found, total(found), measure_agreement([]), has_moved=True)
     text = write_lab_text(told)
     assert not [line for line in text.splitlines() if line.lstrip().startswith("::")]
     assert "##[" not in text

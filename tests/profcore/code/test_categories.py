@@ -12,7 +12,7 @@ from profcore.code.categories import (
     RULES,
     CategoryRule,
     categorize,
-    facts_for_category,
+    category_key_of,
     preview_rules,
 )
 from profcore.code.sites import origin_of, site_of, sites_of
@@ -140,11 +140,11 @@ def test_functions_with_equal_facts_have_one_category(
     one: FuncKey, other: FuncKey, rules: tuple[CategoryRule, ...]
 ) -> None:
     by_name = bool(rules)
-    if facts_for_category(one, by_name=by_name) == facts_for_category(other, by_name=by_name):
+    if category_key_of(one, by_name=by_name) == category_key_of(other, by_name=by_name):
         assert categorize(one, SHOP, rules) == categorize(other, SHOP, rules)
 
 
 def test_functions_of_one_script_share_their_facts_unless_a_rule_looks_at_names() -> None:
     one, other = at("https://cdn.example/x.js", "f", 1), at("https://cdn.example/x.js", "g", 2)
-    assert facts_for_category(one, by_name=False) == facts_for_category(other, by_name=False)
-    assert facts_for_category(one, by_name=True) != facts_for_category(other, by_name=True)
+    assert category_key_of(one, by_name=False) == category_key_of(other, by_name=False)
+    assert category_key_of(one, by_name=True) != category_key_of(other, by_name=True)

@@ -10,19 +10,19 @@ from hypothesis import strategies as st
 
 from profcore.code.display_rules import (
     COLOURS,
+    DISPLAY_ID,
     FIELDS,
     MAX_PATTERN_CHARS,
     MAX_RULES,
     MAX_STARS,
     MAX_TITLE_CHARS,
-    SHOWN_ID,
     DisplayRuleError,
     DisplayRules,
+    display_id,
     encode_display_rules,
     make_fit,
     read_display_rules,
     show_stacks,
-    shown_id,
 )
 from profcore.code.identity import MAPPED_ID
 from profcore.sums.calltree import find_topmost
@@ -61,7 +61,7 @@ def test_a_group_is_one_row_for_each_title_that_comes_of_it() -> None:
     two_patterns = [FOLD, {**FOLD, "pattern": "scheduler"}]
     assert decide(two_patterns, package="react-dom").row_id == decide(two_patterns, package="scheduler").row_id
     assert decide([FOLD], package="react").is_folded
-    assert shown_id("group", "React") != shown_id("fold", "React")
+    assert display_id("group", "React") != display_id("fold", "React")
 
 
 def test_rules_that_make_one_row_give_it_one_colour() -> None:
@@ -73,8 +73,8 @@ def test_rules_that_make_one_row_give_it_one_colour() -> None:
 
 
 def test_the_id_of_a_made_row_is_none_of_a_function() -> None:
-    made = shown_id("group", "React")
-    assert SHOWN_ID.fullmatch(made)
+    made = display_id("group", "React")
+    assert DISPLAY_ID.fullmatch(made)
     assert not MAPPED_ID.fullmatch(made)
     assert not made.isdigit()
 

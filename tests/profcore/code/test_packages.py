@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from profcore.code.packages import OwnPackageRule, canonical_source, own_package_of, package_of
+from profcore.code.packages import ProjectPackageRule, canonical_source, package_of, project_package_of
 from tests.urls import LOCAL_FILE
 
 
@@ -125,14 +125,14 @@ def test_what_depends_on_the_build_goes_from_a_sources_path(path: str, canonical
     ],
 )
 def test_a_monorepos_own_packages_are_its_folders(source: str, package: str | None) -> None:
-    assert own_package_of(source) == package
+    assert project_package_of(source) == package
 
 
 def test_a_projects_own_rules_come_before_the_usual_ones() -> None:
-    rules = [OwnPackageRule("packages/*", "@acme/*"), OwnPackageRule("src/checkout", "checkout")]
-    assert own_package_of("packages/ui/x.ts", rules) == "@acme/ui"
-    assert own_package_of("src/checkout/deep/x.ts", rules) == "checkout"
-    assert own_package_of("apps/shop/x.ts", rules) == "shop"
+    rules = [ProjectPackageRule("packages/*", "@acme/*"), ProjectPackageRule("src/checkout", "checkout")]
+    assert project_package_of("packages/ui/x.ts", rules) == "@acme/ui"
+    assert project_package_of("src/checkout/deep/x.ts", rules) == "checkout"
+    assert project_package_of("apps/shop/x.ts", rules) == "shop"
 
 
 @pytest.mark.parametrize(
@@ -149,7 +149,7 @@ def test_a_projects_own_rules_come_before_the_usual_ones() -> None:
 )
 def test_a_rule_that_says_nothing_is_refused(path: str, name: str) -> None:
     with pytest.raises(ValueError, match=r"must be|may have"):
-        OwnPackageRule(path, name)
+        ProjectPackageRule(path, name)
 
 
 @given(st.text(max_size=200))
@@ -157,4 +157,4 @@ def test_hostile_paths_raise_nothing(text: str) -> None:
     for path in (text, "webpack://" + text, "node_modules/" + text):
         assert canonical_source(canonical_source(path)) == canonical_source(path) or "node_modules" in path
         package_of(path)
-        own_package_of(path)
+        project_package_of(path)

@@ -8,7 +8,7 @@ import pytest
 from profcore.stats.comparison import Comparison, compare
 from profcore.stats.standardised import ClassSums
 from profcore.stats.strata import MAX_PAGE_STRATA, SEVERAL_PAGES, find_strata, text_code
-from profcore.stats.views import ViewFacts, ViewSample, sample_of_times
+from profcore.stats.views import ViewColumns, ViewSample, sample_of_times
 from tests.profcore.stats.field import Matrix, sample_of_ms, skewed_ms
 
 LOAD = 1
@@ -104,13 +104,13 @@ def test_pages_as_strata_leave_level_power_and_coverage(views: int, pages: int) 
     assert np.mean(covered) >= 0.92
 
 
-def facts_of(page: Sequence[int], *, tag: Sequence[int] | None = None, ms: Sequence[int] | None = None) -> ViewFacts:
+def facts_of(page: Sequence[int], *, tag: Sequence[int] | None = None, ms: Sequence[int] | None = None) -> ViewColumns:
     count = len(page)
     us = [1_000 * each for each in ms] if ms is not None else [1_000] * count
-    return ViewFacts.of(us, [0] * count, [1] * count, navigation=[LOAD] * count, page=page, tag=tag)
+    return ViewColumns.of(us, [0] * count, [1] * count, navigation=[LOAD] * count, page=page, tag=tag)
 
 
-def strata_of(base: ViewFacts, head: ViewFacts, *, by_tag: bool = False) -> list[list[int]]:
+def strata_of(base: ViewColumns, head: ViewColumns, *, by_tag: bool = False) -> list[list[int]]:
     """Returns the pages of each stratum."""
     found = find_strata(base, head, by_device=True, by_navigation=True, by_page=True, by_tag=by_tag)
     return [sorted(each.pages or ()) for each in found.shared]
@@ -145,7 +145,7 @@ def test_the_mix_of_pages_is_told_with_small_ones_together() -> None:
 def test_many_pages_give_a_bounded_number_of_strata() -> None:
     rng = np.random.default_rng(1)
     count = 10_000
-    facts = ViewFacts.of(
+    facts = ViewColumns.of(
         rng.integers(1, 10**6, count).tolist(),
         [0] * count,
         rng.integers(0, 4, count).tolist(),

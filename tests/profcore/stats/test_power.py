@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from profcore.stats.comparison import Comparison, compare
-from profcore.stats.views import ViewFacts, ViewSample, sample_of_times
+from profcore.stats.views import ViewColumns, ViewSample, sample_of_times
 
 SPEED = np.array([1.0, 2.0, 4.0])
 
@@ -15,7 +15,7 @@ def draw(
     device, page = rng.choice(3, size=views, p=[0.5, 0.3, 0.2]), rng.integers(1, pages + 1, views)
     ms = 100 * factor * SPEED[device] * page * rng.lognormal(-(sigma**2) / 2, sigma, views)
     us = np.rint(1_000 * ms).astype(int).tolist()
-    return sample_of_times(ViewFacts.of(us, [0] * views, device.tolist(), page=page.tolist()))
+    return sample_of_times(ViewColumns.of(us, [0] * views, device.tolist(), page=page.tolist()))
 
 
 def is_shown(found: Comparison, bound: float) -> bool:
@@ -95,8 +95,8 @@ def test_more_views_show_smaller_changes_and_a_stricter_bound_larger_ones() -> N
 
 
 def test_views_without_any_time_show_nothing() -> None:
-    nothing = sample_of_times(ViewFacts.of([0] * 40, [0] * 40, [1] * 40))
+    nothing = sample_of_times(ViewColumns.of([0] * 40, [0] * 40, [1] * 40))
     assert compare(nothing, nothing, bound=0.05).smallest is None
-    same = sample_of_times(ViewFacts.of([5_000] * 40, [0] * 40, [1] * 40))
+    same = sample_of_times(ViewColumns.of([5_000] * 40, [0] * 40, [1] * 40))
     found = compare(same, same, bound=0.05).smallest
     assert found is None or found.relative < 0.01

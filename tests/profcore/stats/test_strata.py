@@ -113,7 +113,7 @@ def test_navigations_that_are_the_question_are_no_strata() -> None:
 
 def test_known_sums_are_those_of_the_strata() -> None:
     base, head = sample_of_ways(40, 40), sample_of_ways(40, 40)
-    times = [sample_of_times(each.facts) for each in (base, head)]
+    times = [sample_of_times(each.columns) for each in (base, head)]
     known = (
         {(0, LOAD): ClassSums(400, 40_000_000), (0, ROUTE): ClassSums(100, 1_000_000)},
         {(0, LOAD): ClassSums(100, 11_000_000), (0, ROUTE): ClassSums(400, 4_000_000), (0, BACK): ClassSums(9, 9_000)},

@@ -7,7 +7,7 @@ from profcore.stats.comparison import compare
 from profcore.stats.standardised import ClassSums
 from profcore.stats.summaries import MIN_VIEWS
 from profcore.stats.trends import BucketMean, BucketSums, estimate_buckets
-from profcore.stats.views import ViewFacts, sample_of_times
+from profcore.stats.views import ViewColumns, sample_of_times
 from tests.profcore.stats.field import skewed_ms
 
 
@@ -106,7 +106,7 @@ def test_differences_around_exact_means_cover_what_they_promise() -> None:
                 np.int64
             )
             known.append({(n, 0): ClassSums(int((classes == n).sum()), int(us[classes == n].sum())) for n in (0, 1)})
-            sides.append(ViewFacts.of(us[:600].tolist(), [0] * 600, classes[:600].tolist()))
+            sides.append(ViewColumns.of(us[:600].tolist(), [0] * 600, classes[:600].tolist()))
         base, head = (sample_of_times(facts, population=3_000) for facts in sides)
         found = [compare(base, head, measure="self", known=each).overall for each in ((known[0], known[1]), None)]
         exact, sampled = (each.ci95 for each in found if each and each.ci95)

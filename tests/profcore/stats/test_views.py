@@ -10,7 +10,7 @@ import pytest
 
 from profcore.stats.views import (
     NoTotalsError,
-    ViewFacts,
+    ViewColumns,
     ViewSample,
     align,
     group_funcs,
@@ -24,11 +24,11 @@ from profcore.sums.blobs import Contribution, decode_contributions, encode_contr
 from tests.profcore.stats.field import make_contribution
 
 
-def three_views() -> tuple[list[Contribution], ViewFacts]:
+def three_views() -> tuple[list[Contribution], ViewColumns]:
     """Two views with funcs 3, 7 and 9, and one that ran nothing."""
     first = make_contribution([3, 7], [1_000, 2_000], [3_000, 2_000], [500, 0], [1, 2], [3, 2])
     second = make_contribution([7, 9], [4_000, 0], [4_000, 4_000], [0, 700], [4, 0], [4, 4])
-    return [first, Contribution(), second], ViewFacts.of([3_000, 0, 4_000], [500, 0, 900], [1, 1, 2])
+    return [first, Contribution(), second], ViewColumns.of([3_000, 0, 4_000], [500, 0, 900], [1, 1, 2])
 
 
 def cells(sample: ViewSample, column: str) -> dict[tuple[int, int], int]:
@@ -100,7 +100,7 @@ def test_renaming_funcs_keeps_their_totals() -> None:
 def test_aligned_samples_have_one_list_of_funcs() -> None:
     contributions, facts = three_views()
     whole = sample_of(contributions, facts)
-    part = sample_of([make_contribution([8, 9], [1, 2], [1, 2], [0, 0], [1, 1], [1, 1])], ViewFacts.of([3], [0], [1]))
+    part = sample_of([make_contribution([8, 9], [1, 2], [1, 2], [0, 0], [1, 1], [1, 1])], ViewColumns.of([3], [0], [1]))
     first, second = align(whole, part)
     assert first.func_ids.tolist() == second.func_ids.tolist() == [3, 7, 8, 9]
     assert cells(first, "self_us") == cells(whole, "self_us")
@@ -109,15 +109,15 @@ def test_aligned_samples_have_one_list_of_funcs() -> None:
 
 def test_facts_of_unequal_length_and_impossible_rates_are_refused() -> None:
     with pytest.raises(ValueError, match="the same length"):
-        ViewFacts.of([1], [1, 2], [1])
+        ViewColumns.of([1], [1, 2], [1])
     with pytest.raises(ValueError, match="sample rate"):
-        ViewFacts.of([1], [1], [1], [0.0])
+        ViewColumns.of([1], [1], [1], [0.0])
     with pytest.raises(ValueError, match="the number of contributions must equal"):
-        sample_of([], ViewFacts.of([1], [1], [1]))
+        sample_of([], ViewColumns.of([1], [1], [1]))
 
 
 def test_a_slice_without_views_makes_an_empty_sample() -> None:
-    sample = sample_of([], ViewFacts.of([], [], []))
+    sample = sample_of([], ViewColumns.of([], [], []))
     assert (sample.views, sample.func_count) == (0, 0)
 
 

@@ -6,7 +6,7 @@ from uuid import UUID
 import pytest
 
 from profcore.symbolicate.builds import (
-    BundleFacts,
+    BundleComments,
     InlineMapError,
     Match,
     Pair,
@@ -20,8 +20,8 @@ ONE = UUID("85314830-023f-4cf1-a267-535f4e37bb17")
 TWO = UUID("95314830-023f-4cf1-a267-535f4e37bb17")
 
 
-def facts(debug_id: UUID | None = None, url: str | None = None) -> BundleFacts:
-    return BundleFacts(debug_id, url, None)
+def facts(debug_id: UUID | None = None, url: str | None = None) -> BundleComments:
+    return BundleComments(debug_id, url, None)
 
 
 def test_a_bundle_tells_of_its_map_in_its_last_comments() -> None:

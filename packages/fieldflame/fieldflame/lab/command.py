@@ -13,7 +13,7 @@ from fieldflame.exits import CommandError, Exit, UsageError
 from fieldflame.lab.costs import Compared, FieldTable, read_compared, read_field
 from fieldflame.lab.estimates import Agreement, Estimate, Guess, estimate, is_moved, measure_agreement, total
 from fieldflame.lab.profiles import compare_profiles
-from fieldflame.lab.report import Told, write_lab_markdown, write_lab_text
+from fieldflame.lab.report import LabReport, write_lab_markdown, write_lab_text
 from fieldflame.numbers import write_ms
 from fieldflame.server import Server
 
@@ -23,7 +23,7 @@ KINDS: Final = {
 }
 MEASURE: Final = ("measure", "self+hidden")
 LEAST_VIEWS: Final = 25  # of the field: as the server needs for an interval
-# The newest release with fewer of the field's page views may be a preview, or made up by somebody.
+# The newest release with fewer of the field's page views may be a preview, or made up by someone.
 LEAST_PART: Final = 0.01
 RECENT_DAYS: Final = 28
 # The functions with the most time; what has less than those would not be seen if it doubled.
@@ -51,14 +51,14 @@ def run_lab(field: Server, lab: Server | None, options: argparse.Namespace, envi
     agreement = ask_agreement(field, lab, options, pages)
     estimates = estimate(compared, known, agreement.allowance)
     sums, has_moved = total(estimates), is_moved(compared)
-    told = Told(field.project, release, estimates, sums, agreement, has_moved)
-    print(write_lab_text(told), flush=True)
-    code, words = judge(estimates, sums, limit_ms, has_moved=has_moved)
-    print(f"Result: {words} (exit code {int(code)}).")
+    report = LabReport(field.project, release, estimates, sums, agreement, has_moved)
+    print(write_lab_text(report), flush=True)
+    code, result = judge(estimates, sums, limit_ms, has_moved=has_moved)
+    print(f"Result: {result} (exit code {int(code)}).")
     if options.markdown is not None:
-        write_file(options.markdown, write_lab_markdown(told), environment)
+        write_file(options.markdown, write_lab_markdown(report), environment)
     if options.json is not None:
-        answer = encode(told, compared)
+        answer = encode(report, compared)
         write_file(options.json, json.dumps(answer, indent=2) + "\n", environment)
     return code
 
@@ -81,8 +81,8 @@ def ask_compared(server: Server, base: str, head: str, pages: list[tuple[str, st
 
 def ask_field(field: Server, release: str, devices: tuple[str, ...], pages: list[tuple[str, str]]) -> FieldTable | None:
     """Returns the functions of a kind of device; None with too few page views of it."""
-    own = [("device", device) for device in devices]
-    params = [("release", release), *own, MEASURE, ("limit", str(MAX_FUNCTIONS)), *pages]
+    device_params = [("device", device) for device in devices]
+    params = [("release", release), *device_params, MEASURE, ("limit", str(MAX_FUNCTIONS)), *pages]
     answer = field.get("functions", params)
     return read_field(answer) if answer.get("views", 0) >= LEAST_VIEWS else None
 
@@ -131,8 +131,8 @@ def judge(
         return Exit.TOO_FEW, "the field knows none of the functions that changed"
     over = [kind for kind, guess in sums.items() if limit_ms is not None and guess.ci95[0] > limit_ms]
     if over and limit_ms is not None:
-        words = f"the estimate is over {write_ms(limit_ms)} on {' and '.join(over)}"
-        return (Exit.OK, f"{words}, but may only have moved") if has_moved else (Exit.WORSE, words)
+        sentence = f"the estimate is over {write_ms(limit_ms)} on {' and '.join(over)}"
+        return (Exit.OK, f"{sentence}, but may only have moved") if has_moved else (Exit.WORSE, sentence)
     return Exit.OK, "estimated" if estimates else "no function changed in the lab"
 
 
@@ -147,29 +147,29 @@ def read_ms(text: str) -> float:
     return ms
 
 
-def encode(told: Told, compared: Compared) -> dict[str, Any]:
+def encode(report: LabReport, compared: Compared) -> dict[str, Any]:
     """Returns the estimate for programs."""
-    agreement = told.agreement
+    agreement = report.agreement
 
     def encode_guess(guess: Guess) -> dict[str, object]:
         return {"delta_ms_per_view": guess.ms, "ci95": guess.ci95, "is_own_factor": guess.is_own}
 
     return {
         "is_estimate": True,
-        "field_release": told.release,
+        "field_release": report.release,
         "functions": [
             {
-                "label": each.change.name.label,
-                "source": each.change.name.source or None,
-                "lab_base_ms": each.change.base_ms,
-                "lab_head_ms": each.change.head_ms,
-                "field": {kind: encode_guess(guess) for kind, guess in each.guesses.items()},
+                "label": estimated.change.name.label,
+                "source": estimated.change.name.source or None,
+                "lab_base_ms": estimated.change.base_ms,
+                "lab_head_ms": estimated.change.head_ms,
+                "field": {kind: encode_guess(guess) for kind, guess in estimated.guesses.items()},
             }
-            for each in told.estimates
+            for estimated in report.estimates
         ],
         "lab_page_view_delta_ci95": compared.whole_ci95,
-        "may_have_moved": told.has_moved,
-        "together": {kind: encode_guess(guess) for kind, guess in told.sums.items()},
+        "may_have_moved": report.has_moved,
+        "together": {kind: encode_guess(guess) for kind, guess in report.sums.items()},
         "agreement": {
             "releases": agreement.releases,
             "functions": agreement.functions,

@@ -22,7 +22,7 @@ class FuncName:
 
     @property
     def is_telling(self) -> bool:
-        """Tells whether the name alone makes it likely that two functions of this name are one."""
+        """Returns whether the name alone makes it likely that two functions of this name are one."""
         return len(self.label) >= LEAST_NAME and not self.label.startswith("(")
 
 
@@ -70,10 +70,10 @@ class FieldTable:
     def find(self, name: FuncName) -> FieldCost | None:
         """Returns the function of this name: of the same source, or the only one if a source is not known."""
         same = self._by_label.get(name.label, [])
-        placed = [each for each in same if name.source and each.name.source == name.source]
+        placed = [cost for cost in same if name.source and cost.name.source == name.source]
         if len(placed) == 1:
             return placed[0]
-        open_ones = [each for each in same if not (name.source and each.name.source)]
+        open_ones = [cost for cost in same if not (name.source and cost.name.source)]
         return open_ones[0] if name.is_telling and len(same) == len(open_ones) == 1 else None
 
 
@@ -88,7 +88,7 @@ def read_field(answer: Json) -> FieldTable:
 
 
 def _read_compared(answer: Json) -> Compared:
-    rows = [(_read_change(each), bool(each["is_significant"])) for each in answer["functions"]]
+    rows = [(_read_change(row), bool(row["is_significant"])) for row in answer["functions"]]
     return Compared(
         is_too_few=bool(answer["is_too_few"]),
         views=(int(answer["base"]["views"]), int(answer["head"]["views"])),
@@ -98,9 +98,9 @@ def _read_compared(answer: Json) -> Compared:
     )
 
 
-def _read_change(each: Json) -> LabChange:
-    delta_ci95 = _read_interval(each["delta_ci95"])
-    return LabChange(_read_name(each), float(each["base_ms_per_view"]), float(each["head_ms_per_view"]), delta_ci95)
+def _read_change(row: Json) -> LabChange:
+    delta_ci95 = _read_interval(row["delta_ci95"])
+    return LabChange(_read_name(row), float(row["base_ms_per_view"]), float(row["head_ms_per_view"]), delta_ci95)
 
 
 def _read_interval(pair: Any) -> tuple[float, float] | None:  # Any: JSON
@@ -109,14 +109,14 @@ def _read_interval(pair: Any) -> tuple[float, float] | None:  # Any: JSON
 
 def _read_field(answer: Json) -> FieldTable:
     costs = []
-    for each in answer["functions"]:
-        found = each["estimates"]
-        if found is not None and found["ms_per_view_ci95"] is not None:
-            low, high = found["ms_per_view_ci95"]
-            costs.append(FieldCost(_read_name(each), float(found["ms_per_view"]), (float(low), float(high))))
+    for row in answer["functions"]:
+        figures = row["estimates"]
+        if figures is not None and figures["ms_per_view_ci95"] is not None:
+            low, high = figures["ms_per_view_ci95"]
+            costs.append(FieldCost(_read_name(row), float(figures["ms_per_view"]), (float(low), float(high))))
     return FieldTable(costs)
 
 
-def _read_name(each: Json) -> FuncName:
-    original = each["original"]
-    return FuncName(str(each["label"]), clean_path(str(original["source"])) if original else "")
+def _read_name(row: Json) -> FuncName:
+    original = row["original"]
+    return FuncName(str(row["label"]), clean_path(str(original["source"])) if original else "")

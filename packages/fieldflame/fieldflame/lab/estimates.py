@@ -25,7 +25,7 @@ ALLOWANCE: Final = (0.5, 2.0)
 class Guess:
     """What a change in the lab would be per page view on one kind of device.
 
-    `is_own` tells that the function's own factor was used. A function that is new has none: it is scaled as all others
+    `is_own` says that the function's own factor was used. A function that is new has none: it is scaled as all others
     together.
     """
 
@@ -82,7 +82,7 @@ def estimate(
     `allowance` is by how many times an estimate the field may change: each interval is widened by it.
     """
     scales = {kind: find_scale(lab, table) for kind, table in field.items()}
-    found = []
+    estimates = []
     for change in lab.changes:
         guesses = {}
         known = {} if is_replaced(change, lab) else field
@@ -90,12 +90,12 @@ def estimate(
             guess = _guess(change, table, scales[kind], allowance)
             if guess is not None:
                 guesses[kind] = guess
-        found.append(Estimate(change, guesses))
-    return sorted(found, key=lambda each: -max((abs(guess.ms) for guess in each.guesses.values()), default=0.0))
+        estimates.append(Estimate(change, guesses))
+    return sorted(estimates, key=lambda row: -max((abs(guess.ms) for guess in row.guesses.values()), default=0.0))
 
 
 def is_replaced(change: LabChange, lab: Compared) -> bool:
-    """Tells whether a new or gone function may be one that only moved in its script, and so is new and gone.
+    """Returns whether a new or gone function may be one that only moved in its script, and so is new and gone.
 
     Without a source map a function is known by its place. It may have moved if its name is minified, or if another one
     of its name was there on the other side.
@@ -103,12 +103,12 @@ def is_replaced(change: LabChange, lab: Compared) -> bool:
     is_new, is_gone = change.base_ms < LEAST_LAB_MS, change.head_ms == 0
     if change.name.source or not (is_new or is_gone):
         return False
-    others = [each for each in lab.all if each is not change and each.name.label == change.name.label]
-    return not change.name.is_telling or any((each.base_ms if is_new else each.head_ms) > 0 for each in others)
+    peers = [peer for peer in lab.all if peer is not change and peer.name.label == change.name.label]
+    return not change.name.is_telling or any((peer.base_ms if is_new else peer.head_ms) > 0 for peer in peers)
 
 
 def is_moved(lab: Compared) -> bool:
-    """Tells whether the lab's page views as a whole did not clearly change in the direction of their functions.
+    """Returns whether the lab's page views as a whole did not clearly change in the direction of their functions.
 
     Then time may only have moved from functions whose change is not clear, as into a new callee. False if the lab does
     not know.
@@ -122,7 +122,7 @@ def is_moved(lab: Compared) -> bool:
 
 def find_scale(lab: Compared, table: FieldTable) -> float | None:
     """Returns how many ms of the field one ms of the lab stands for, over all functions that both know."""
-    pairs = [(each.base_ms, table.find(each.name)) for each in lab.all if each.base_ms >= LEAST_LAB_MS]
+    pairs = [(change.base_ms, table.find(change.name)) for change in lab.all if change.base_ms >= LEAST_LAB_MS]
     known = [(lab_ms, cost.ms) for lab_ms, cost in pairs if cost is not None]
     lab_ms = sum(ms for ms, _ in known)
     return sum(ms for _, ms in known) / lab_ms if lab_ms else None
@@ -157,8 +157,8 @@ def _bound(cost: FieldCost, change: LabChange, growth: float, allowance: tuple[f
 def total(estimates: Iterable[Estimate]) -> dict[str, Guess]:
     """Returns the sum by kind of device. Its interval adds those of the functions, so it is rather too wide."""
     sums: dict[str, Guess] = {}
-    for each in estimates:
-        for kind, guess in each.guesses.items():
+    for estimated in estimates:
+        for kind, guess in estimated.guesses.items():
             before = sums.get(kind, Guess(0.0, (0.0, 0.0), is_own=True))
             interval = (before.ci95[0] + guess.ci95[0], before.ci95[1] + guess.ci95[1])
             sums[kind] = Guess(before.ms + guess.ms, interval, before.is_own and guess.is_own)
@@ -173,7 +173,7 @@ def measure_agreement(pairs: Sequence[tuple[Compared, Compared]]) -> Agreement:
         if lab.is_too_few or field.is_too_few:
             continue
         releases += 1
-        known: dict[FuncName, LabChange] = {each.name: each for each in field.all}
+        known: dict[FuncName, LabChange] = {change.name: change for change in field.all}
         for change in lab.changes:
             there = known.get(change.name)
             if there is None or change.base_ms < LEAST_LAB_MS or there.base_ms <= 0:

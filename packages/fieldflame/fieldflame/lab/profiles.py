@@ -15,7 +15,7 @@ MAX_PROFILE_BYTES: Final = 500_000_000
 FOREIGN: Final = ("node:", "devtools:", "chrome-extension:", "extensions::", "__playwright", "__puppeteer", "pptr:")
 LEAST_MS: Final = 1.0
 LEAST_SHARE: Final = 0.1
-# With so many files on each side, so many of the pairs of a file before and one after must differ in one direction.
+# With LEAST_FILES on each side, LEAST_PAIRS of the pairs of a file before and one after must differ in one direction.
 # By chance that happens to 1 of 10 unchanged functions with three files, and to 1 of 30 with five.
 LEAST_FILES: Final = 3
 LEAST_PAIRS: Final = 0.9
@@ -47,8 +47,8 @@ def _is_change(change: LabChange) -> bool:
 def _is_apart(before: Sequence[float], after: Sequence[float]) -> bool:
     if min(len(before), len(after)) < LEAST_FILES:
         return True
-    pairs = [(one, other) for one in before for other in after]
-    slower, faster = sum(one < other for one, other in pairs), sum(one > other for one, other in pairs)
+    pairs = [(earlier, later) for earlier in before for later in after]
+    slower, faster = sum(earlier < later for earlier, later in pairs), sum(earlier > later for earlier, later in pairs)
     return max(slower, faster) >= LEAST_PAIRS * len(pairs)
 
 
@@ -79,23 +79,23 @@ def read_profile(name: str) -> dict[FuncName, float]:
 
 def _label_nodes(nodes: Iterable[Mapping[str, Any]]) -> dict[int, str]:  # Any: JSON
     """Returns the name of the page's function that each node's time belongs to; "" if there is none, or it has none."""
-    own: dict[int, str | None] = {}
+    names: dict[int, str | None] = {}
     caller: dict[int, int] = {}
     for node in nodes:
         number, frame = int(node["id"]), node["callFrame"]
         url = str(frame.get("url", ""))
-        own[number] = None if not url or url.startswith(FOREIGN) else str(frame["functionName"])
+        names[number] = None if not url or url.startswith(FOREIGN) else str(frame["functionName"])
         for child in node.get("children", ()):
             caller[int(child)] = number
     labels: dict[int, str] = {}
-    for number in own:
+    for number in names:
         path: list[int] = []
         at: int | None = number
-        while at is not None and at not in labels and own[at] is None:
+        while at is not None and at not in labels and names[at] is None:
             path.append(at)
-            own[at] = ""  # whoever comes here again has no function: also if the file's callers form a circle
+            names[at] = ""  # a node met again has no function: also if the file's callers form a circle
             at = caller.get(at)
-        label = "" if at is None else labels.get(at, own[at]) or ""
-        for each in [number, *path]:
-            labels[each] = label
+        label = "" if at is None else labels.get(at, names[at]) or ""
+        for visited in [number, *path]:
+            labels[visited] = label
     return labels

@@ -13,7 +13,7 @@ from fieldflame.budgets import is_over
 from fieldflame.clean import clean
 from fieldflame.outcome import Outcome, find_missing
 from fieldflame.question import Question
-from fieldflame.reports.words import describe_budgets, write_figures, write_text
+from fieldflame.reports.text import describe_budgets, write_figures, write_text
 
 ILLEGAL: Final = re.compile("[^\t\n\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
@@ -66,11 +66,11 @@ def list_cases(outcome: Outcome) -> list[Case]:
         if missing or not cases:
             cases.append(Case("enough page views", skipped=missing[0] if missing else "No page has been compared."))
     for budget in outcome.budgets:
-        told = "; ".join(describe_budgets((budget,)))
+        text = "; ".join(describe_budgets((budget,)))
         if is_over(budget):
-            cases.append(Case(f"budget {budget.name}", failure=told))
+            cases.append(Case(f"budget {budget.name}", failure=text))
         else:
-            cases.append(Case(f"budget {budget.name}", skipped="" if budget.is_judged else told))
+            cases.append(Case(f"budget {budget.name}", skipped="" if budget.is_judged else text))
     return cases or [Case("budgets", skipped="The project has no budgets that are switched on.")]
 
 
@@ -83,13 +83,13 @@ def _make_case(question: Question, name: str, change: Change) -> Case:
 
 def _list_properties(outcome: Outcome, link: str) -> list[tuple[str, str]]:
     verdict = outcome.verdict
-    found = [("release", outcome.question.release), ("base", verdict.base or ""), ("result", outcome.word)]
-    found += [("sentence", verdict.text), ("link", link), ("bound", f"{verdict.bound:g}")]
+    properties = [("release", outcome.question.release), ("base", verdict.base or ""), ("result", outcome.word)]
+    properties += [("sentence", verdict.text), ("link", link), ("bound", f"{verdict.bound:g}")]
     if verdict.looks is not None:
-        found.append(("looks", str(verdict.looks)))
+        properties.append(("looks", str(verdict.looks)))
     if verdict.commits is not None:
-        found += [("commit", verdict.commits.last), ("commits_link", verdict.commits.link or "")]
-    return [(name, value) for name, value in found if value]
+        properties += [("commit", verdict.commits.last), ("commits_link", verdict.commits.link or "")]
+    return [(name, value) for name, value in properties if value]
 
 
 def _plain(text: str, most: int = 500) -> str:

@@ -12,7 +12,7 @@ from fieldflame.answers import Change, Verdict
 from fieldflame.clean import clean
 from fieldflame.exits import Exit
 from fieldflame.outcome import Outcome
-from fieldflame.reports.words import (
+from fieldflame.reports.text import (
     describe_base,
     describe_budgets,
     describe_culprit,
@@ -23,7 +23,7 @@ from fieldflame.reports.words import (
 
 SIGNS: Final = {Exit.OK: "✅", Exit.WORSE: "❌", Exit.TOO_FEW: "⏳"}
 SPECIAL: Final = re.compile(r"([\\`*_{}\[\]()<>#+\-.!|~&$^=:@/])")
-SHOWN_PAGES: Final = 20
+MAX_PAGES: Final = 20
 
 
 def write_markdown(outcome: Outcome, project: str, link: str) -> str:
@@ -45,9 +45,9 @@ def escape(text: str) -> str:
     return SPECIAL.sub(r"\\\1", clean(text, 500))
 
 
-def write_link(words: str, address: str) -> str:
+def write_link(text: str, address: str) -> str:
     """Returns a link to a checked http or https address."""
-    return f"[{escape(words)}](<{re.sub(r'[<> ]', '', clean(address, 4_000))}>)"
+    return f"[{escape(text)}](<{re.sub(r'[<> ]', '', clean(address, 4_000))}>)"
 
 
 def _list_lines(outcome: Outcome, project: str, link: str) -> Iterator[str]:
@@ -56,8 +56,8 @@ def _list_lines(outcome: Outcome, project: str, link: str) -> Iterator[str]:
     yield ""
     yield _write_sentence(verdict)
     yield ""
-    for told in [*describe_rollback(outcome, code), *describe_base(outcome, code)]:
-        yield told
+    for line in [*describe_rollback(outcome, code), *describe_base(outcome, code)]:
+        yield line
         yield ""
     if verdict.culprits:
         yield f"| Function on {code(verdict.leading.page or 'all pages', in_table=True)} | Change | Defined at |"
@@ -94,15 +94,15 @@ def _list_pages(verdict: Verdict) -> Iterator[str]:
     yield ""
     yield "| Page | Result | Change | Page views |"
     yield "|---|---|---|---|"
-    shown: list[Change] = list(verdict.pages[:SHOWN_PAGES])
-    for page in shown:
+    pages: list[Change] = list(verdict.pages[:MAX_PAGES])
+    for page in pages:
         base, head = page.views
         figures = write_figures(page) if page.delta_ms is not None else "–"
         name, state = code(page.page or "", in_table=True), page.state.replace("_", " ")
         yield f"| {name} | {state} | {escape(figures)} | {base:,} → {head:,} |"
     yield ""
-    if verdict.page_count > len(shown):
-        yield f"{len(shown)} of {verdict.page_count:,} pages."
+    if verdict.page_count > len(pages):
+        yield f"{len(pages)} of {verdict.page_count:,} pages."
         yield ""
     yield "</details>"
     yield ""
@@ -111,8 +111,8 @@ def _list_pages(verdict: Verdict) -> Iterator[str]:
 def _write_commits(verdict: Verdict) -> str:
     commits = verdict.commits
     assert commits is not None
-    words = f"Commits after {code(commits.first)} up to {code(commits.last)}" if commits.first else code(commits.last)
+    span = f"Commits after {code(commits.first)} up to {code(commits.last)}" if commits.first else code(commits.last)
     author = f" by {code(commits.author)}" if commits.author else ""
     links = [("Show commits", commits.link), ("Show release", commits.release_link)]
-    shown = [write_link(word, address) for word, address in links if address]
-    return f"{words}{author}" + (f": {', '.join(shown)}" if shown else "")
+    anchors = [write_link(word, address) for word, address in links if address]
+    return f"{span}{author}" + (f": {', '.join(anchors)}" if anchors else "")

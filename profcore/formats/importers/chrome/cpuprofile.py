@@ -9,8 +9,8 @@ from typing import Final
 import msgspec
 
 from profcore.formats.importers.chrome.v8 import Node, add_samples, add_spans, make_builder, notes_of, read_nodes
-from profcore.formats.importers.ours import Facts, fill
-from profcore.formats.importers.shapes import Draft, Found, Importer, Source
+from profcore.formats.importers.ours import SliceMetadata, fill
+from profcore.formats.importers.shapes import Draft, Importer, InputTrace, Source
 
 FIELDS: Final = frozenset({"nodes", "samples", "timeDeltas"})
 
@@ -21,7 +21,7 @@ class CpuProfile(msgspec.Struct, gc=False):
     nodes: list[Node]
     samples: list[int]
     timeDeltas: list[float]
-    fieldflame: Facts | None = None
+    fieldflame: SliceMetadata | None = None
 
 
 _decoder = msgspec.json.Decoder(CpuProfile)
@@ -31,20 +31,20 @@ def _can_read(source: Source) -> bool:
     return source.fields.keys() >= FIELDS
 
 
-def _read(source: Source) -> Iterator[Found]:
+def _read(source: Source) -> Iterator[InputTrace]:
     profile = source.decode(_decoder)
     builder = make_builder(source.limits)
-    facts = profile.fieldflame
-    nodes = read_nodes(profile.nodes, builder, "$.nodes", is_ours=facts is not None)
+    metadata = profile.fieldflame
+    nodes = read_nodes(profile.nodes, builder, "$.nodes", is_ours=metadata is not None)
     places = nodes.places
-    if facts is None:
+    if metadata is None:
         add_samples(builder, places, profile.samples, profile.timeDeltas, "$.samples")
-        yield Found(Draft(trace=builder.build()), notes_of(nodes, profile.samples))
+        yield InputTrace(Draft(trace=builder.build()), notes_of(nodes, profile.samples))
         return
-    interval = add_spans(builder, places, profile.samples, profile.timeDeltas, facts, path="$.samples")
+    interval = add_spans(builder, places, profile.samples, profile.timeDeltas, metadata, path="$.samples")
     draft = Draft(trace=builder.build(), sampleInterval=interval, marks=builder.marks)
-    fill(draft, facts)
-    yield Found(draft)
+    fill(draft, metadata)
+    yield InputTrace(draft)
 
 
 CPUPROFILE: Final = Importer(name="cpuprofile", title="a .cpuprofile", can_read=_can_read, read=_read)

@@ -13,8 +13,8 @@ import msgspec
 
 from profcore.errors import Reason, TraceError
 from profcore.formats.importers.chrome.v8 import Node, add_samples, add_spans, make_builder, notes_of, read_nodes
-from profcore.formats.importers.ours import Facts, fill, read_time
-from profcore.formats.importers.shapes import Draft, Found, Importer, Source, decode, decode_bulky
+from profcore.formats.importers.ours import SliceMetadata, fill, read_time
+from profcore.formats.importers.shapes import Draft, Importer, InputTrace, Source, decode, decode_bulky
 from profcore.trace.wire import Mark
 
 LONG_TASK_US: Final = 50_000  # what browsers call a long task
@@ -40,7 +40,7 @@ class _File(msgspec.Struct, gc=False):
     metadata: msgspec.Raw = msgspec.Raw(b"{}")
 
 
-class _Metadata(Facts, gc=False):
+class _Metadata(SliceMetadata, gc=False):
     startTime: str | float | None = None
 
 
@@ -101,7 +101,7 @@ def _can_read(source: Source) -> bool:
     return "traceEvents" in fields or source.first_fields.keys() >= {"ph", "pid"}
 
 
-def _read(source: Source) -> Iterator[Found]:
+def _read(source: Source) -> Iterator[InputTrace]:
     events, metadata, path = _read_events(source)
     order = sorted(range(len(events)), key=lambda index: events[index].ts)
     profiles: dict[Key, _Profile] = {}
@@ -121,8 +121,8 @@ def _read(source: Source) -> Iterator[Found]:
     for profile in best.values():
         if profile.samples:
             tasks = long_tasks.get(profile.thread, [])
-            found = _convert(profile, tasks, metadata, urls.get(str(profile.thread[0])), source)
-            yield found if len(best) == len(profiles) else replace(found, notes=(*found.notes, NOTE_SEVERAL))
+            trace = _convert(profile, tasks, metadata, urls.get(str(profile.thread[0])), source)
+            yield trace if len(best) == len(profiles) else replace(trace, notes=(*trace.notes, NOTE_SEVERAL))
 
 
 def _read_events(source: Source) -> tuple[list[Event], _Metadata, str]:
@@ -173,7 +173,9 @@ def _find_long_tasks(events: Sequence[Event]) -> dict[Thread, list[Event]]:
     return tasks
 
 
-def _convert(profile: _Profile, tasks: Sequence[Event], metadata: _Metadata, url: str | None, source: Source) -> Found:
+def _convert(
+    profile: _Profile, tasks: Sequence[Event], metadata: _Metadata, url: str | None, source: Source
+) -> InputTrace:
     """Returns a profile as a trace; `tasks` are the long ones of its thread."""
     builder = make_builder(source.limits)
     is_ours = metadata.origin_us is not None
@@ -183,14 +185,14 @@ def _convert(profile: _Profile, tasks: Sequence[Event], metadata: _Metadata, url
         interval = add_spans(builder, places, profile.samples, profile.deltas, metadata, path=profile.path)
         draft = Draft(trace=builder.build(), sampleInterval=interval, marks=builder.marks)
         fill(draft, metadata)
-        return Found(draft)
+        return InputTrace(draft)
     add_samples(builder, places, profile.samples, profile.deltas, profile.path)
     marks = []
     if profile.start_us is not None:
         marks = [Mark("longtask", (task.ts - profile.start_us) / 1000, task.dur / 1000) for task in tasks]
     started_at = read_time(metadata.startTime) if isinstance(metadata.startTime, str) else None
     draft = Draft(trace=builder.build(), timeOrigin=started_at, url=url, marks=marks)
-    return Found(draft, notes_of(nodes, profile.samples))
+    return InputTrace(draft, notes_of(nodes, profile.samples))
 
 
 TRACE_EVENTS: Final = Importer(name="trace-events", title="Chrome's trace events", can_read=_can_read, read=_read)

@@ -12,7 +12,7 @@ import msgspec
 
 from profcore.errors import Reason, TraceError
 from profcore.formats.importers.building import Span, TraceBuilder, dangling, invalid, name_of_label
-from profcore.formats.importers.ours import ENGINE, HIDDEN, PAGE_SUFFIX, Facts
+from profcore.formats.importers.ours import ENGINE, HIDDEN, PAGE_SUFFIX, SliceMetadata
 from profcore.formats.importers.shapes import ImportLimits
 
 ROOT: Final = "(root)"
@@ -150,7 +150,7 @@ def add_spans(
     places: Mapping[int, CallPlace],
     samples: Sequence[int],
     deltas_us: Sequence[float],
-    facts: Facts,
+    metadata: SliceMetadata,
     *,
     path: str,
 ) -> float:
@@ -165,16 +165,16 @@ def add_spans(
             raise TraceError(Reason.OUT_OF_RANGE, f"{path}[{index}]", "A sample has a negative duration.")
         place = places[node]
         spans.append(Span(place.stack, place.marker, duration, place.is_hidden, place.is_engine))
-    return builder.spans(spans, facts.interval_ms, path)
+    return builder.spans(spans, metadata.interval_ms, path)
 
 
 def notes_of(nodes: Nodes, samples: Sequence[int]) -> tuple[str, ...]:
     """Returns notes on what the import of such a profile loses."""
     notes = [NOTE_PROGRAM] if any(nodes.places[node] == CallPlace(None, "other") for node in samples) else []
     if nodes.missing_callees:
-        is_one = nodes.missing_callees == 1
-        what = "1 call node that is" if is_one else f"{nodes.missing_callees} call nodes that are"
-        notes.append(f"The file names {what} not in it; {'it was' if is_one else 'they were'} left out.")
+        is_single = nodes.missing_callees == 1
+        what = "1 call node that is" if is_single else f"{nodes.missing_callees} call nodes that are"
+        notes.append(f"The file names {what} not in it; {'it was' if is_single else 'they were'} left out.")
     return tuple(notes)
 
 

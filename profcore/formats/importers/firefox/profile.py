@@ -14,7 +14,7 @@ from profcore.errors import Reason, TraceError
 from profcore.formats.importers.building import Span, TraceBuilder, invalid
 from profcore.formats.importers.completing import is_known_time
 from profcore.formats.importers.firefox.stacks import StackReader, Tables
-from profcore.formats.importers.shapes import Draft, Found, Importer, Source, decode
+from profcore.formats.importers.shapes import Draft, Importer, InputTrace, Source, decode
 from profcore.trace.wire import MAX_INTERVAL_MS, Mark
 
 OLDEST_VERSION: Final = 30  # before, weights had another name
@@ -92,7 +92,7 @@ def _can_read(source: Source) -> bool:
     return source.fields.keys() >= {"meta", "threads"}
 
 
-def _read(source: Source) -> Iterator[Found]:
+def _read(source: Source) -> Iterator[InputTrace]:
     version = source.decode(_head_decoder).meta.preprocessedProfileVersion
     if version is None:
         raise TraceError(Reason.UNSUPPORTED_MEDIA, "$.meta.preprocessedProfileVersion", GECKO)
@@ -106,10 +106,10 @@ def _read(source: Source) -> Iterator[Found]:
     for index, raw in enumerate(file.threads):
         path = f"$.threads[{index}]"
         thread = decode(raw, _thread_decoder, source.limits, path)
-        found = _convert(file, thread, source, path, is_ours)
-        if found is not None:
+        trace = _convert(file, thread, source, path, is_ours)
+        if trace is not None:
             kept += 1
-            yield found
+            yield trace
     if not kept:
         raise TraceError(Reason.UNSUPPORTED_MEDIA, "$.threads", "No thread of the profile ran any JavaScript.")
 
@@ -122,7 +122,7 @@ def _refuse(version: int) -> str:
     return f"This is version {version}, and {known}. A newer Fieldflame may know it; please report it otherwise."
 
 
-def _convert(file: _File, thread: Thread, source: Source, path: str, is_ours: bool) -> Found | None:
+def _convert(file: _File, thread: Thread, source: Source, path: str, is_ours: bool) -> InputTrace | None:
     builder = TraceBuilder(source.limits)
     draft = Draft(trace=builder.build())
     names = [category.name for category in file.meta.categories]
@@ -141,7 +141,7 @@ def _convert(file: _File, thread: Thread, source: Source, path: str, is_ours: bo
         draft.page = pages if pages.startswith("/") and ", " not in pages else None
     if reader.has_native:
         notes.append(NOTE_NATIVE)
-    return Found(draft, tuple(notes))
+    return InputTrace(draft, tuple(notes))
 
 
 def _ours(meta: Meta) -> Mapping[str, str]:

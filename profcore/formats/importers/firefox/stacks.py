@@ -185,7 +185,7 @@ class StackReader:
         return _at(table.category, frame)
 
     def _kind(self, func: int) -> tuple[bool, bool]:
-        """Tells whether a func is JS, and whether it is a label that belongs to JS."""
+        """Returns whether a func is JS, and whether it is a label that belongs to JS."""
         funcs = self._funcs
         if funcs.flags is None:
             return _at(funcs.isJS, func), _at(funcs.relevantForJS, func)

@@ -23,7 +23,7 @@ from aggregate.selectors.functions.tree_columns import select_tree_columns
 from aggregate.selectors.slice.slices import Slice
 from aggregate.selectors.statistics.comparisons import compare_slices
 from aggregate.selectors.statistics.estimates import TableQuery, select_estimated
-from profcore.code.display_rules import read_display_rules, shown_id
+from profcore.code.display_rules import display_id, read_display_rules
 from profcore.sums.calltree import CallTree, picture, total_us
 from projects.models import Project
 from tests.acceptance.exports import find_differences
@@ -107,13 +107,13 @@ def test_a_retitled_function_keeps_its_id_its_place_and_its_sums(app: Project) -
     slice_ = show(app, {"action": "retitle", "field": "name", "pattern": "card", "title": "<{name}>", "colour": "red"})
     for row in select_function_table(slice_).functions:
         was = stored[row.id]
-        assert replace(row, shown=None) == was
+        assert replace(row, display=None) == was
         assert row.label == ("<card>" if was.name == "card" else was.name)
     assert select_tree_columns([slice_], min_share=0, max_nodes=99).display_rules == 1
     assert "<card>" in [func.label for func in select_slice_export(slice_, project="Shop").funcs]
     found = select_func(app.pk, next(row_id for row_id, row in stored.items() if row.name == "card"))
     assert found is not None
-    assert (found.label, found.shown and found.shown.colour) == ("<card>", "red")
+    assert (found.label, found.display and found.display.colour) == ("<card>", "red")
 
 
 rule_lists = st.lists(
@@ -198,7 +198,7 @@ def test_fine_slices_and_releases_with_source_maps_are_summed_up_the_same() -> N
         "total": (20, 60, 2),
         "sort": (20, 20, 2),
     }
-    members = select_members(both, shown_id("group", "Old build")).functions  # of one release, as the row is
+    members = select_members(both, display_id("group", "Old build")).functions  # of one release, as the row is
     told = [(row.label, row.self_us // 1000, row.total_us // 1000, row.views) for row in members]
     assert sorted(told) == [("render", 40, 80, 2), ("sort", 20, 20, 2), ("total", 20, 60, 2)]
     assert Counter(func.label for func in select_slice_export(both, project="Shop").funcs) == Counter(

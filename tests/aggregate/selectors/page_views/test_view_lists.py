@@ -90,7 +90,7 @@ def test_a_random_order_is_that_of_hashes_and_always_the_same(site: Project) -> 
 def test_a_range_keeps_those_that_took_so_much(site: Project, order: ListOrder) -> None:
     query = ListQuery(order=order, low_us=30_000, high_us=60_000)
     assert set(names(site, query)) == {"v2", "v3", "v4"}
-    assert select_view_page(Slice(project_id=site.pk), query).found == 3
+    assert select_view_page(Slice(project_id=site.pk), query).view_count == 3
     assert set(names(site, ListQuery(order=order, high_us=30_000))) == {"v0", "v1"}
 
 
@@ -110,7 +110,7 @@ def test_by_a_functions_time_only_views_that_ran_it_are_listed(site: Project) ->
     query = ListQuery(by="self", order="worst", func_id=b)
     assert names(site, query) == ["v8", "v6", "v4", "v2", "v0"]
     page = select_view_page(Slice(project_id=site.pk), query)
-    assert (page.found, page.distribution.looked_at) == (5, COUNT)
+    assert (page.view_count, page.distribution.looked_at) == (5, COUNT)
     assert page.distribution.values_us == [10_000, 30_000, 50_000, 70_000, 90_000]
     a = func_of(site, "A")
     assert names(site, ListQuery(by="total", order="worst", func_id=a))[:2] == ["v8", "v7"]
@@ -135,7 +135,7 @@ def test_beyond_the_bound_a_uniform_sample_is_put_in_order(site: Project, settin
     picked = sorted(range(COUNT), key=lambda n: sample_key(UUID(view_id_of(f"v{n}"))))[:4]
     page = select_view_page(Slice(project_id=site.pk), ListQuery(order="worst"))
     assert names(site, ListQuery(order="worst")) == [f"v{n}" for n in sorted(picked, reverse=True)]
-    assert (page.ranked, page.found, page.distribution.population) == (4, 4, COUNT)
+    assert (page.ranked, page.view_count, page.distribution.population) == (4, 4, COUNT)
     assert set(names(site, ListQuery(order="typical"))) == {f"v{n}" for n in picked}
     low = ListQuery(order="newest", low_us=10_000 * (sorted(picked)[1] + 1))
     assert names(site, low) == [f"v{n}" for n in sorted(picked)[1:]]

@@ -38,7 +38,7 @@ def sample_of(sampler: ViewSampler, order: list[int]) -> list[int]:
         column = [1, 1, 1]
         contribution = Contribution([1, 2, 3], column, column, column, column, column, column, column)
         sampler.add(make_view(UUID(int=number)), TimeParts(js_us=number), contribution)
-    return [int(us) for us in sampler.sample().facts.js_us]
+    return [int(us) for us in sampler.sample().columns.js_us]
 
 
 @pytest.mark.parametrize("order", [list(range(COUNT)), list(range(COUNT))[::-1]], ids=["upwards", "downwards"])

@@ -3,9 +3,9 @@
 import pytest
 from pytest_django import Settings
 
-from aggregate.selectors.search.found_functions import find_functions
-from aggregate.selectors.search.found_places import find_pages, find_releases
+from aggregate.selectors.search.function_hits import find_functions
 from aggregate.selectors.search.matching import escape_like, rank_name
+from aggregate.selectors.search.place_hits import find_pages, find_releases
 from ingest.models import Group
 from projects.models import Project
 from tests.builders import MONDAY, make_func, make_group, make_label, make_project

@@ -56,5 +56,5 @@ def test_a_differences_query_leads_to_the_same_sides_and_its_page_to_both() -> N
     )
     assert request.query == "base_release=1&base_page=/a&head_release=2&head_page=/b&head_page=/c&browser=edge"
     both = Slice(project_id=1, releases=("1", "2"), pages=("/a", "/b", "/c"), dimensions=(("browser", "edge"),))
-    assert request.shown_slice == both
+    assert request.compared_slice == both
     assert resolve_slice(1, SliceQuery()) == unite(Slice(project_id=1, pages=("/a",)), Slice(project_id=1))

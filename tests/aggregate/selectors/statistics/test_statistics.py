@@ -84,7 +84,7 @@ def test_of_many_views_the_sample_is_that_of_the_smallest_hashes(project: Projec
     assert (sample.views, sample.population) == (10, 30)
     js = dict(rows("SELECT view_id, js_us FROM aggregate_pageview"))
     chosen = sorted(js, key=sample_key)[:10]
-    assert sample.facts.js_us.tolist() == [js[view_id] for view_id in chosen]
+    assert sample.columns.js_us.tolist() == [js[view_id] for view_id in chosen]
 
 
 def test_the_database_has_the_keys_of_the_core(project: Project) -> None:
@@ -305,7 +305,7 @@ def test_the_sample_of_a_fine_slice_is_that_of_the_smallest_hashes(project: Proj
     chosen = sorted(js, key=sample_key)[:30]
     table = select_functions(resolve_slice(project.pk, SliceQuery(view=[str(view_id) for view_id in js])), limit=5)
     assert table.sample is not None
-    assert table.sample.facts.js_us.tolist() == [js[view_id] for view_id in chosen]
+    assert table.sample.columns.js_us.tolist() == [js[view_id] for view_id in chosen]
 
 
 def test_a_sample_says_when_the_oldest_views_have_expired(project: Project, settings: Settings) -> None:

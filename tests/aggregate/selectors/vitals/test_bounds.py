@@ -156,7 +156,7 @@ def test_intervals_come_from_fewer_views_if_these_run_many_functions(
         def sample(self, id_of: Sequence[int] | None = None) -> ViewSample:
             found = super().sample(id_of)
             if id_of is not None:  # that of functions
-                kept.append(len(found.facts.js_us))
+                kept.append(len(found.columns.js_us))
             return found
 
     monkeypatch.setattr("aggregate.selectors.vitals.table.ViewSampler", Noting)

@@ -55,8 +55,8 @@ def test_a_sure_cost_comes_before_a_rare_one_of_the_same_mean(savings: dict[str,
     assert list(savings) == ["inner", "steady", "rare"]
     assert savings["inner"].sure_ms == pytest.approx(20)
     assert 0 < savings["rare"].sure_ms < 10
-    assert savings["rare"].found is not None
-    assert savings["rare"].found.ran.value == pytest.approx(0.1)
+    assert savings["rare"].summary is not None
+    assert savings["rare"].summary.ran.value == pytest.approx(0.1)
 
 
 def test_a_row_says_what_it_takes_in_the_windows_of_vitals(savings: dict[str, Saving], kept: Project) -> None:

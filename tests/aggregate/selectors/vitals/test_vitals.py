@@ -93,11 +93,11 @@ def test_intervals_lie_around_the_sums(project: Project) -> None:
     assert found.length is not None
     assert found.length.p75_ms.ci95 is not None
     top = found.rows[0]
-    assert top.found is not None
-    assert top.found.share is not None
-    assert top.found.share.ci95 is not None
-    assert top.found.share.value == pytest.approx(top.row.cost_us / found.length_us)
-    assert top.found.share.ci95.low <= top.found.share.value <= top.found.share.ci95.high
+    assert top.summary is not None
+    assert top.summary.share is not None
+    assert top.summary.share.ci95 is not None
+    assert top.summary.share.value == pytest.approx(top.row.cost_us / found.length_us)
+    assert top.summary.share.ci95.low <= top.summary.share.value <= top.summary.share.ci95.high
     assert [row.row.cost_us for row in found.rows] == sorted((row.row.cost_us for row in found.rows), reverse=True)
 
 

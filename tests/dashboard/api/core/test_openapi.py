@@ -14,7 +14,7 @@ from dashboard.api import urls
 from dashboard.api.core import openapi
 from profcore.alerts.states import State
 from projects.models import Project
-from projects.releases import FACTS
+from projects.releases import RELEASE_FIELDS
 from tests.aggregate.posting import fold_all, post
 from tests.alerts.told_changes import change_state
 from tests.dashboard.conftest import TRACE_ID
@@ -118,7 +118,7 @@ def _for_json_schema(node: Any) -> Any:  # Any: JSON
     node = {key: _for_json_schema(child) for key, child in node.items()}
     if "properties" in node and node.get("type") == "object":
         node["additionalProperties"] = False
-        optional = {"field", "job_kind", "expires_in_s", "view_id", "tag", "value", *FACTS}
+        optional = {"field", "job_kind", "expires_in_s", "view_id", "tag", "value", *RELEASE_FIELDS}
         assert set(node["properties"]) - optional <= set(node.get("required", [])) <= set(node["properties"])
     if node.pop("nullable", False):
         return {"anyOf": [node, {"type": "null"}]}

@@ -8,7 +8,7 @@ import pytest
 from django.test import Client
 
 from alerts.evaluating import evaluate_one
-from alerts.questions import clean_question
+from alerts.queries import clean_alert_query
 from alerts.rules import create_alert
 from projects.models import Project
 from tests.alerts.costly_days import APP, TODAY, add_functions
@@ -26,7 +26,7 @@ TAG, OTHER = "https://www.googletagmanager.com/gtag/js", "https://connect.facebo
     ],
 )
 def test_an_alarm_leads_to_its_row(member: Client, shop: Project, kind: str, question: dict[str, object]) -> None:
-    asked = clean_question(kind, question)
+    asked = clean_alert_query(kind, question)
     alert = create_alert(project=shop, kind=kind, name="Tags", question=asked, now=TODAY - timedelta(days=5))
     for days_ago in range(9, 0, -1):
         new = {TAG: 0.2} if days_ago <= 5 else {}
@@ -34,7 +34,7 @@ def test_an_alarm_leads_to_its_row(member: Client, shop: Project, kind: str, que
     add_functions(shop, 0, {APP: 0.1, TAG: 0.9}, today=NOW)  # not judged yet, so not in the link
     assert evaluate_one(shop.pk, alert.id, NOW)
     page = member.get("/projects/shop/alerts/").content.decode()
-    (link,) = re.findall(r'href="([^"]*/projects/shop/functions/\?[^"]*)"', page.partition('id="watched"')[0])
+    (link,) = re.findall(r'href="([^"]*/projects/shop/functions/\?[^"]*)"', page.partition('id="rules"')[0])
     shown = member.get(html.unescape(link)).content.decode()
     assert 'name="q" value="Google Tag Manager"' in shown
     assert re.search(r'aria-current="true">Party<', shown)

@@ -38,7 +38,7 @@ def test_the_page_shows_what_is_open_and_its_history(member: Client, shop: Proje
     assert "/projects/shop/compare/?base_release=1.0&amp;head_release=1.1&amp;page=%2Fcart" in page
     assert "/accept/" not in page  # only admins may
     assert 'href="/projects/shop/alerts/" data-go="a" aria-current="page">Alerts</a>' in page
-    (open_card, _) = page.split('aria-labelledby="watched"')
+    (open_card, _) = page.split('aria-labelledby="rules"')
     assert f"{PAGE}changes/{StateChange.objects.order_by('-id')[0].id}/profile/" in open_card
 
 

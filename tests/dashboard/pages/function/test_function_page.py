@@ -7,7 +7,7 @@ from django.test import Client
 from pytest_django import Settings
 
 from dashboard.pages.function.view import PARTS
-from profcore.code.display_rules import shown_id
+from profcore.code.display_rules import display_id
 from profcore.trace.dimensions import DIMENSIONS
 from projects.models import Project
 from tests.builders import make_cell, make_func, make_hotspot
@@ -114,7 +114,7 @@ def test_strangers_find_neither_the_page_nor_its_parts(client: Client, people: P
 def test_what_a_display_rule_shows_as_one_has_a_page_of_its_parts(member: Client, shop: Project) -> None:
     rule = {"action": "group", "field": "name", "pattern": "*", "title": "Everything"}
     Project.objects.filter(pk=shop.pk).update(display_rules=[rule])
-    address = f"/projects/shop/functions/{shown_id('group', 'Everything')}/"
+    address = f"/projects/shop/functions/{display_id('group', 'Everything')}/"
     page = member.get(address).content.decode()
     assert "<bdi>Everything</bdi>" in page
     names = re.findall(r'<bdi class="name">(\w+)</bdi>', page)
@@ -125,7 +125,7 @@ def test_what_a_display_rule_shows_as_one_has_a_page_of_its_parts(member: Client
     )
     for part in PARTS:  # which tell of functions as they are stored: of this one they would say that it never ran
         assert member.get(f"{address}parts/{part}/").status_code == 404
-    views = member.get(f"/projects/shop/views/?func={shown_id('group', 'Everything')}")
+    views = member.get(f"/projects/shop/views/?func={display_id('group', 'Everything')}")
     assert views.status_code == 400
     assert "func must be the id of one function, not of a group" in views.content.decode()
     Project.objects.filter(pk=shop.pk).update(display_rules=[])

@@ -13,7 +13,7 @@ from aggregate.label_models import Label, ReleaseScript
 from aggregate.selectors.functions.calls import select_func
 from aggregate.selectors.slice.slices import Slice
 from aggregate.selectors.verdict.verdict import Culprit
-from dashboard.layout.verdict_words import link_culprit
+from dashboard.layout.verdict_text import link_culprit
 from projects.models import Project
 from tests.aggregate.bundled_views import HASHED, func, view
 from tests.aggregate.posting import fold_all, post

@@ -10,8 +10,8 @@ from django.test import Client
 
 from aggregate.selectors.project.absences import MAX_PAGES, select_absences
 from aggregate.selectors.slice.slices import Slice
-from dashboard.pages.quality.absent_words import STATUS_ADVICE, WORDS
-from profcore.trace.absence import ABSENT_REASONS, KNOWN_STATUSES
+from dashboard.pages.quality.absence_reasons import STATUS_ADVICE, WORDS
+from profcore.trace.absence import ABSENCE_REASONS, KNOWN_STATUSES
 from projects.models import Project
 from tests.aggregate.posting import fold_all, post
 from tests.builders import make_absence, make_project
@@ -42,7 +42,7 @@ def ask(client: Client, **query: str) -> Mapping[str, Any]:  # Any: JSON
 
 
 def test_every_reason_and_only_those_have_words() -> None:
-    assert set(WORDS) == set(ABSENT_REASONS)
+    assert set(WORDS) == set(ABSENCE_REASONS)
     assert set(STATUS_ADVICE) <= KNOWN_STATUSES
     for words in WORDS.values():
         assert words.meaning.endswith(".")

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from aggregate.selectors.project.absences import Absences, AbsentReason
+from aggregate.selectors.project.absences import AbsenceReason, Absences
 from aggregate.selectors.project.arrivals import Arrivals
 from aggregate.selectors.project.quality import MeasuredRow, Overflow
 from dashboard.pages.quality.headline import Quality, write_headline
@@ -25,7 +25,7 @@ GOOD = Quality(
 
 
 def first_of(**changes: object) -> str:
-    return write_headline(replace(GOOD, **changes)).words.replace("\u202f", " ").replace("\xa0", " ")  # type: ignore[arg-type]  # a test's fields
+    return write_headline(replace(GOOD, **changes)).text.replace("\u202f", " ").replace("\xa0", " ")  # type: ignore[arg-type]  # a test's fields
 
 
 def test_complete_data_is_said_in_one_sentence() -> None:
@@ -72,7 +72,7 @@ def test_the_worst_problem_is_first_and_opens_its_section() -> None:
 
 def test_browsers_without_the_api_are_no_problem() -> None:
     def absent(reason: str) -> Absences:
-        row = AbsentReason(reason=reason, status=0, reports=50, views=50)
+        row = AbsenceReason(reason=reason, status=0, reports=50, views=50)
         return Absences(reports=50, views=50, recorded=50, by_reason=[row])
 
     assert first_of(absences=absent("no-api")).startswith("Data is complete enough")

@@ -235,7 +235,7 @@ def test_who_asks_for_the_newest_gets_it(client: Client, bearer: dict[str, str])
 
 
 def test_people_read_what_they_have_written(folk: People, settings: Settings) -> None:
-    settings.MIDDLEWARE = [*settings.MIDDLEWARE, "dashboard.web.replica.reading.OwnWritesMiddleware"]
+    settings.MIDDLEWARE = [*settings.MIDDLEWARE, "dashboard.web.replica.reading.ReadYourWritesMiddleware"]
     member = Client()
     member.force_login(folk.member)
     assert HEADER in member.get(PAGE).headers
@@ -247,5 +247,5 @@ def test_people_read_what_they_have_written(folk: People, settings: Settings) ->
 
 
 def test_strangers_get_no_cookie(client: Client, lag: object, settings: Settings) -> None:
-    settings.MIDDLEWARE = [*settings.MIDDLEWARE, "dashboard.web.replica.reading.OwnWritesMiddleware"]
+    settings.MIDDLEWARE = [*settings.MIDDLEWARE, "dashboard.web.replica.reading.ReadYourWritesMiddleware"]
     assert WROTE_COOKIE not in client.post("/login/", {"username": "nobody", "password": "wrong"}).cookies

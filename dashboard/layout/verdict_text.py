@@ -20,7 +20,7 @@ from projects.models import Project
 def describe_verdict(
     project: Project, verdict: Verdict | None, base: str | None = None, head: str | None = None
 ) -> dict[str, object]:
-    """Returns the sentence of a verdict with what stands below it; without two releases only that there is none.
+    """Returns the sentence of a verdict with what stands below it; without two releases only that there is no verdict.
 
     `base` and `head` are what to call both sides; by default that in which they differ.
     """
@@ -42,8 +42,8 @@ def describe_verdict(
         "compared": leading.comparison,
         "min_compared": MIN_COMPARED_VIEWS,
         "culprits": [
-            (each, link_culprit(project, each, where, verdict.base), *explain_culprit(each, head))
-            for each in verdict.culprits
+            (culprit, link_culprit(project, culprit, where, verdict.base), *explain_culprit(culprit, head))
+            for culprit in verdict.culprits
         ],
         "view_links": [
             (word, views + order, f"{why} by script time, {WHERE[leading.page is None]} of {head}")

@@ -13,8 +13,8 @@ WHY = {
     "own_time": "seen in its own code",
     "hidden_time": "inferred from hidden time",
 }
-SHOWN_PAGES = 10
-SHOWN_PASSED = 3
+MAX_PAGES = 10
+MAX_PASSED = 3
 
 
 def write_text(outcome: Outcome, project: str, link: str) -> str:
@@ -25,16 +25,16 @@ def write_text(outcome: Outcome, project: str, link: str) -> str:
 def _list_lines(outcome: Outcome, project: str, link: str) -> Iterator[str]:
     verdict = outcome.verdict
     yield f"Fieldflame, {clean(project)}: {clean(verdict.text, 2_000)}"
-    for told in [*describe_rollback(outcome, clean), *describe_base(outcome, clean)]:
-        yield f"  {told}"
+    for line in [*describe_rollback(outcome, clean), *describe_base(outcome, clean)]:
+        yield f"  {line}"
     for culprit in verdict.culprits:
         yield f"  Function: {clean(culprit.label)} {describe_culprit(culprit)}"
         yield f"    defined at: {clean(describe_place(culprit), 400)}"
     changed = [page for page in verdict.pages if page.state in ("slower", "faster") and page != verdict.leading]
-    for page in changed[:SHOWN_PAGES]:
+    for page in changed[:MAX_PAGES]:
         yield f"  Also {page.state}: {clean(page.page or '')} {write_figures(page)}"
-    if len(changed) > SHOWN_PAGES:
-        yield f"  Also changed: {len(changed) - SHOWN_PAGES} more pages"
+    if len(changed) > MAX_PAGES:
+        yield f"  Also changed: {len(changed) - MAX_PAGES} more pages"
     for line in describe_budgets(outcome.budgets):
         yield f"  Budget: {clean(line, 400)}"
     if verdict.commits is not None:
@@ -63,10 +63,10 @@ def describe_base(outcome: Outcome, mark: Callable[[str], str]) -> list[str]:
     if outcome.question.base is not None:
         return [f"Compared with {base} (--base)."]
     if verdict.passed_over:
-        known_at = f"{max(each.rolled_back_by for each in verdict.passed_over):%Y-%m-%d %H:%M} UTC"
-        shown = [mark(each.release) for each in verdict.passed_over[:SHOWN_PASSED]]
-        more = len(verdict.passed_over) > SHOWN_PASSED
-        names = f"{', '.join(shown)} and others" if more else " and ".join(shown)
+        known_at = f"{max(release.rolled_back_by for release in verdict.passed_over):%Y-%m-%d %H:%M} UTC"
+        passed = [mark(release.release) for release in verdict.passed_over[:MAX_PASSED]]
+        more = len(verdict.passed_over) > MAX_PASSED
+        names = f"{', '.join(passed)} and others" if more else " and ".join(passed)
         return [f"Compared with {base}. Passed over: {names}, rolled back on {known_at} or earlier."]
     lines = [f"Compared with {base}, the release before it."]
     if verdict.leading.state == "faster":
@@ -113,7 +113,7 @@ def describe_budgets(budgets: tuple[Budget, ...]) -> list[str]:
     for budget in budgets:
         if budget.findings:
             name = f"{budget.name}: "  # the server's sentence begins with it, too
-            lines += [f"{name}{each.removeprefix(name)}" for each in budget.findings]
+            lines += [f"{name}{finding.removeprefix(name)}" for finding in budget.findings]
         elif is_over(budget):
             lines.append(f"{budget.name}: over budget")
         elif budget.cannot_be_judged and budget.unjudged is not None:

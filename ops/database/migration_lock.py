@@ -28,14 +28,14 @@ WHERE l.locktype = 'advisory' AND l.granted AND l.classid = 0 AND l.objid = %s A
 
 
 @contextmanager
-def one_migration(say: Callable[[str], None]) -> Iterator[None]:
-    """Holds the lock until the block ends; before, waits until nobody else has it, and says so. Raises CommandError."""
+def hold_migration_lock(say: Callable[[str], None]) -> Iterator[None]:
+    """Holds the lock until the block ends; before, waits until no one else has it, and says so. Raises CommandError."""
     with _connect() as connection:
-        asked = 0
+        attempts = 0
         while not _take(connection):
-            if asked % SAY_EVERY == 0:
+            if attempts % SAY_EVERY == 0:
                 say(_describe_holder(connection))
-            asked += 1
+            attempts += 1
             sleep(ASK_EVERY_S)
         yield
 
@@ -49,12 +49,12 @@ def _connect() -> "psycopg.Connection[tuple[object, ...]]":
 
 
 def _take(connection: "psycopg.Connection[tuple[object, ...]]") -> bool:
-    """Tries to take the lock, and tells whether it is ours.
+    """Tries to take the lock, and says whether it is ours.
 
     A statement with parameters, or a prepared one, would keep its snapshot for as long as the transaction is open, and
     `CREATE INDEX CONCURRENTLY` waits for snapshots.
     """
-    if settings.TRANSACTION_POOLING:  # the pooler gives the session of a transaction to nobody else
+    if settings.TRANSACTION_POOLING:  # the pooler gives the session of a transaction to no one else
         connection.execute("BEGIN")
         row = connection.execute(f"SELECT pg_try_advisory_xact_lock({LOCK_KEY})".encode()).fetchone()
     else:

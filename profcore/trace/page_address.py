@@ -5,17 +5,17 @@ import msgspec
 from profcore.trace.wire import UNREADABLE
 
 
-class PageFacts(msgspec.Struct, gc=False):
+class PageAddress(msgspec.Struct, gc=False):
     """The client's name of its page, or its full address. Addresses are private; routes are made from them."""
 
     page: str | None = None
     url: str | None = None
 
 
-_decoder = msgspec.json.Decoder(PageFacts)
+_decoder = msgspec.json.Decoder(PageAddress)
 
 
-def read_page_facts(body: bytes) -> PageFacts | None:
+def read_page_address(body: bytes) -> PageAddress | None:
     """Returns the page of an accepted envelope; None if it cannot be read."""
     try:
         return _decoder.decode(body)

@@ -19,23 +19,23 @@ ORDER BY {order}, seen_at DESC, name, project_id LIMIT %(limit)s
 
 
 @dataclass(frozen=True, slots=True)
-class FoundPlace:
+class PlaceHit:
     """A page or a release of a project."""
 
     project_id: int
     name: str
 
 
-def find_pages(project_ids: Sequence[int], text: str, *, limit: int) -> Sequence[FoundPlace]:
+def find_pages(project_ids: Sequence[int], text: str, *, limit: int) -> Sequence[PlaceHit]:
     """Returns pages of some projects that contain a text, better matches first. One statement."""
     return _find("page", project_ids, text, limit)
 
 
-def find_releases(project_ids: Sequence[int], text: str, *, limit: int) -> Sequence[FoundPlace]:
+def find_releases(project_ids: Sequence[int], text: str, *, limit: int) -> Sequence[PlaceHit]:
     """Returns releases of some projects that contain a text, better matches first, then newer ones. One statement."""
     return _find("release", project_ids, text, limit)
 
 
-def _find(column: Literal["page", "release"], project_ids: Sequence[int], text: str, limit: int) -> list[FoundPlace]:
+def _find(column: Literal["page", "release"], project_ids: Sequence[int], text: str, limit: int) -> list[PlaceHit]:
     statement = FOUND.format(column=column, matched=LOWER.format(f"g.{column}"), order=ORDER)
-    return select_records(FoundPlace, statement, {"projects": list(project_ids), "limit": limit, **match_params(text)})
+    return select_records(PlaceHit, statement, {"projects": list(project_ids), "limit": limit, **match_params(text)})

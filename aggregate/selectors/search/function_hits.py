@@ -71,7 +71,7 @@ FILES: Final = (_write(LABELS, SOURCE_FILE, whole="s.path"), _write(FUNCS, FUNC_
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FoundFunction:
+class FunctionHit:
     """A function: the newest func of this name in this file. `uri` is its script, or its original source."""
 
     project_id: int
@@ -87,7 +87,7 @@ class FoundFunction:
         return place_of(self.uri, self.line, self.col)
 
 
-def find_functions(project_ids: Sequence[int], text: str, *, limit: int) -> Sequence[FoundFunction]:
+def find_functions(project_ids: Sequence[int], text: str, *, limit: int) -> Sequence[FunctionHit]:
     """Returns functions of some projects whose name contains a text, better matches first.
 
     If they are too few, those whose file's name contains it follow. Reads at most `SEARCH_MAX_FUNCS` functions of all
@@ -99,18 +99,20 @@ def find_functions(project_ids: Sequence[int], text: str, *, limit: int) -> Sequ
         "limit": CANDIDATES,
         **match_params(text),
     }
-    found: list[FoundFunction] = []
+    functions: list[FunctionHit] = []
     for statements in (NAMES, FILES):
-        rows = [row for statement in statements for row in select_records(FoundFunction, statement, params)]
-        found = _keep_distinct([*found, *sorted(rows, key=lambda row: (*rank_name(row.name, text), -row.func_id))])
-        if len(found) >= limit:
+        rows = [row for statement in statements for row in select_records(FunctionHit, statement, params)]
+        functions = _keep_distinct(
+            [*functions, *sorted(rows, key=lambda row: (*rank_name(row.name, text), -row.func_id))]
+        )
+        if len(functions) >= limit:
             break
-    return found[:limit]
+    return functions[:limit]
 
 
-def _keep_distinct(rows: Iterable[FoundFunction]) -> list[FoundFunction]:
+def _keep_distinct(rows: Iterable[FunctionHit]) -> list[FunctionHit]:
     """Returns the rows without repeats: of rows that differ only in the hash of a bundle's name, the first."""
-    kept: dict[tuple[int, str, str | None], FoundFunction] = {}
+    kept: dict[tuple[int, str, str | None], FunctionHit] = {}
     for row in rows:
         kept.setdefault((row.project_id, row.name, without_hash(row.uri) if row.uri else None), row)
     return list(kept.values())

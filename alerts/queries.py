@@ -18,12 +18,12 @@ By = Literal["function", "package", "party"]
 MEASURES: Final[tuple[Measure, ...]] = ("time", "share", "inp_script")
 SUBJECTS: Final[tuple[By, ...]] = ("function", "package", "party")
 NEW_SUBJECTS: Final[tuple[By, ...]] = ("package", "party")
-MAX_MS: Final = 3_600_000.0  # an hour per view: beyond it somebody mistook the unit
+MAX_MS: Final = 3_600_000.0  # an hour per view: a larger one is probably in another unit
 MAX_NAME_CHARS: Final = 400
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
+class AlertQuery:
     """A bound on a daily figure. Script time is seen and hidden.
 
     The measure `time` is script time per view, ms. `share` is that of a function, package or party (0 to 1).
@@ -41,12 +41,12 @@ class Question:
     name: str | None = None
 
 
-def read_question(alert: AlertRule) -> Question:
+def read_alert_query(alert: AlertRule) -> AlertQuery:
     """Returns the question of a budget or an alert on new third parties."""
-    return Question(**alert.question)
+    return AlertQuery(**alert.question)
 
 
-def clean_question(kind: str, fields: Mapping[str, Any]) -> dict[str, Any]:  # Any: JSON
+def clean_alert_query(kind: str, fields: Mapping[str, Any]) -> dict[str, Any]:  # Any: JSON
     """Returns the question of a kind of alert for its row. Raises `ValidationError` for the wrong field."""
     measure = fields.get("measure") or "time"
     by, name = fields.get("by") or None, fields.get("name") or None
@@ -77,8 +77,8 @@ def clean_question(kind: str, fields: Mapping[str, Any]) -> dict[str, Any]:  # A
             raise ValidationError({"name": "Give the name of the function, package or party."})
     else:
         _refuse({"by": by, "name": name}, "This goes with the measure share only: this budget bounds all script time.")
-    found = {"measure": measure, "limit": limit, "page": page, "device": device, "by": by, "name": name}
-    return {field: value for field, value in found.items() if value is not None}
+    query = {"measure": measure, "limit": limit, "page": page, "device": device, "by": by, "name": name}
+    return {field: value for field, value in query.items() if value is not None}
 
 
 def _refuse(fields: Mapping[str, object], why: str) -> None:

@@ -3,12 +3,12 @@
 import json
 from typing import Any
 
-from profcore.trace.view_facts import TraceFacts, Vitals, join_vitals, read_facts
+from profcore.trace.trace_details import TraceDetails, Vitals, join_vitals, read_details
 from tests.envelopes import make_envelope
 
 
-def facts_of(**fields: Any) -> TraceFacts:
-    return read_facts(json.dumps(make_envelope("a", **fields)).encode())
+def facts_of(**fields: Any) -> TraceDetails:
+    return read_details(json.dumps(make_envelope("a", **fields)).encode())
 
 
 def test_browser_machine_tags_and_reason_are_read() -> None:
@@ -24,8 +24,8 @@ def test_browser_machine_tags_and_reason_are_read() -> None:
 
 
 def test_an_envelope_that_tells_nothing_has_no_facts() -> None:
-    assert facts_of() == TraceFacts()
-    assert read_facts(b"\xff not json") == TraceFacts()
+    assert facts_of() == TraceDetails()
+    assert read_details(b"\xff not json") == TraceDetails()
 
 
 def test_the_last_candidate_for_lcp_counts_and_the_clients_own_inp() -> None:

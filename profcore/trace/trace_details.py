@@ -33,7 +33,7 @@ class Vitals:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TraceFacts:
+class TraceDetails:
     """Facts of one trace about its view. Texts are hostile; tags are unchanged and sorted."""
 
     user_agent: str | None = None
@@ -55,17 +55,17 @@ class _Head(msgspec.Struct, gc=False, rename="camel", kw_only=True):
 _decoder: Final = msgspec.json.Decoder(_Head)
 
 
-def read_facts(body: bytes) -> TraceFacts:
+def read_details(body: bytes) -> TraceDetails:
     """Reads the facts of an accepted envelope; empty facts for any other body."""
     try:
         head = _decoder.decode(body)
     except UNREADABLE:
-        return TraceFacts()
+        return TraceDetails()
     tags = [f"{key}:{value}" for key, value in head.tags.items()] if isinstance(head.tags, dict) else head.tags or []
     start = head.time_origin if head.view_start is None else head.view_start
     marks = read_marks(body, page_url=None, page="")
     vitals = find_vitals(marks, shift_us=to_us(head.time_origin - start))
-    return TraceFacts(
+    return TraceDetails(
         user_agent=head.user_agent, device=head.device, tags=tuple(sorted(tags)), reason=head.reason, vitals=vitals
     )
 
@@ -82,10 +82,10 @@ def find_vitals(marks: Iterable[TimelineMark], *, shift_us: int = 0) -> Vitals:
     return Vitals(paints.get(LCP), paints.get(FCP), delays.get(INP, delays.get(INTERACTION)))
 
 
-def join_vitals(each: Sequence[Vitals]) -> Vitals:
+def join_vitals(vitals: Sequence[Vitals]) -> Vitals:
     """Returns the vitals of a view from those of its traces: the latest and the longest."""
 
     def most(values: Iterable[int | None]) -> int | None:
         return max((value for value in values if value is not None), default=None)
 
-    return Vitals(most(v.lcp_us for v in each), most(v.fcp_us for v in each), most(v.inp_us for v in each))
+    return Vitals(most(v.lcp_us for v in vitals), most(v.fcp_us for v in vitals), most(v.inp_us for v in vitals))
