@@ -107,7 +107,7 @@ def change_link(page: SettingsRequest, prefix: str) -> HttpResponse:
         revoke_links(SharedLink.objects.filter(pk=link.pk), now)
         page.log_change("shared link revoked:", link.prefix)
         link.revoked_at = now
-        message = "The link is revoked. It opens nothing any more."
+        message = "The link is revoked, and no longer works."
     else:
         try:
             is_live = change_expiry(link, int(days) if days.isascii() and days.isdigit() and len(days) < 5 else 0, now)

@@ -1,6 +1,6 @@
 """Sends `Document-Policy: js-profiling` on a share of the HTML responses, and announces it on each of them.
 
-The header alone costs a page some per cent of its processor time, also where nothing is recorded. So it is sent on a
+The header alone may cost a page some per cent of its processor time, also where nothing is recorded. So it is sent on a
 share of the views only. The snippet reads by Server-Timing whether a page has it, and what the share is.
 """
 

@@ -88,7 +88,7 @@ def test_the_shared_page_has_its_filters_and_ends_when_it_is_revoked(
         assert complaints == []
 
         dialog.get_by_role("button", name="Revoke").click()
-        expect(dialog.get_by_text("It opens nothing any more.")).to_be_visible()
+        expect(dialog.get_by_text("The link is revoked, and no longer works.")).to_be_visible()
         expect(dialog.get_by_label("Link to this page")).to_be_hidden()
         guest.get_by_role("link", name="Overview", exact=True).click()
         expect(guest.get_by_role("heading", name="This link has ended")).to_be_visible()

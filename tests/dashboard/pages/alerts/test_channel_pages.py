@@ -117,6 +117,6 @@ def test_a_channel_says_that_links_need_the_address_of_the_server(
 ) -> None:
     address = f"{SETTINGS}channels/{make_channel(shop).id}/"
     settings.ADDRESS = ""
-    assert "Whoever runs it sets FIELDFLAME_ADDRESS." in text_of(owner, address)
+    assert "Its operator sets FIELDFLAME_ADDRESS." in text_of(owner, address)
     settings.ADDRESS = "https://profiles.example.com"
     assert "FIELDFLAME_ADDRESS" not in text_of(owner, address)

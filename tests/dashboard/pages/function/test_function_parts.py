@@ -95,7 +95,7 @@ def test_the_trend_of_an_unmapped_function_goes_on_in_the_next_bundle(client: Cl
     address = address_of(busy, "trend", old)
     text = text_of(client, address)
     assert re.search(r"8\.0\.0 10 ms .* 30 of 30 9\.0\.0 10 ms .* 30 of 30", text)
-    assert "It is followed by name and position from bundle to bundle" in text
+    assert "The trend follows name and position across bundles" in text
     page = client.get(address).content.decode()
     assert f'href="{address_of(busy, "", old)}?release=8.0.0"' in page
     assert f'href="{address_of(busy, "", new)}?release=9.0.0"' in page

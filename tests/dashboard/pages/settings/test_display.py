@@ -44,7 +44,7 @@ def test_rows_are_added_moved_and_removed_and_nothing_is_stored(owner: Client, s
         body = answer.content.decode()
         return patterns(body), re.findall(r'(?:name|value)="([a-z]+-\d+(?:-pattern)?|add)"[^>]*autofocus', body)
 
-    assert "None: functions are shown as stored." in owner.get(PAGE).content.decode()
+    assert "No rules: functions are shown as stored." in owner.get(PAGE).content.decode()
     assert after("add", FOLD) == (["*/app.js", ""], ["rules-1-pattern"])
     assert after("add-framework") == (["react*", "scheduler"], ["rules-0-pattern"])
     assert after("add-vendor", FOLD) == (["*/app.js", "*"], ["rules-1-pattern"])
