@@ -109,7 +109,7 @@ class StateChange(AlertFinding):
         GONE = "gone"  # the release is no longer in use: it was rolled back, mostly to `about_release`
         ROLLED_BACK = "rollback"  # the release was said to be rolled back; most have `about_release`
         BACK = "back"  # a release that was gone, or said to be rolled back, is in use again
-        UNWATCHED = "unwatched"  # newer releases are watched instead: a suspicion stays one
+        UNWATCHED = "unwatched"  # newer releases are evaluated instead: it stays *suspected*
         CHANGED = "changed"  # the alert asks something else now
         DELETED = "deleted"  # the alert was deleted
 

@@ -265,7 +265,7 @@ if OIDC_ISSUER and not (OIDC_CLIENT_ID and OIDC_CLIENT_SECRET):
     )
 PASSWORD_LOGIN = read_bool("FIELDFLAME_PASSWORD_LOGIN", True)
 if not PASSWORD_LOGIN and not OIDC_ISSUER:
-    raise ImproperlyConfigured("FIELDFLAME_PASSWORD_LOGIN=0 needs FIELDFLAME_OIDC_ISSUER: nobody could log in.")
+    raise ImproperlyConfigured("FIELDFLAME_PASSWORD_LOGIN=0 needs FIELDFLAME_OIDC_ISSUER: no one could log in.")
 SILENCED_SYSTEM_CHECKS = [] if PASSWORD_LOGIN else ["axes.W003"]  # django-axes has no passwords to count then
 AUTHENTICATION_BACKENDS = [
     *(["axes.backends.AxesStandaloneBackend", "django.contrib.auth.backends.ModelBackend"] if PASSWORD_LOGIN else []),

@@ -34,7 +34,7 @@ def add_member(*, project: Project, user: User, role: Membership.Role, by: User)
         members = Membership.objects.filter(project=project)
         is_first = not members.exists()
         if is_first and user == by and role != Membership.Role.ADMIN:
-            raise ValidationError({"role": "The first member must be an admin: nobody else could add more."})
+            raise ValidationError({"role": "The first member must be an admin: no one else could add more."})
         if members.filter(user=user).exists():
             raise ValidationError({"username": f"{user.get_username()} is a member already."})
         if is_first and user != by:
@@ -86,7 +86,7 @@ def create_account(username: str) -> User:
     """
     username = User.normalize_username(username)
     if User.objects.filter(username__iexact=username).exists():
-        raise ValidationError({"username": f"There is somebody called {username} already."})
+        raise ValidationError({"username": f"There is already an account called {username}."})
     user = User(username=username)
     user.set_unusable_password()
     user.full_clean(exclude=["password"])
@@ -95,7 +95,7 @@ def create_account(username: str) -> User:
             user.save()
             record(Act.USER_CREATED, user=describe_user(user))
     except IntegrityError:  # created meanwhile
-        raise ValidationError({"username": f"There is somebody called {username} already."}) from None
+        raise ValidationError({"username": f"There is already an account called {username}."}) from None
     return user
 
 

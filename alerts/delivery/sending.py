@@ -151,7 +151,7 @@ def _may_start(message: Message, channel: Channel, now: datetime) -> bool:
     """Returns whether a message that is locked may be sent now. If not, it is given up or put off."""
     if message.tries >= settings.ALERTS_TRIES:
         # Senders that were killed, or lost the database, noted nothing.
-        give_up(message, f"After {message.tries} attempts nobody noted what became of it.")
+        give_up(message, f"After {message.tries} attempts no outcome was recorded.")
         _count("failed", message)
         return False
     if is_asked_for(message):

@@ -97,7 +97,7 @@ def fail(request: HttpRequest, error: ProviderFailed) -> HttpResponse:
     LOGINS_REFUSED.labels(reason="provider").inc()
     logger.warning("A login by the provider failed: %s.", error)
     message = (
-        f"The login by {settings.OIDC_NAME} did not work. Try again. If it goes on, tell whoever runs this server."
+        f"The login by {settings.OIDC_NAME} did not work. Try again. If it goes on, tell the operator of this server."
     )
     return show_problem(request, message, status=502)
 

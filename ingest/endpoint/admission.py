@@ -68,7 +68,7 @@ class Admission:
         """Checks rate, room and quotas before a body is read; takes one trace out of the rate. Raises `TryLater`."""
         wait_s = self.take_rate(key.project_id)
         if wait_s:
-            detail = "This project sends more traces a second than it may."
+            detail = "Rate limit exceeded for this project."
             raise TryLater(Reason.RATE_LIMITED, "$", detail, retry_after_s=math.ceil(wait_s))
         if not self.has_room(key.project_id):
             raise TryLater(Reason.TOO_MANY_PENDING, "$", "Too many traces of this project wait to be folded.")

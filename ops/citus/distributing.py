@@ -39,7 +39,7 @@ JOIN pg_class c ON c.oid = i.inhrelid JOIN pg_class parent ON parent.oid = i.inh
 WHERE parent.relname = ANY(%s) AND parent.relnamespace = current_schema()::regnamespace AND c.relkind = 'r'
 ORDER BY 1
 """
-# Rows of before lie behind the empty shell of a distributed table, unseen, until they are cleared.
+# Older rows stay in the original table, which queries no longer read, until they are cleared.
 LEFT_BEHIND: Final = """
 SELECT c.relname FROM pg_class c JOIN pg_dist_partition p ON p.logicalrelid = c.oid
 WHERE p.partmethod IN ('h', 'n') AND c.relkind = 'r' AND pg_relation_size(c.oid) > 0 ORDER BY 1

@@ -144,7 +144,7 @@ def make_private_folder(path: Path, uid: int, gid: int) -> None:
     except FileExistsError:
         status = path.lstat()
         if not stat.S_ISDIR(status.st_mode) or status.st_uid not in (uid, os.geteuid()):
-            raise StartError(f"{path} belongs to somebody else; remove it.") from None
+            raise StartError(f"{path} belongs to another user; remove it.") from None
     path.chmod(0o700)
     if os.geteuid() == 0:
         os.chown(path, uid, gid)

@@ -33,7 +33,7 @@ def explain_bind_error(host: str, port: int, error: OSError) -> str:
         return f"The host {host} is not an address of this machine; give another by --host."
     if error.errno in (errno.EACCES, errno.EPERM):
         return f"Port {port} on {host} may not be used by this user; give one above 1023 by --port."
-    return f"Nobody can listen on port {port} of {host}: {error.strerror}."
+    return f"Nothing can listen on port {port} of {host}: {error.strerror}."
 
 
 def make_url(host: str, port: int) -> str:

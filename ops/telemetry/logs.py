@@ -36,7 +36,7 @@ SECRETS: Final = (
 DETAILS: Final = re.compile(r"(?ms)^(DETAIL|CONTEXT):.*?(?=\n\n(?:The above|During)|\Z)")
 
 LOG_LINES: Final = Counter(
-    "fieldflame_log_lines_total", "Lines logged at a level that somebody should look at, by level", ["level"]
+    "fieldflame_log_lines_total", "Lines logged at a level that someone should look at, by level", ["level"]
 )
 COUNTED: Final = ("warning", "error", "critical")
 for _level in COUNTED:  # so that the first one of each is seen as a rise

@@ -48,7 +48,7 @@ def sign_in(person: Person, roles: Sequence[GroupRole], *, link_by_name: bool) -
         known = identity.select_for_update(of=("self",)).first()
         if known is None:
             if roles and not held:
-                raise SignInRefused("None of your groups has access to this server. Ask whoever runs it.")
+                raise SignInRefused("None of your groups has access to this server. Ask its operator.")
             known = link_account(_find_account(person, link_by_name=link_by_name), person)
         if not known.user.is_active:
             raise SignInRefused("Your account on this server is deactivated.")

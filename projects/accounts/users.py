@@ -53,7 +53,7 @@ def change_superuser(user: User, *, is_superuser: bool) -> None:
     with transaction.atomic():
         _lock_superusers()
         if not is_superuser and is_last_superuser(user):
-            raise LastAdministrator("This is the last superuser who can log in. Make somebody else a superuser first.")
+            raise LastAdministrator("This is the last superuser who can log in. Make someone else a superuser first.")
         if User.objects.filter(pk=user.pk, is_superuser=not is_superuser).update(is_superuser=is_superuser):
             record(Act.USER_PROMOTED if is_superuser else Act.USER_DEMOTED, user=describe_user(user))
     user.is_superuser = is_superuser
@@ -96,7 +96,7 @@ def delete_user(user: User, *, successor: User | None) -> None:
     with transaction.atomic():
         _lock_superusers()
         if is_last_superuser(user):
-            raise LastAdministrator("This is the last superuser who can log in. Make somebody else a superuser first.")
+            raise LastAdministrator("This is the last superuser who can log in. Make someone else a superuser first.")
         owned = list_belongings(user)
         if owned.needs_successor and (successor is None or successor == user or not successor.is_active):
             raise NeedsSuccessor
@@ -121,11 +121,11 @@ def _make_admin(project: Project, user: User) -> None:
 
 def _check_can_go(user: User, owned: Belongings) -> None:
     if is_last_superuser(user):
-        raise LastAdministrator("This is the last superuser who can log in. Make somebody else a superuser first.")
+        raise LastAdministrator("This is the last superuser who can log in. Make someone else a superuser first.")
     if owned.last_admin_of:
         names = ", ".join(project.slug for project in owned.last_admin_of)
         raise LastAdministrator(
-            f"This is the last admin who can log in of: {names}. Make somebody else an admin there first."
+            f"This is the last admin who can log in of: {names}. Make someone else an admin there first."
         )
 
 

@@ -1,6 +1,6 @@
 """Writing, reading and expiring the log's entries. The database itself refuses to change one, or to delete it early.
 
-An entry is written in the transaction of its act: one is never stored without the other. Whoever owns the tables can
+An entry is written in the transaction of its act: one is never stored without the other. The owner of the tables can
 still remove the trigger that protects them; so export the log to another place if operators must not be trusted.
 """
 

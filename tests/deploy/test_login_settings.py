@@ -52,7 +52,7 @@ def test_the_provider_of_this_machine_may_be_plain() -> None:
 @pytest.mark.parametrize(
     ("settings", "words"),
     [
-        ({"FIELDFLAME_PASSWORD_LOGIN": "0"}, "nobody could log in"),
+        ({"FIELDFLAME_PASSWORD_LOGIN": "0"}, "no one could log in"),
         ({"FIELDFLAME_OIDC_ISSUER": "https://id.example"}, "FIELDFLAME_OIDC_CLIENT_ID"),
         (PROVIDER | {"FIELDFLAME_PASSWORD_LOGIN": "0"}, "['dashboard.web.logins.provider.ProviderBackend']"),
     ],

@@ -187,7 +187,7 @@ def judge_slots(slots: Sequence[ReplicationSlot]) -> Iterator[Finding]:
             )
         elif slot.held_bytes >= HELD_WARNING_BYTES:
             make = problem if slot.held_bytes >= HELD_PROBLEM_BYTES else warning
-            whose = "" if slot.is_active else ", and nobody reads it"
+            whose = "" if slot.is_active else ", and nothing reads it"
             yield make(
                 "replication-slots",
                 f"The slot {slot.name} keeps {slot.held_bytes / 1e9:,.0f} GB of the log{whose}: it fills the disk.",

@@ -34,7 +34,7 @@ class AlertStateAnswer(Answer):
     """A state and what was found, or a change of one."""
 
     id: Annotated[int | None, doc("Of an open state that of its last change; null if the history has none any more.")]
-    alert: Annotated[AlertNameAnswer | None, doc("As it was then; null if nobody knows that.")]
+    alert: Annotated[AlertNameAnswer | None, doc("As it was then; null if it is not known.")]
     key: Annotated[str, doc("Of what it is about, within the alert: to accept its state.")]
     state: State
     was: Annotated[State, doc("Of an open state the same as `state`.")]

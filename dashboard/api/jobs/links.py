@@ -38,7 +38,7 @@ class LinkRequest(Struct):
 
 
 class LinkAnswer(Answer):
-    """A link that needs no credentials: whoever has it can fetch this export until it expires."""
+    """A link that needs no credentials: anyone who has it can fetch this export until it expires."""
 
     url: str
     expires_at: Instant

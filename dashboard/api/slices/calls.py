@@ -86,7 +86,7 @@ class BreakdownView(FuncView):
 
 
 class CallAnswer(Answer):
-    function: Annotated[FuncAnswer | None, doc("Null if nobody called it, or if its callers were not recorded.")]
+    function: Annotated[FuncAnswer | None, doc("Null if nothing called it, or if its callers were not recorded.")]
     self_samples: int
     total_samples: int
     self_ms: float

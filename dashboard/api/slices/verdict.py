@@ -116,7 +116,7 @@ class PassedOverAnswer(Answer):
     release: str
     rolled_back_by: Annotated[
         InstantText,
-        doc("Since when somebody says so; else when it was known from page views, mostly a day or more later."),
+        doc("Since when that is said; else when it was known from page views, mostly a day or more later."),
     ]
 
 

@@ -19,7 +19,7 @@ def show_archive(page: SettingsRequest) -> HttpResponse:
     if not page.has_posted:
         return page.render("archive", cache_s=CACHE_S)
     is_archived = project.archived_at is not None
-    if ("restore" in page.request.POST) == is_archived:  # else somebody else did it meanwhile
+    if ("restore" in page.request.POST) == is_archived:  # else someone else did it meanwhile
         (restore_project if is_archived else archive_project)(project)
         page.log_change("project restored" if is_archived else "project archived")
     state = "receives traces again" if project.archived_at is None else "is archived"

@@ -117,7 +117,7 @@ def test_the_schema_accepts_the_values_and_no_typo() -> None:
     assert not is_accepted({**values, "replicas": 3})
     assert not is_accepted({**values, "web": {**values["web"], "replcas": 3}})
     assert not is_accepted({**values, "worker": {**values["worker"], "terminationGracePeriodSeconds": 5}})
-    assert not is_accepted({**values, "oidc": {**values["oidc"], "passwords": False}})  # nobody could log in
+    assert not is_accepted({**values, "oidc": {**values["oidc"], "passwords": False}})  # no one could log in
     policy = values["networkPolicy"]
     assert is_accepted({**values, "networkPolicy": {**policy, "receivers": []}})
     assert not is_accepted({**values, "networkPolicy": {**policy, "receivers": [{"port": 443}]}})
