@@ -91,7 +91,7 @@ def test_a_page_over_plain_http_gets_a_version_4_uuid_too(site: Site, page: Page
 
 
 def test_the_named_function_that_ran_is_in_the_trace(site: Site, page: Page) -> None:
-    site.add_page(attributes="data-duration=200", after=f"{BUSY} spin(250);")
+    site.add_page(attributes="data-duration=200", after=f"{BUSY} spin(600);")
     page.goto(site.url())
     trace = site.wait_for_posts(1, page.wait_for_timeout)[0].envelope["trace"]
     assert "spin" in {frame["name"] for frame in trace["frames"]}
@@ -109,7 +109,7 @@ def test_it_stops_after_the_set_time(site: Site, page: Page) -> None:
 
 def test_a_long_task_is_sent_even_if_it_ended_just_before_the_stop(site: Site, page: Page) -> None:
     # The stop's timer is due in the middle of the task, so it fires right behind it.
-    site.add_page(attributes="data-duration=100", after=f"{BUSY} spin(250);")
+    site.add_page(attributes="data-duration=100", after=f"{BUSY} spin(600);")
     page.goto(site.url())
     envelope = site.wait_for_posts(1, page.wait_for_timeout)[0].envelope
     tasks = [mark for mark in envelope["marks"] if mark["type"] == "longtask"]
@@ -150,17 +150,16 @@ def test_a_full_buffer_ends_the_chunk_at_once_and_the_next_one_begins(site: Site
 
 
 def test_leaving_the_page_sends_what_there_is(site: Site, page: Page) -> None:
-    site.add_page(attributes="data-duration=15000", after=f"{BUSY} spin(100);")
+    site.add_page(attributes="data-duration=15000", after=f"{BUSY} spin(600);")
     site.pages["/next"] = "<!doctype html><title>next</title>"
     page.goto(site.url())
     page.wait_for_timeout(100)
     page.goto(site.url("/next"))
-    site.wait_for_posts(1, page.wait_for_timeout)
-    envelope = site.envelopes[0]
-    assert envelope["reason"] == "beforeunload"
-    assert "spin" in {frame["name"] for frame in envelope["trace"]["frames"]}
+    # While the page was busy, the time of the first chunk may have passed.
+    wait_until(page, lambda: "beforeunload" in [envelope["reason"] for envelope in site.envelopes])
+    assert "spin" in {frame["name"] for envelope in site.envelopes for frame in envelope["trace"]["frames"]}
     page.wait_for_timeout(200)
-    assert [each["seq"] for each in site.envelopes] in ([0], [0, 1])
+    assert [envelope["seq"] for envelope in site.envelopes] == list(range(len(site.envelopes)))
 
 
 def test_no_page_view_is_drawn_at_rate_zero(site: Site, page: Page, complaints: list[str]) -> None:

@@ -27,7 +27,7 @@ def heard(page: Page) -> list[str]:
 def test_the_stub_records_what_runs_before_the_core_is_there(site: Site, page: Page) -> None:
     site.pages["/"] = (
         f"<!doctype html><title>page</title><script>{STUB}</script>{CORE} data-duration=1200></script>"
-        f"<script>{BUSY} function early() {{ return spin(150); }} early(); fieldflame('page', '/early');</script>"
+        f"<script>{BUSY} function early() {{ return spin(600); }} early(); fieldflame('page', '/early');</script>"
     )
     site.delays["/snippet.js"] = 0.5
     page.goto(site.url())
