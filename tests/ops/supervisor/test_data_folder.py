@@ -97,7 +97,7 @@ def test_a_socket_folder_outside_is_removed_and_one_inside_is_kept(tmp_path: Pat
 def test_a_folder_given_to_another_user_is_not_used_for_sockets(tmp_path: Path) -> None:
     (tmp_path / "sockets").mkdir()
     os.chown(tmp_path / "sockets", 12_345, 12_345)
-    with pytest.raises(StartError, match="belongs to somebody else"):
+    with pytest.raises(StartError, match="belongs to another user"):
         make_private_folder(tmp_path / "sockets", 65_534, 65_534)
 
 
@@ -110,7 +110,7 @@ def test_a_socket_path_fits_however_deep_the_data_folder_lies(depth: int) -> Non
 def test_a_folder_of_somebody_else_is_not_used_for_sockets(tmp_path: Path) -> None:
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "sockets").symlink_to(tmp_path / "elsewhere")
-    with pytest.raises(StartError, match="belongs to somebody else"):
+    with pytest.raises(StartError, match="belongs to another user"):
         make_private_folder(tmp_path / "sockets", 0, 0)
 
 
