@@ -1,12 +1,13 @@
 """`./test`: checks and tests, against servers of their own.
 
 No words: ruff, mypy and the tests of daily use: `quick` and what is marked `always`. `all`: ruff, mypy and every test,
-as CI runs them. `core`: the pure core except its slow tests, without servers. `quick`: all except what needs a browser,
-starts a whole Fieldflame, kills processes, or is slow by itself. `e2e`: the tests of tests/e2e. `formats`: what we
-write and read, against other projects' readers and the newest release of Mozilla's. `image`: builds the image and
-starts it, which needs root, buildah, debootstrap and cargo. `citus`: what the words behind it name, with its database
-on the Citus of CITUS_URL. `fuzz`: hostile inputs that no test has tried, as `./run fuzz`. Other words go to pytest.
-FIELDFLAME_TEST_EXTERNAL=1 uses the servers that DATABASE_URL and REDIS_URL name.
+as CI runs them. Of both, at most five tests that failed are tried again, alone. `core`: the pure core except its slow
+tests, without servers. `quick`: all except what needs a browser, starts a whole Fieldflame, kills processes, or is
+slow by itself. `e2e`: the tests of tests/e2e. `formats`: what we write and read, against other projects' readers and
+the newest release of Mozilla's. `image`: builds the image and starts it, which needs root, buildah, debootstrap and
+cargo. `citus`: what the words behind it name, with its database on the Citus of CITUS_URL. `fuzz`: hostile inputs that
+no test has tried, as `./run fuzz`. Other words go to pytest. FIELDFLAME_TEST_EXTERNAL=1 uses the servers that
+DATABASE_URL and REDIS_URL name.
 """
 
 import argparse
@@ -28,6 +29,7 @@ from ops.supervisor.messages import StartError, complain, say
 from ops.supervisor.proc import Process, end_processes, has_mark, list_processes
 from tests.citus.cluster import citus_environment
 from tests.hostile.cases import PART_NAMES
+from tests.runner.outcome.second_try import FAILED_FILE_NAME, try_again
 from tests.runner.servers import STORE_NAMES, Stores, run_stores
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -137,6 +139,14 @@ def run_suite(words: Sequence[str], more: Mapping[str, str] | None = None) -> in
         end_leftovers(f"{RUN_NAME}={run}")
 
 
+def run_and_try_again(words: Sequence[str]) -> int:
+    """Runs tests, several files at a time, and the few that failed once more alone; returns the exit code."""
+    with tempfile.TemporaryDirectory(prefix="fieldflame-failed-") as folder:
+        failed = Path(folder) / "failed.txt"
+        code = run_suite(words, {FAILED_FILE_NAME: str(failed)})
+        return try_again(code, failed, run_suite, say)
+
+
 def run_fuzz(words: Sequence[str]) -> int:
     """Tries new hostile inputs, against servers of their own; failing ones become files of tests/hostile/failures."""
     parser = argparse.ArgumentParser(prog="./run fuzz", description="Try hostile inputs that no test has tried.")
@@ -198,7 +208,7 @@ def run_with_checks(words: Sequence[str]) -> int:
         install_node_packages()
         finish_compiling()
         codes[" ".join(TYPE_CHECK)] = finish()
-    codes["pytest"] = run_suite(words)
+    codes["pytest"] = run_and_try_again(words)
     for name, code in codes.items():
         say(f"{'ok    ' if code == 0 else 'FAILED'}  {name}")
     return next((code for code in codes.values() if code), 0)

@@ -14,6 +14,7 @@ from profcore.kernel import find_kernel
 from tests.runner.caches import clear_caches
 from tests.runner.emptying import empty_filled_tables_only
 from tests.runner.lending import close_all
+from tests.runner.outcome.second_try import FAILED_FILE_NAME, FailedTests
 from tests.runner.outcome.timings import Timings
 from tests.runner.shares import share_out_valkey
 
@@ -25,9 +26,11 @@ if TYPE_CHECKING:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Reports at the end where the time went; of several processes, the first one does."""
+    """Reports at the end where the time went and what failed; of several processes, the first one does."""
     if not hasattr(config, "workerinput"):
         config.pluginmanager.register(Timings())
+        if path := os.environ.get(FAILED_FILE_NAME):
+            config.pluginmanager.register(FailedTests(Path(path)))
 
 
 def pytest_report_header() -> str:

@@ -22,7 +22,7 @@ DOTTED: Final = re.compile(rf"(?<![\w./@-])(?:{NAMED})(?:\.[A-Za-z_]\w*)+(?![\w/
 IMPORT: Final = re.compile(rf"from ((?:{'|'.join((*PACKAGES, 'tests'))})[\w.]*) import ([\w, ]+)")
 # Words that look like a name of ours and are none: a file's ending, or somebody's host.
 OTHERS: Final = re.compile(r"\.(?:example|js|json|css|html|py|ts|log|sock|md)$")
-# Decisions and the changelog use the names of their day; a test makes names up.
+# Decisions and the changelog use the names of their day; two tests make names up.
 EXEMPT: Final = ("docs/adr/", "CHANGELOG.md", "tests/architecture/test_references.py", "tests/runner/outcome/")
 # Where Django looks for what templates name.
 ROOTS: Final = (ROOT, ROOT / "dashboard" / "templates", ROOT / "dashboard" / "static")
