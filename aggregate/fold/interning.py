@@ -11,6 +11,7 @@ from django.db import connection, transaction
 
 from aggregate.models import HOUR_GRAIN
 from aggregate.sourcemaps.queue import SYMBOLICATE_FLAG, SYMBOLICATE_TASK
+from aggregate.sql import dimension_columns
 from ingest.notify import notify_worker
 from ingest.storage.groups import IdCache, allocate_ids
 from profcore.caching import keep
@@ -22,7 +23,8 @@ MAX_INT4: Final = 2**31 - 1
 INLINE_URI: Final = re.compile(r"(https?://[^/]{1,253})(/.*)", re.DOTALL)  # longer hosts are not stored
 MAX_ORIGINS: Final = 1_000  # of a project; the first ones stay. All are read for each page
 KEY_COLUMNS: Final = ", ".join(("group_id", "starts_at", *DIMENSION_COLUMNS))
-KEY_OF_CELL, KEY_OF_ROW = (f"{table}.{KEY_COLUMNS}".replace(", ", f", {table}.") for table in ("c", "w"))
+KEY_OF_CELL: Final = f"c.group_id, c.starts_at, {dimension_columns('c')}"
+KEY_OF_ROW: Final = f"w.group_id, w.starts_at, {dimension_columns('w')}"
 KEY_ARRAYS: Final = ", ".join(["%b::int[]", "%b::timestamptz[]", *["%b::smallint[]"] * len(DIMENSIONS)])
 _func_ids: Final[IdCache[bytes]] = keep(IdCache())
 
