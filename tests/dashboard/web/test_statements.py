@@ -72,6 +72,7 @@ ADMINISTRATION: Final = ("/users/", "/audit/")
 MORE_ADDRESSES: Final = (
     *(f"{PROJECT}functions/1/parts/{part}/{SIDES}" for part in PARTS),
     f"{API}views/{VIEW_ID}/timeline",
+    f"{API}metrics?hours=48",  # views began yesterday: the usual window has them only on some hours of the day
     "/projects/",
     "/search/?find=draw",
     *ADMINISTRATION,
