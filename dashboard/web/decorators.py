@@ -86,12 +86,9 @@ def _path_of(url: str) -> str:
 def _guard(view: View, problem_template: str, problem_status: int) -> View:
     @wraps(view)
     def answer(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:  # Any: a view's arguments
-        def make() -> HttpResponse:
-            with read_context():
-                return view(request, *args, **kwargs)
-
         try:
-            return answer_from_replica(request, make)
+            with read_context():
+                return answer_from_replica(request, lambda: view(request, *args, **kwargs))
         except (ParamError, SliceError) as error:
             return render(request, problem_template, {"error": error}, status=problem_status)
 

@@ -15,6 +15,7 @@ from prometheus_client import Counter, Histogram
 
 from aggregate.replica.lag import WATCH
 from aggregate.replica.source import at_replica, drop_replica_connection, has_replica, open_replica
+from aggregate.selectors.slice.read_context import read_context
 from dashboard.web.project_pages import find_traits
 from ingest.deadline import DeadlineExceeded
 
@@ -79,7 +80,8 @@ def answer_from_replica(request: HttpRequest, make: Callable[[], Response]) -> R
         WATCH.note_fault()
         READS.labels("failed").inc()
         del request.replica_read  # type: ignore[attr-defined]
-        return make()
+        with read_context():  # what the replica has answered so far does not count
+            return make()
     READS.labels("replica").inc()
     LAG_SECONDS.observe(read.lag_s)
     response[HEADER] = f"{read.lag_s:.1f}"

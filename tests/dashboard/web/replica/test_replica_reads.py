@@ -16,6 +16,7 @@ from pytest_django import Settings
 
 from aggregate.replica.lag import WATCH
 from aggregate.replica.source import REPLICA, at_database, at_replica
+from aggregate.selectors.slice.read_context import once_a_read, read_context
 from dashboard.web.project_pages import find_traits
 from dashboard.web.replica import reading
 from dashboard.web.replica.reading import HEADER, WROTE_COOKIE, answer_from_replica
@@ -214,6 +215,23 @@ def test_an_answer_of_a_replica_that_fails_comes_from_the_database(
     answer = answer_from_replica(RequestFactory().get(PAGE), make)
     assert (seen, HEADER in answer.headers, counted("failed") - failed) == (["on", "off"], False, 1)
     assert WATCH._is_away  # until a look succeeds
+
+
+def test_what_a_replica_that_fails_has_answered_is_selected_anew(
+    replica: None, lag: object, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reading, "may_read_there", lambda _: True)
+    monkeypatch.setattr(WATCH, "_is_away", False)
+    where = once_a_read(read_only)
+
+    def make() -> HttpResponse:
+        answer = HttpResponse(where())
+        with connections[DEFAULT_DB_ALIAS].cursor() as cursor:
+            cursor.execute("UPDATE projects_project SET name = name")
+        return answer
+
+    with read_context():
+        assert answer_from_replica(RequestFactory().get(PAGE), make).content == b"off"
 
 
 def test_a_replica_that_nobody_can_connect_to_is_not_waited_for(
