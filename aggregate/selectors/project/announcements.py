@@ -1,6 +1,5 @@
 """What was announced about releases, and which commits lie between two of them."""
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import pairwise
@@ -26,13 +25,13 @@ class CommitRange:
     head: ReleaseAnnouncement
 
 
-def select_announcements(project_id: int, releases: Sequence[str] | None = None) -> Mapping[str, ReleaseAnnouncement]:
-    """Returns the announcements of some releases of a project, or of all, by release. One statement."""
-    rows = AnnouncedRelease.objects.filter(project_id=project_id)
-    if releases is not None:
-        rows = rows.filter(release__in=list(releases))
-    fields = ReleaseAnnouncement.__slots__
-    return {row["release"]: ReleaseAnnouncement(**row) for row in rows.values(*fields)}
+def find_announcement(project_id: int, release: str) -> ReleaseAnnouncement:
+    """Returns what was announced about a release, also one without traces. One statement.
+
+    Raises `AnnouncedRelease.DoesNotExist`.
+    """
+    rows = AnnouncedRelease.objects.filter(project_id=project_id, release=release)
+    return ReleaseAnnouncement(**rows.values(*ReleaseAnnouncement.__slots__).get())
 
 
 def find_first_seen(project_id: int, release: str) -> datetime | None:

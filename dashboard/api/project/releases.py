@@ -7,7 +7,7 @@ from typing import Annotated, Any, Final, Self
 from msgspec import UNSET, Struct, UnsetType
 from rest_framework.request import Request
 
-from aggregate.selectors.project.announcements import find_first_seen, select_announcements
+from aggregate.selectors.project.announcements import find_announcement, find_first_seen
 from aggregate.selectors.project.pages import ReleaseAnnouncement, select_releases
 from dashboard.api.core.answer import Answer, Instant, InstantText, doc, operation
 from dashboard.api.core.parts import TruncatedShare, TruncatedViews, share_of, write_instant
@@ -109,13 +109,12 @@ class ReleasesView(BuildView):
     def get(self, request: Request, slug: str) -> ReleasesAnswer:
         """Lists the project's releases, newest first."""
         is_guest = isinstance(request.user, Guest)
-        announced = {} if is_guest else select_announcements(self.project.pk)
         return ReleasesAnswer(
             [
                 ReleaseAnswer.of(
                     row,
                     truncated_share=share_of(row.truncated_views, row.views),
-                    announced=AnnouncedAnswer.of(announced[row.release]) if row.release in announced else None,
+                    announced=AnnouncedAnswer.of(row.announcement) if row.announcement and not is_guest else None,
                 )
                 for row in select_releases(self.project.pk)
             ]
@@ -135,7 +134,7 @@ class ReleasesView(BuildView):
             announce_release(self.project.pk, release, datetime.now(UTC), read_fields(body))
         except ReleaseError as error:
             raise ParamError(error.field, str(error)) from None
-        announced = AnnouncedAnswer.of(select_announcements(self.project.pk, [release])[release])
+        announced = AnnouncedAnswer.of(find_announcement(self.project.pk, release))
         seen_at = find_first_seen(self.project.pk, release)
         return AnnouncedReleaseAnswer.of(announced, release=release, first_seen_at=write_instant(seen_at))
 
