@@ -115,8 +115,6 @@ def may_administer(reader: Reader, project: Project) -> bool:
 
 
 def _administers(reader: Reader, role: str | None, *, has_members: bool) -> bool:
-    if isinstance(reader, Guest):
-        return False
     return role == Membership.Role.ADMIN if has_members else bool(getattr(reader, "is_superuser", False))
 
 

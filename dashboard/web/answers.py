@@ -45,7 +45,7 @@ class JsonRenderer(JSONRenderer):
 
 
 def answer_json(request: HttpRequest, *, key: tuple[object, ...], make: Callable[[], object]) -> HttpResponse:
-    """Returns what `make` returns as JSON, or 304. Equal `key` mean an equal answer."""
+    """Returns what `make` returns as JSON, or 304. Equal keys mean equal answers."""
     is_packed = accepts_gzip(request)
 
     def write() -> HttpResponse:

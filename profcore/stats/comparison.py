@@ -210,8 +210,9 @@ def compare(
 
 def _describe_sides(base: "_Views", head: "_Views", measure: Measure, min_views: int) -> Comparison:
     """Returns the comparison of two sides without differences: how many views it has, and whether they are enough."""
-    effective = [effective_views(side.kept_weight) for side in (base, head)]
-    has_all_rates = all(has_rates(side.kept_weight).all() for side in (base, head))
+    kept_weights = [side.weight[side.stratum >= 0] for side in (base, head)]  # of views in strata that both have
+    effective = [effective_views(weights) for weights in kept_weights]
+    has_all_rates = all(has_rates(weights).all() for weights in kept_weights)
     base_sample, head_sample = base.sample, head.sample
     return Comparison(
         measure=measure,
@@ -220,7 +221,7 @@ def _describe_sides(base: "_Views", head: "_Views", measure: Measure, min_views:
         base_population=base_sample.population,
         head_population=head_sample.population,
         is_too_few=min(effective) < min_views or not has_all_rates,
-        left_out_views=base_sample.views + head_sample.views - len(base.kept_weight) - len(head.kept_weight),
+        left_out_views=base_sample.views + head_sample.views - sum(map(len, kept_weights)),
         clipped_views=base.clipped + head.clipped,
         is_weighted=len(np.unique(np.concatenate([base_sample.weight, head_sample.weight]))) > 1,
         is_complete=base_sample.is_complete and head_sample.is_complete,
@@ -235,11 +236,6 @@ class _Views:
     weight: FloatColumn
     clipped: int  # how many weights were cut
     stratum: IntColumn
-
-    @property
-    def kept_weight(self) -> FloatColumn:
-        """The weights of the views in strata that both sides have."""
-        return self.weight[self.stratum >= 0]
 
     def side(self, row_us: IntColumn) -> Side:
         """Returns the rows of one column that are above zero."""
