@@ -3,7 +3,7 @@
 import re
 from typing import Final
 
-# How bundlers write the path of a source: `webpack://app/./src/a.ts`, `../../src/a.ts`, `file:///src/a.ts`.
+# How bundlers write the path of a source: `webpack://app/./src/a.ts`, `../../src/a.ts`, or a `file` URL.
 SCHEME: Final = re.compile(r"^[A-Za-z][A-Za-z0-9+.-]*://[^/]*/")
 
 

@@ -3,6 +3,8 @@
 import pytest
 from fieldflame.paths import clean_path
 
+from tests.urls import LOCAL_FILE
+
 
 @pytest.mark.parametrize(
     ("source", "path"),
@@ -10,7 +12,7 @@ from fieldflame.paths import clean_path
         ("webpack://shop/./src/a.ts", "src/a.ts"),
         ("webpack:///./src/a.ts?1f2e", "src/a.ts"),
         ("../../src/a.ts", "src/a.ts"),
-        ("file:///src/a.ts", "src/a.ts"),
+        (f"{LOCAL_FILE}/src/a.ts", "src/a.ts"),
         ("/src/a.ts", "src/a.ts"),
         ("src/../../../etc/passwd", ""),
         ("src/a\nb.ts", ""),
