@@ -74,6 +74,19 @@ def _statements_fit_citus() -> Iterator[None]:
         pytest.fail("\n".join(broken), pytrace=False)
 
 
+@pytest.fixture(scope="session", autouse=True)
+def django_test_environment(django_test_environment: None) -> Iterator[None]:
+    """Has the test client and the live server answer posts to the endpoint, from their first request.
+
+    The live server reads its middleware once, when it starts, which can be before there is a database.
+    """
+    from tests.runner.endpoint_middleware import use_endpoint
+
+    with pytest.MonkeyPatch.context() as patch:
+        use_endpoint(patch)
+        yield
+
+
 @pytest.fixture(scope="session")
 def django_db_modify_db_settings(django_db_modify_db_settings: None) -> Iterator[None]:
     """Has the database on Citus, if `./test citus` asks for it."""
@@ -87,8 +100,7 @@ def django_db_modify_db_settings(django_db_modify_db_settings: None) -> Iterator
 
 @pytest.fixture(scope="session")
 def django_db_setup(django_db_setup: None, django_db_blocker: pytest.FixtureRequest) -> Iterator[None]:
-    """Adds the partitions that a deployment's beat makes, and makes commits, passwords and static files cheap. The test
-    client can post to the endpoint.
+    """Adds the partitions that a deployment's beat makes, and makes commits, passwords and static files cheap.
 
     From a test with Playwright's event loop on, Django's connection is another than the one that ends with the
     database: it would keep it from being dropped.
@@ -100,14 +112,12 @@ def django_db_setup(django_db_setup: None, django_db_blocker: pytest.FixtureRequ
     from ops.citus.distributing import distribute
     from tests.citus.cluster import is_on_citus
     from tests.citus.statement_guard import watch_statements
-    from tests.runner.endpoint_middleware import use_endpoint
 
     with django_db_blocker.unblock():  # type: ignore[attr-defined]  # pytest-django does not export its type
         if is_on_citus():
             distribute()
         create_coming_partitions(datetime.now(UTC).date(), 2)
     with pytest.MonkeyPatch.context() as patch:
-        use_endpoint(patch)
         watch_statements(patch)
         empty_filled_tables_only(patch)
         hash_passwords_quickly(patch)
