@@ -17,7 +17,7 @@ from django.db import connection
 from psycopg.sql import SQL, Identifier
 
 from ingest.models import Receipt
-from profcore.times import DAY, start_of_day
+from profcore.times import DAY
 
 TABLE: Final = Receipt._meta.db_table
 # Few partitions make few look-ups of identities, many are dropped soon after their last receipt is old enough. Borders
@@ -47,8 +47,8 @@ class ReceiptPartition:
 
 def partition_bounds(received_at: datetime) -> tuple[datetime, datetime]:
     """Returns the start and end of the partition in which a receipt of that time belongs."""
-    midnight = start_of_day(received_at.astimezone(UTC))
-    start = midnight - DAY * (midnight.toordinal() % PARTITION_DAYS)
+    day = received_at.astimezone(UTC).toordinal()
+    start = datetime.fromordinal(day - day % PARTITION_DAYS).replace(tzinfo=UTC)
     return start, start + DAY * PARTITION_DAYS
 
 

@@ -19,7 +19,6 @@ from ingest.storage.group_commit import FlushPolicy, GroupCommit, PendingWrite
 from ingest.storage.groups import intern_groups
 from ingest.storage.packs.format import PackedBody
 from ingest.storage.packs.placing import place_bodies
-from ingest.storage.packs.store import is_on
 from ingest.storage.partitions import create_partitions
 from ingest.storage.receipt_partitions import DedupMode, dedup_mode_of
 from ingest.storage.store_pool import STORE_POOL, Param, execute_in_transaction
@@ -248,7 +247,7 @@ def _store(writes: Sequence[PendingWrite], shard: int | None = None) -> None:
     params: list[Param] = [str(writes[0].project_id), str(shard), str(PENDING)]
     params += ["{" + ",".join(column) + "}" for column in columns]
     dedup_mode = max(write.dedup_mode for write in writes)
-    if is_on():
+    if _has_packs():
         statement, params = STORE_ANY, [*params, "{}", *_place_bodies(writes), str(int(dedup_mode))]
     elif dedup_mode > DedupMode.NONE:
         statement, params = STORE_ANY, [*params, bodies, "{}", "{}", "{}", str(int(dedup_mode))]
@@ -263,6 +262,11 @@ def _store(writes: Sequence[PendingWrite], shard: int | None = None) -> None:
         for day_on in sorted({write.received_at.date() for write in writes}):
             create_partitions(day_on, 1)
         execute(statement, params)
+
+
+def _has_packs() -> bool:
+    """Returns whether new bodies go to the object store."""
+    return bool(settings.OBJECTS) and settings.OBJECTS_PUT
 
 
 def _is_about_partition(error: Error) -> bool:
@@ -292,12 +296,12 @@ def read_flush_policy() -> FlushPolicy:
     Usually no thread waits for others, and each statement has a connection. An object costs money and about 20 ms, so
     with an object store posts wait for each other.
     """
-    gather_s = settings.OBJECTS_GATHER_MS / 1_000 if is_on() else 0.0
-    objects_s = gather_s + 2 * settings.OBJECTS_WAIT_MS / 1_000 if is_on() else 0.0
+    gather_s = settings.OBJECTS_GATHER_MS / 1_000 if _has_packs() else 0.0
+    objects_s = gather_s + 2 * settings.OBJECTS_WAIT_MS / 1_000 if _has_packs() else 0.0
     return FlushPolicy(
         gather_s=gather_s,
         stalled_s=gather_s + STALLED_S,
-        at_once=settings.OBJECTS_AT_ONCE if is_on() else settings.INGEST_STORE_CONNECTIONS,
+        at_once=settings.OBJECTS_AT_ONCE if _has_packs() else settings.INGEST_STORE_CONNECTIONS,
         max_rows=settings.INGEST_TOGETHER_TRACES,
         max_bytes=settings.INGEST_TOGETHER_BYTES,
         deadline_s=settings.INGEST_DATABASE_WAIT_MS / 1_000 + objects_s,

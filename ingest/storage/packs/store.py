@@ -192,11 +192,6 @@ _store: ObjectStore | None = None
 _opened_by: int | None = None
 
 
-def is_on() -> bool:
-    """Returns whether new bodies go to the object store."""
-    return bool(settings.OBJECTS) and settings.OBJECTS_PUT
-
-
 def open_store() -> ObjectStore:
     """Returns this process's object store. Raises `BodiesUnavailable` if there is none."""
     global _store, _opened_by
