@@ -23,7 +23,6 @@ from profcore.trace.funcs import FuncKey
 
 PlaceSums = dict[tuple[str, str], tuple[int, ...]]  # sums by release and page
 
-DAY_ON: Final = "({at} AT TIME ZONE 'UTC')::date"
 PLAIN_SUMS: Final = tuple(name for name in CELL_SUMS if name not in MARKER_COLUMNS)
 # A number that changes if any sum of a cell does. It is added up cell by cell, so that it takes no memory.
 DIGEST: Final = f"""(sum(('x' || left(md5(concat_ws(',', c.id, c.fold_version,
@@ -83,7 +82,7 @@ def list_pending_days(project_id: int) -> set[date]:
     """
     with connection.cursor() as cursor:
         cursor.execute(
-            f"""SELECT DISTINCT {DAY_ON.format(at="r.view_started_at")} FROM ingest_tracereceipt r
+            f"""SELECT DISTINCT (r.view_started_at AT TIME ZONE 'UTC')::date FROM ingest_tracereceipt r
                 WHERE r.project_id = %s AND r.state = {PENDING}""",
             [project_id],
         )
@@ -93,8 +92,8 @@ def list_pending_days(project_id: int) -> set[date]:
 def _select_day_sources(cursor: CursorWrapper, project_id: int, first_day: date, last_day: date) -> list[DaySource]:
     with cursor:
         cursor.execute(
-            f"""SELECT {DAY_ON.format(at="c.starts_at")}, count(*), min(c.id), sum(c.traces)::bigint, {DIGEST}::bigint,
-                       bool_or(c.grain = {HOUR_GRAIN})
+            f"""SELECT (c.starts_at AT TIME ZONE 'UTC')::date, count(*), min(c.id), sum(c.traces)::bigint,
+                       {DIGEST}::bigint, bool_or(c.grain = {HOUR_GRAIN})
                 FROM aggregate_cell c WHERE {CELLS_OF_DAY} GROUP BY 1 ORDER BY 1""",
             {"project_id": project_id, "start": bounds_of_day(first_day)[0], "end": bounds_of_day(last_day)[1]},
         )

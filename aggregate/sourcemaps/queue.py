@@ -22,7 +22,6 @@ SYMBOLICATE_TASK: Final = "aggregate.symbolicate"
 SYMBOLICATE_FLAG: Final = "fieldflame:notify-symbolicate"
 LEASE_MARGIN_S: Final = 60  # beyond the child's timeout: loading the map and writing labels
 MANY: Final = 10_000
-
 PICK: Final = f"""
 WITH {LIVE},
 waiting AS (
@@ -31,12 +30,11 @@ waiting AS (
                SELECT FROM live WHERE live.token = s.claim_token) AS is_held,
            row_number() OVER (PARTITION BY s.project_id ORDER BY s.pending_at, s.id) AS turn
     FROM aggregate_releasescript s
-    WHERE s.pending_at IS NOT NULL {{among}})
+    WHERE s.pending_at IS NOT NULL AND (%(project)s::bigint IS NULL OR s.project_id = %(project)s))
 SELECT project_id, id FROM waiting
 WHERE is_held IS NOT TRUE AND (SELECT count(*) FROM waiting WHERE is_held) < %(at_once)s
 ORDER BY turn, pending_at, id LIMIT 1
 """
-OF_PROJECT: Final = "AND s.project_id = %(project)s"
 TAKE: Final = """
 UPDATE aggregate_releasescript s
 SET attempts = attempts + 1, claimed_until = statement_timestamp() + make_interval(secs => %(lease_s)s),
@@ -108,7 +106,6 @@ def claim_script(*, project_id: int | None = None) -> ScriptClaim | None:
     With `project_id`, it claims one of that project, however many others are in work. The attempt is counted before the
     work. A claim ends with its lease (`aggregate.worker_leases`), or when its lease runs out.
     """
-    among = "" if project_id is None else OF_PROJECT
     at_once = settings.SYMBOLICATE_AT_ONCE if project_id is None else MANY
     while True:
         with transaction.atomic(), connection.cursor() as cursor:
@@ -117,7 +114,7 @@ def claim_script(*, project_id: int | None = None) -> ScriptClaim | None:
                 "SELECT pg_advisory_xact_lock(%s) FROM set_config('idle_in_transaction_session_timeout', %s, true)",
                 [SCRIPTS_LOCK, idle_timeout()],
             )
-            cursor.execute(PICK.format(among=among), {"project": project_id, "at_once": at_once})
+            cursor.execute(PICK, {"project": project_id, "at_once": at_once})
             picked = cursor.fetchone()
             if picked is None:
                 return None

@@ -11,7 +11,7 @@ from typing import Any, Final
 from django.db import connection
 
 from aggregate.selectors.project.pages import ReleaseRow
-from aggregate.selectors.slice.slices import FROM_CELLS, Slice, where_days, where_slice
+from aggregate.selectors.slice.slices import FROM_CELLS, FROM_DAYS, Slice, where_days, where_slice
 from alerts.changes import Cause, end_of, finding_of, select_states, subject_of, write_standing
 from alerts.models import AlertRule, AlertState, StateChange
 from ingest.storage.groups import OTHER
@@ -180,7 +180,7 @@ def _sum_views(
     """Returns the views of each day by page, and of all pages together (None)."""
     rolled = where_days(slice_)
     where, params = rolled or where_slice(slice_)
-    source = FROM_CELLS.replace("aggregate_cell", "aggregate_pageday") if rolled else FROM_CELLS
+    source = FROM_DAYS if rolled else FROM_CELLS
     more: dict[str, Any] = {"head": head.release, "older": list(older), "wanted": list(pages)}
     with connection.cursor() as cursor:
         cursor.execute(

@@ -32,28 +32,37 @@ from profcore.trace.weights import TimeParts
 
 DEVICE_AT, NAVIGATION_AT = DIMENSIONS.index(DEVICE), DIMENSIONS.index(NAVIGATION)
 FACTS: Final = "v.js_us, v.hidden_us, c.device_class, coalesce(v.sample_rate, 1.0), c.release, c.navigation, c.page"
-# Every view of the slice with a key below the bound, in the uniform order. Views expire by the start of their cell: if
-# the oldest cell has views left, all cells have theirs.
-SAMPLED: Final = f"""
+
+
+def _write_sampled(where: str, columns: str, more: str) -> str:
+    """Returns the statement for every view of a slice with a key below the bound, in the uniform order.
+
+    Views expire by the start of their cell: if the oldest cell has views left, all cells have theirs.
+    """
+    return f"""
 WITH c AS MATERIALIZED (
     SELECT c.project_id, c.id, c.device_class, c.navigation, c.starts_at, c.views, g.release, g.page
-    {FROM_CELLS} WHERE {{where}}),
+    {FROM_CELLS} WHERE {where}),
 oldest AS (SELECT c.id FROM c WHERE c.views > 0 ORDER BY c.starts_at, c.id LIMIT 1)
-SELECT {{columns}}, EXISTS (SELECT FROM aggregate_pageview o WHERE o.project_id = %(project_id)s
+SELECT {columns}, EXISTS (SELECT FROM aggregate_pageview o WHERE o.project_id = %(project_id)s
                             AND o.cell_id = (SELECT id FROM oldest)) AS is_complete
 FROM c JOIN aggregate_pageview v ON v.project_id = %(project_id)s AND v.cell_id = c.id
-     AND fieldflame_sample_key(v.view_id) <= %(below)s {{more}}
+     AND fieldflame_sample_key(v.view_id) <= %(below)s {more}
 ORDER BY fieldflame_sample_key(v.view_id), v.view_id, v.group_id LIMIT %(most)s
 """
 
-# The same for each value of a dimension, up to a bound of its own. LATERAL, with OFFSET to keep the planner from
-# flattening it: the planner does not know how few views lie below a bound, and would hash the id of every view (1.6 s
-# at a million views).
-SAMPLED_BY: Final = f"""
+
+def _write_sampled_by(where: str, value: str) -> str:
+    """Returns the same for each value of a dimension, up to a bound of its own.
+
+    LATERAL, with OFFSET to keep the planner from flattening it: the planner does not know how few views lie below a
+    bound, and would hash the id of every view (1.6 s at a million views).
+    """
+    return f"""
 WITH c AS MATERIALIZED (
     SELECT c.project_id, c.id, c.device_class, c.navigation, c.starts_at, c.views, g.release, g.page,
-           ({{value}})::text AS value
-    {FROM_CELLS} WHERE {{where}}),
+           ({value})::text AS value
+    {FROM_CELLS} WHERE {where}),
 oldest AS (SELECT DISTINCT ON (c.value) c.value, c.id FROM c WHERE c.views > 0 ORDER BY c.value, c.starts_at, c.id),
 w AS MATERIALIZED (
     SELECT w.value, w.below, EXISTS (SELECT FROM aggregate_pageview o
@@ -109,9 +118,7 @@ def select_samples_by(
     below = [bound_of_sample(most, population) for population in populations.values()]
     rows_of_value: dict[str, list[tuple[Any, ...]]] = {value: [] for value in populations}
     with open_binary() as cursor:
-        cursor.execute(
-            SAMPLED_BY.format(where=where, value=column), {**params, "values": list(populations), "below": below}
-        )
+        cursor.execute(_write_sampled_by(where, column), {**params, "values": list(populations), "below": below})
         for value, *row in cursor:
             if len(rows_of_value[value]) < most:
                 rows_of_value[value].append(tuple(row))
@@ -154,7 +161,7 @@ def select_sampled(
             cursor.execute(f"SELECT coalesce(sum(c.views), 0)::bigint {FROM_CELLS} WHERE {where}", params)
             row = cursor.fetchone()
             population = int(row[0]) if row else 0
-        statement = SAMPLED.format(where=where, columns=columns, more=more)
+        statement = _write_sampled(where, columns, more)
         below = bound_of_sample(most, population)
         while True:
             cursor.execute(statement, {**params, "below": below, "most": most})

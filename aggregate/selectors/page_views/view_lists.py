@@ -32,10 +32,12 @@ KEY: Final = "fieldflame_sample_key(v.view_id)"
 # Views whose starts are read to find the newest: those of an hour, or of a day once hours are merged.
 NEWEST_REACH: Final = 20_000
 
-# The start of the last bucket that, with all later ones, has as many views as are wanted.
-SINCE: Final = f"""COALESCE((SELECT b.starts_at FROM (
+
+def _write_since(where: str) -> str:
+    """Returns the start, in SQL, of the last bucket that has as many views as are wanted, with all later ones."""
+    return f"""COALESCE((SELECT b.starts_at FROM (
     SELECT c.starts_at, sum(sum(c.views)) OVER (ORDER BY c.starts_at DESC) AS views_since
-    {FROM_CELLS} WHERE {{where}} GROUP BY c.starts_at) b
+    {FROM_CELLS} WHERE {where} GROUP BY c.starts_at) b
     WHERE b.views_since >= %(reach)s ORDER BY b.starts_at DESC LIMIT 1), '-infinity')"""
 
 
@@ -156,7 +158,7 @@ def _select_in_order(
     params |= {"middle": spread.percentile_us(0.5) or 0, "limit": query.limit, "offset": query.offset, "reach": reach}
     if query.order == "newest":
         if not query.is_bounded:
-            where += f" AND c.starts_at >= {SINCE.format(where=where_slice(slice_)[0])}"
+            where += f" AND c.starts_at >= {_write_since(where_slice(slice_)[0])}"
         rows = select_rows(
             f"""SELECT n.view_id, n.group_id, n.took FROM (
                     SELECT v.view_id, v.group_id, {column} AS took, c.starts_at {FROM_VIEWS} WHERE {where}

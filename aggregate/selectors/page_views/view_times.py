@@ -18,14 +18,18 @@ from profcore.trace.dimensions import Dimension
 # 100,000 (0.12 s), of which a tenth is needed (0.02 s; 2026-11-21). Of cells that would have less than one view in the
 # sample, only some are read, chosen by a hash of their id: one and a half times as many as views are wanted.
 ASKED_CELLS: Final = 1.5
-SAMPLED: Final = f"""
+
+
+def _write_sampled(of: str, where: str) -> str:
+    """Returns the statement for the sampled views of strata; `of` joins cells `c` with their stratum `s`."""
+    return f"""
 WITH s (number, release, page, at, code, share) AS (
     SELECT * FROM unnest(%(numbers)s::int[], %(of_release)s::text[], %(of_page)s::text[], %(of_at)s::timestamptz[],
                          %(of_code)s::int[], %(shares)s::float8[])),
 c AS MATERIALIZED (
     SELECT c.id, c.device_class, c.navigation, g.page, s.number, s.share,
            least(1.0, {ASKED_CELLS} * c.views * s.share) AS chance
-    {FROM_CELLS} JOIN s ON {{of}} WHERE {{where}} AND c.views > 0),
+    {FROM_CELLS} JOIN s ON {of} WHERE {where} AND c.views > 0),
 asked AS MATERIALIZED (
     SELECT c.id, c.device_class, c.navigation, c.page, c.number,
            CASE WHEN c.share >= c.chance THEN {LAST_KEY} ELSE (c.share / c.chance * {LAST_KEY})::bigint END AS below
@@ -115,7 +119,7 @@ def select_view_times(
         "shares": [1.0 if stratum.views <= most else most / stratum.views for stratum in strata],
     }
     with open_binary() as cursor:
-        cursor.execute(SAMPLED.format(of=" AND ".join(of) or "true", where=where), params)
+        cursor.execute(_write_sampled(" AND ".join(of) or "true", where), params)
         rows = cursor.fetchall()
     columns = list(zip(*rows, strict=True)) if rows else [()] * 7
     stratum, js_us, hidden_us, device, navigation = (np.array(column, dtype=np.int64) for column in columns[:5])

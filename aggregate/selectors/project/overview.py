@@ -10,14 +10,12 @@ from typing import Any, Final
 
 from django.db import connection
 
-from aggregate.selectors.slice.slices import FROM_CELLS, Slice, where_days, where_slice
+from aggregate.selectors.slice.slices import FROM_CELLS, FROM_DAYS, Slice, where_days, where_slice
 from profcore.trace.weights import TIME_PART_NAMES, TimeParts
 
 OVERVIEW_DIMENSIONS: Final = ("release", "page", "day")
 # The order of each dimension's values: the newest release first, the page with the most JS time first, the days.
 ORDERS: Final = {"release": "release_at DESC, release DESC", "page": "page_js_us DESC, page", "day": "day"}
-FROM_DAYS: Final = """FROM aggregate_pageday c
-JOIN ingest_group g ON g.project_id = c.project_id AND g.id = c.group_id"""
 SUMS: Final = ("views", "truncated_views", "traces", *TIME_PART_NAMES)
 
 

@@ -12,7 +12,7 @@ from django.conf import settings
 
 from aggregate.label_models import MAPPED
 from aggregate.selectors.code.labels import place_of
-from aggregate.selectors.search.matching import LOWER, ORDER, match_params, rank_name
+from aggregate.selectors.search.matching import ORDER, match_params, rank_name, write_lower
 from aggregate.sql import select_records
 from profcore.code.identity import without_hash
 
@@ -24,16 +24,21 @@ SOURCE_FILE: Final = "split_part(s.path, '/', -1)"
 
 # The projects that have traces, from a table whose rows lie with their functions if workers of Citus have both.
 WANTED: Final = "(SELECT DISTINCT g.project_id FROM ingest_group g WHERE g.project_id = ANY(%(projects)s::bigint[]))"
-# Functions as the wire names them, with their labels of the newest release. Of those with one name in one file, the
-# newest. The host is in every URI: only the file name may match, and it is cut out of those URIs that contain the text.
-FUNCS: Final = f"""
+
+
+def _write_funcs(name: str, where: str) -> str:
+    """Returns the statement for functions as the wire names them, with their labels of the newest release.
+
+    Of those with one name in one file, the newest.
+    """
+    return f"""
 WITH found AS (
     SELECT w.project_id, f.name, {FUNC_FILE} AS file, matched, max(f.id) AS id
     FROM {WANTED} AS w
     CROSS JOIN LATERAL (SELECT n.id, n.name, n.uri FROM aggregate_func n WHERE n.project_id = w.project_id
                         ORDER BY n.id DESC LIMIT %(scan)s) AS f
-    CROSS JOIN LATERAL (SELECT {{matched}} AS matched) AS m
-    WHERE {{where}} GROUP BY 1, 2, 3, 4 ORDER BY {ORDER}, max(f.id) DESC LIMIT %(limit)s)
+    CROSS JOIN LATERAL (SELECT {write_lower(name)} AS matched) AS m
+    WHERE {where} GROUP BY 1, 2, 3, 4 ORDER BY {ORDER}, max(f.id) DESC LIMIT %(limit)s)
 SELECT found.project_id, f.id AS func_id, COALESCE(l.name, f.name) AS name, COALESCE(l.path, f.uri) AS uri,
        COALESCE(l.line, f.line) AS line, COALESCE(l.col, f.col) AS col
 FROM found JOIN aggregate_func f ON f.project_id = found.project_id AND f.id = found.id
@@ -43,16 +48,19 @@ LEFT JOIN LATERAL (
     WHERE l.project_id = f.project_id AND l.func_id = f.id AND l.status = {MAPPED}
     ORDER BY l.release DESC LIMIT 1) AS l ON true
 """
-# Functions as source maps name them: of those with one name in one source, the newest.
-LABELS: Final = f"""
+
+
+def _write_labels(name: str, where: str) -> str:
+    """Returns the statement for functions as source maps name them: the newest of each name in each source."""
+    return f"""
 WITH found AS (
     SELECT w.project_id, matched, l.name, s.path, max(l.func_id) AS func_id
     FROM {WANTED} AS w
     CROSS JOIN LATERAL (SELECT n.func_id, n.name, n.source_id FROM aggregate_label n
                         WHERE n.project_id = w.project_id ORDER BY n.func_id DESC, n.release DESC LIMIT %(scan)s) AS l
     JOIN aggregate_source s ON s.project_id = w.project_id AND s.id = l.source_id
-    CROSS JOIN LATERAL (SELECT {{matched}} AS matched) AS m
-    WHERE {{where}} GROUP BY 1, 2, 3, 4 ORDER BY {ORDER}, max(l.func_id) DESC LIMIT %(limit)s)
+    CROSS JOIN LATERAL (SELECT {write_lower(name)} AS matched) AS m
+    WHERE {where} GROUP BY 1, 2, 3, 4 ORDER BY {ORDER}, max(l.func_id) DESC LIMIT %(limit)s)
 SELECT DISTINCT ON (1, 2, 3, 4)
        found.project_id, found.func_id, COALESCE(found.name, '') AS name, found.path AS uri, l.line, l.col
 FROM found JOIN aggregate_label l ON l.project_id = found.project_id AND l.func_id = found.func_id
@@ -61,13 +69,13 @@ ORDER BY 1, 2, 3, 4, l.release DESC
 """
 
 
-def _write(statement: str, name: str, *, whole: str = "") -> str:
-    first = f"{LOWER.format(whole)} LIKE %(anywhere)s AND " if whole else ""
-    return statement.format(matched=LOWER.format(name), where=f"{first}matched LIKE %(anywhere)s")
-
-
-NAMES: Final = (_write(LABELS, "l.name"), _write(FUNCS, "f.name"))
-FILES: Final = (_write(LABELS, SOURCE_FILE, whole="s.path"), _write(FUNCS, FUNC_FILE, whole="f.uri"))
+MATCHED: Final = "matched LIKE %(anywhere)s"
+NAMES: Final = (_write_labels("l.name", MATCHED), _write_funcs("f.name", MATCHED))
+# The host is in every URI: only the file name may match, and it is cut out of those URIs that contain the text.
+FILES: Final = (
+    _write_labels(SOURCE_FILE, f"{write_lower('s.path')} LIKE %(anywhere)s AND {MATCHED}"),
+    _write_funcs(FUNC_FILE, f"{write_lower('f.uri')} LIKE %(anywhere)s AND {MATCHED}"),
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,10 +3,16 @@
 import re
 from typing import Final
 
-# ASCII letters match in both cases. The collation "C" is the quickest, and the same on every server.
-LOWER: Final = 'lower({} COLLATE "C")'
 # The order of matches, by `matched` and `rank_params`: the name itself, names that begin with it, then shorter ones.
 ORDER: Final = """(matched <> %(exact)s), (matched NOT LIKE %(prefix)s), length(matched)"""
+
+
+def write_lower(column: str) -> str:
+    """Returns the expression for a column's text as it is compared: ASCII letters match in both cases.
+
+    The collation "C" is the quickest, and the same on every server.
+    """
+    return f'lower({column} COLLATE "C")'
 
 
 def escape_like(text: str) -> str:

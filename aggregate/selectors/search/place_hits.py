@@ -2,20 +2,10 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Literal
 
-from aggregate.selectors.search.matching import LOWER, ORDER, match_params
+from aggregate.selectors.search.matching import ORDER, match_params, write_lower
 from aggregate.sql import select_records
-
-# Groups without data are closed, and their pages would be empty.
-FOUND: Final = """
-SELECT project_id, name FROM (
-    SELECT g.project_id, g.{column} AS name, {matched} AS matched, max(g.first_seen_at) AS seen_at
-    FROM ingest_group g
-    WHERE g.project_id = ANY(%(projects)s::bigint[]) AND g.closed_at IS NULL AND {matched} LIKE %(anywhere)s
-    GROUP BY g.project_id, g.{column}) AS found
-ORDER BY {order}, seen_at DESC, name, project_id LIMIT %(limit)s
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,5 +27,16 @@ def find_releases(project_ids: Sequence[int], text: str, *, limit: int) -> Seque
 
 
 def _find(column: Literal["page", "release"], project_ids: Sequence[int], text: str, limit: int) -> list[PlaceHit]:
-    statement = FOUND.format(column=column, matched=LOWER.format(f"g.{column}"), order=ORDER)
-    return select_records(PlaceHit, statement, {"projects": list(project_ids), "limit": limit, **match_params(text)})
+    """Groups without data are closed, and their pages would be empty."""
+    matched = write_lower(f"g.{column}")
+    return select_records(
+        PlaceHit,
+        f"""SELECT project_id, name FROM (
+                SELECT g.project_id, g.{column} AS name, {matched} AS matched, max(g.first_seen_at) AS seen_at
+                FROM ingest_group g
+                WHERE g.project_id = ANY(%(projects)s::bigint[]) AND g.closed_at IS NULL
+                  AND {matched} LIKE %(anywhere)s
+                GROUP BY g.project_id, g.{column}) AS hits
+            ORDER BY {ORDER}, seen_at DESC, name, project_id LIMIT %(limit)s""",
+        {"projects": list(project_ids), "limit": limit, **match_params(text)},
+    )

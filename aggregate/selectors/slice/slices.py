@@ -351,3 +351,4 @@ def _conditions(slice_: Slice, table: str, start: str) -> tuple[str, dict[str, A
 
 
 FROM_CELLS: Final = "FROM aggregate_cell c JOIN ingest_group g ON g.project_id = c.project_id AND g.id = c.group_id"
+FROM_DAYS: Final = "FROM aggregate_pageday c JOIN ingest_group g ON g.project_id = c.project_id AND g.id = c.group_id"
