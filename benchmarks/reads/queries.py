@@ -141,8 +141,8 @@ def main() -> None:
     options = parser.parse_args()
     if not options.here:
         with run_stack() as stack:
-            words = ("--views", str(options.views), "--rounds", str(options.rounds))
-            print(run_here(stack.store_environment, "queries", *words))
+            arguments = ("--views", str(options.views), "--rounds", str(options.rounds))
+            print(run_here(stack.store_environment, "queries", *arguments))
         return
     views, results = bench_queries(options.views, options.rounds)
     print(f"{views:,} views")

@@ -29,17 +29,17 @@ def test_a_release_arrives_hour_by_hour_and_one_page_is_slower() -> None:
 @pytest.mark.slow(10)
 def test_a_page_twice_as_slow_is_confirmed_soon() -> None:
     followed = follow_project(1, 2.0)
-    assert all(each.page in each.watched.confirmed for each in followed)
-    assert max(each.watched.confirmed[each.page] for each in followed) < 200
+    assert all(release.page in release.watched.confirmed for release in followed)
+    assert max(release.watched.confirmed[release.page] for release in followed) < 200
 
 
 def test_an_unchanged_release_is_watched_by_looks() -> None:
     pages = load_population()[:1]
     rng = np.random.default_rng(3)
     base, head = (receive(rng, pages, views_a_day=100, shares=np.ones(1), days=4) for _ in range(2))
-    found = alert_release(base, head, days=4)
-    assert 5 < found.looks < 30
-    assert found.confirmed == {}
+    watched = alert_release(base, head, days=4)
+    assert 5 < watched.looks < 30
+    assert watched.confirmed == {}
 
 
 def test_what_was_accepted_is_told_again_if_it_grows_or_was_over() -> None:
@@ -58,7 +58,7 @@ def test_a_slowdown_that_was_accepted_is_not_told_again_by_the_next_looks() -> N
         receive(rng, pages, views_a_day=100, shares=np.ones(1), days=4, slower=slower)
         for slower in (None, Slower(page=0, factor=2.0))
     )
-    found = alert_release(base, head, days=4, accepts=True)
-    assert list(found.accepted) == list(found.confirmed) != []
-    assert found.looks > 5
-    assert found.retold == set()
+    watched = alert_release(base, head, days=4, accepts=True)
+    assert list(watched.accepted) == list(watched.confirmed) != []
+    assert watched.looks > 5
+    assert watched.retold == set()
