@@ -41,8 +41,8 @@ def test_the_kept_list_says_where_it_is_from_and_names_the_usual_ones() -> None:
     ],
 )
 def test_a_known_third_party_is_named_by_its_domain(host: str, name: str | None) -> None:
-    found = known_party_of(host)
-    assert (found and found.name) == name
+    party = known_party_of(host)
+    assert (party and party.name) == name
 
 
 @pytest.mark.parametrize(

@@ -325,13 +325,13 @@ READERS = {
 }
 
 
-def told_sums(export: SliceExport, told: Told) -> Sums:
+def told_sums(export: SliceExport, reader: Told) -> Sums:
     """Returns the expected result of a format's reader for an export."""
     expected = expected_sums(export)
-    sums = Sums(idle_us=expected.idle_us if told.idle else 0)
+    sums = Sums(idle_us=expected.idle_us if reader.idle else 0)
     for into, of in ((sums.self_us, expected.self_us), (sums.total_us, expected.total_us)):
         for key, us in of.items():
-            named = told.key(key)
+            named = reader.key(key)
             assert named not in into, "two funcs that the format cannot tell apart"
             into[named] = us
     return sums

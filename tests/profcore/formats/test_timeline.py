@@ -33,7 +33,7 @@ def timeline_of(*traces: ViewTrace, funcs: FuncTable | None = None) -> ViewTimel
     return build_timeline(traces, page="/cart", funcs=FuncTable() if funcs is None else funcs)
 
 
-def told(view: ViewTimeline, funcs: FuncTable) -> list[str]:
+def sample_lines(view: ViewTimeline, funcs: FuncTable) -> list[str]:
     """Returns a line per sample: time in ms, kind, weight in ms, and its stack or the stack it is attributed to."""
     samples = view.samples
     lines = []
@@ -43,8 +43,8 @@ def told(view: ViewTimeline, funcs: FuncTable) -> list[str]:
             path.append(funcs.keys[view.func[node]].name)
             node = view.prefix[node]
         kind = KINDS[samples.kind[row]]
-        words = [f"{time_us / 1000:g}", kind, f"{samples.weight_us[row] / 1000:g}", *reversed(path)]
-        lines.append(" ".join(words))
+        fields = [f"{time_us / 1000:g}", kind, f"{samples.weight_us[row] / 1000:g}", *reversed(path)]
+        lines.append(" ".join(fields))
     return lines
 
 
@@ -53,14 +53,14 @@ def test_samples_stand_at_their_time_with_their_kind_and_weight() -> None:
     view = timeline_of(
         trace_of("A\nA B\n-\nA C\n-", marks=[{"type": "longtask", "start": 0, "duration": 35}]), funcs=funcs
     )
-    assert told(view, funcs) == ["0 js 10 A", "10 js 10 A B", "20 hidden 10 A B", "30 js 10 A C", "40 idle 10"]
+    assert sample_lines(view, funcs) == ["0 js 10 A", "10 js 10 A B", "20 hidden 10 A B", "30 js 10 A C", "40 idle 10"]
     assert view.long_tasks == [(0, 35_000)]
 
 
 def test_times_are_counted_from_the_start_of_the_view() -> None:
     funcs = FuncTable()
     view = timeline_of(trace_of("A\n-", timeOrigin=TIME_ORIGIN_MS, viewStart=TIME_ORIGIN_MS + 5), funcs=funcs)
-    assert told(view, funcs) == ["-5 js 10 A", "5 idle 10"]
+    assert sample_lines(view, funcs) == ["-5 js 10 A", "5 idle 10"]
     assert view.started_at_ms == TIME_ORIGIN_MS + 5
 
 
@@ -69,7 +69,7 @@ def test_traces_of_one_view_are_joined_on_one_clock_in_any_order() -> None:
     second = trace_of("A\nC", seq=1, timeOrigin=TIME_ORIGIN_MS + 1_000, viewStart=TIME_ORIGIN_MS)
     funcs = FuncTable()
     view = timeline_of(second, first, funcs=funcs)
-    assert told(view, funcs) == ["0 js 10 A", "10 js 10 A B", "1000 js 10 A", "1010 js 10 C"]
+    assert sample_lines(view, funcs) == ["0 js 10 A", "10 js 10 A B", "1000 js 10 A", "1010 js 10 C"]
     assert [(trace.seq, trace.start_us, trace.end_us, trace.lane) for trace in view.traces] == [
         (0, 0, 20_000, 0),
         (1, 1_000_000, 1_020_000, 0),

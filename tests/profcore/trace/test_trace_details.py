@@ -12,14 +12,14 @@ def facts_of(**fields: Any) -> TraceDetails:
 
 
 def test_browser_machine_tags_and_reason_are_read() -> None:
-    facts = facts_of(
+    details = facts_of(
         userAgent="Some/1.0", device={"memory": 4, "cores": 8}, tags={"b": "2", "a": "1"}, reason="pagehide"
     )
-    assert facts.user_agent == "Some/1.0"
-    assert facts.device is not None
-    assert (facts.device.memory, facts.device.cores, facts.device.mobile) == (4, 8, None)
-    assert facts.tags == ("a:1", "b:2")
-    assert facts.reason == "pagehide"
+    assert details.user_agent == "Some/1.0"
+    assert details.device is not None
+    assert (details.device.memory, details.device.cores, details.device.mobile) == (4, 8, None)
+    assert details.tags == ("a:1", "b:2")
+    assert details.reason == "pagehide"
     assert facts_of(tags=["z", "y"]).tags == ("y", "z")
 
 
