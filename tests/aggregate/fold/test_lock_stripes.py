@@ -165,9 +165,9 @@ def test_who_changes_the_group_otherwise_waits(monkeypatch: pytest.MonkeyPatch) 
         (group,) = rows("SELECT project_id, id FROM ingest_group")
         with psycopg.connect(database_url(), autocommit=True) as other:
             for name in ("pg_try_advisory_xact_lock", "pg_try_advisory_xact_lock_shared"):
-                found = other.execute(f"SELECT {name}(%s::int, %s::int)".encode(), group).fetchone()
-                assert found is not None
-                may[name] = found[0]
+                row = other.execute(f"SELECT {name}(%s::int, %s::int)".encode(), group).fetchone()
+                assert row is not None
+                may[name] = row[0]
 
     while_one_waits(monkeypatch, look)
     assert may == {"pg_try_advisory_xact_lock": False, "pg_try_advisory_xact_lock_shared": True}

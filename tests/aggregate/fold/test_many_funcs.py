@@ -29,11 +29,11 @@ def project(db: None) -> Project:
 
 def hotspots() -> dict[str, tuple[int, int]]:
     """Returns self and total samples by the name of the func."""
-    found = rows(
+    spots = rows(
         """SELECT f.name, sum(h.self_samples)::int, sum(h.total_samples)::int FROM aggregate_hotspot h
            JOIN aggregate_func f ON (f.project_id, f.id) = (h.project_id, h.func_id) GROUP BY 1"""
     )
-    return {name: (own, total) for name, own, total in found}
+    return {name: (self_samples, total) for name, self_samples, total in spots}
 
 
 def test_funcs_beyond_the_days_room_count_as_other(project: Project, settings: Settings) -> None:

@@ -91,8 +91,8 @@ def make_history(root: Path, views: list[Json]) -> list[Entry]:
 
 def to_words(place: tuple[Any, ...]) -> tuple[Any, ...]:
     release, page, day_at, device, browser, navigation = place
-    words = DEVICE_CLASSES[device], BROWSERS[browser], NAVIGATIONS[navigation]
-    return (release, page, day_at.date(), *words)
+    names = DEVICE_CLASSES[device], BROWSERS[browser], NAVIGATIONS[navigation]
+    return (release, page, day_at.date(), *names)
 
 
 def assert_exact(root: Path, entries: list[Entry]) -> None:
@@ -128,15 +128,15 @@ def read_paths(root: Path) -> dict[Any, list[int]]:
            FROM call_nodes n JOIN functions f USING (project, day, release, func_id) ORDER BY n.depth""",
     )
     paths: dict[Any, tuple[Any, ...]] = {}
-    found = {}
+    by_path = {}
     for release, page, day, key, parent, uri, name, line, column, *sums, depth in nodes:
         above = paths[release, page, day, parent] if parent is not None else ()
         assert len(above) == depth
         paths[release, page, day, key] = (*above, (uri, name, line, column))
         if any(sums):
-            found[release, page, day, paths[release, page, day, key]] = sums
+            by_path[release, page, day, paths[release, page, day, key]] = sums
     assert len(paths) == len(nodes)
-    return found
+    return by_path
 
 
 def test_recorded_views_have_their_exact_sums(tmp_path: Path) -> None:
@@ -170,12 +170,12 @@ def test_slices_answer_as_the_api_does(tmp_path: Path, client: Client) -> None:
         answer = client.get(
             "/api/v1/projects/shop/functions", {**params, "limit": "1000", "display": "none"}, headers=headers
         ).json()
-        found = ask(
+        stored = ask(
             tmp_path,
             f"""SELECT function_id, any_value(label), sum(self_us), sum(total_us), sum(hidden_us), sum(self_samples),
                        sum(views) FROM hotspots WHERE {where} GROUP BY 1 HAVING sum(total_us) + sum(hidden_us) > 0""",
         )
-        told = [
+        answered = [
             (
                 *(row["id"], row["label"]),
                 *(round(row[name] * 1000) for name in ("self_ms", "total_ms", "hidden_ms")),
@@ -183,9 +183,9 @@ def test_slices_answer_as_the_api_does(tmp_path: Path, client: Client) -> None:
             )
             for row in answer["functions"]
         ]
-        assert set(told) <= set(found)  # the API lists a thousand
-        assert len(told) == min(answer["function_count"], 1000) > 0
-        assert len(found) == answer["function_count"]
+        assert set(answered) <= set(stored)  # the API lists a thousand
+        assert len(answered) == min(answer["function_count"], 1000) > 0
+        assert len(stored) == answer["function_count"]
         time = ask(tmp_path, f"SELECT sum(views), sum(js_us), sum(hidden_us), sum(span_us) FROM cells WHERE {where}")
         parts = (round(answer["time_ms"][name] * 1000) for name in ("js", "hidden", "span"))
         assert time == [(answer["views"], *parts)]

@@ -33,10 +33,10 @@ pytestmark = pytest.mark.django_db
 @pytest.fixture(autouse=True)
 def woken(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Publishes nothing; tells what would have been."""
-    told: list[str] = []
-    monkeypatch.setattr(requests, "notify_worker", lambda task, _flag: told.append(task))
+    tasks: list[str] = []
+    monkeypatch.setattr(requests, "notify_worker", lambda task, _flag: tasks.append(task))
     monkeypatch.setattr("aggregate.jobs.runs.clear_flag", lambda _flag: None)
-    return told
+    return tasks
 
 
 @pytest.fixture
