@@ -30,7 +30,7 @@ class Receiver:
     def take(self, _channel: Channel, _sealed: object, letter: Letter) -> Receipt:
         if self.refuses:
             raise Undelivered("no")
-        self.got.append(" ".join(State(each.change.state).name for each in letter.changes) or "test")
+        self.got.append(" ".join(State(entry.change.state).name for entry in letter.changes) or "test")
         return Receipt(200)
 
 

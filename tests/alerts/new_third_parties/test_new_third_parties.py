@@ -40,13 +40,13 @@ def day(days_ago: int) -> date:
 
 def launch(project: Project, *days_ago: int) -> None:
     """Days on which all views run the tag, for twice the limit."""
-    for each in days_ago:
-        add_functions(project, each, {APP: 0.5, TAG: 0.2})
+    for ago in days_ago:
+        add_functions(project, ago, {APP: 0.5, TAG: 0.2})
 
 
 def add_quiet(project: Project, *days_ago: int) -> None:
-    for each in days_ago:
-        add_functions(project, each, {APP: 0.5})
+    for ago in days_ago:
+        add_functions(project, ago, {APP: 0.5})
 
 
 def made_up(days_ago: int, count: int = 50) -> dict[str, float]:
@@ -60,9 +60,9 @@ def alert_packages(project: Project) -> AlertRule:
     return create_alert(project=project, kind="new_third_parties", name="New", question=asked, now=now)
 
 
-def assert_told(alert: AlertRule, *told: tuple[date, str], since: int = 9) -> None:
-    assert follow_alert(alert, since) == list(told)
-    assert preview_alert(alert) == list(told)
+def assert_told(alert: AlertRule, *expected: tuple[date, str], since: int = 9) -> None:
+    assert follow_alert(alert, since) == list(expected)
+    assert preview_alert(alert) == list(expected)
 
 
 def test_what_one_person_tried_the_day_before_is_told(project: Project, alert: AlertRule) -> None:
