@@ -69,9 +69,9 @@ def test_functions_can_be_grouped_and_a_group_leads_to_its_functions(member: Cli
         assert f"q={name}" in page
         assert ">(none)</bdi>" in page
         (link,) = re.findall(r'<a class="name" href="([^"]+)"', page)
-        found = member.get(html.unescape(link)).content.decode()
-        assert ">map<" in found
-        assert ">push<" not in found
+        group_page = member.get(html.unescape(link)).content.decode()
+        assert ">map<" in group_page
+        assert ">push<" not in group_page
 
 
 @pytest.mark.parametrize(

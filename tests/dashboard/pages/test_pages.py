@@ -122,9 +122,9 @@ def test_an_empty_project_shows_tag_header_and_a_curl_line_that_the_endpoint_tak
         '<script async src="http://testserver/snippet/KEY-fresh.js" data-key="KEY-fresh" data-release="1.0.0" '
         "crossorigin></script>"
     )
-    words = shlex.split(curl)
-    assert "http://testserver/ingest/v1/traces?key=KEY-fresh" in words
-    body = words[words.index("--data") + 1]
+    arguments = shlex.split(curl)
+    assert "http://testserver/ingest/v1/traces?key=KEY-fresh" in arguments
+    body = arguments[arguments.index("--data") + 1]
     limits = Limits()
     assert decode_envelope(body.encode(), limits).page == "/hello"
     assert json.loads(body)["trace"]["frames"][0]["name"] == "hello"

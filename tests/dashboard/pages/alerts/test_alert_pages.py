@@ -113,8 +113,13 @@ def test_strangers_and_visitors_see_nothing(stranger: Client, shop: Project) -> 
     key = bytes(change.subject_key).hex()
     question = {"measure": "time", "limit": 1.0}
     alert = create_alert(project=shop, kind="budget", name="A", question=question, now=NOON)
-    own = f"{SETTINGS}alerts/{alert.id}/"
-    paths = [own, f"{own}delete/", f"{SETTINGS}channels/{channel.id}/", f"{SETTINGS}channels/{channel.id}/delete/"]
+    alert_page = f"{SETTINGS}alerts/{alert.id}/"
+    paths = [
+        alert_page,
+        f"{alert_page}delete/",
+        f"{SETTINGS}channels/{channel.id}/",
+        f"{SETTINGS}channels/{channel.id}/delete/",
+    ]
     for path in [*paths, f"{SETTINGS}alerts/0/switch/", f"{PAGE}0/{key}/accept/"]:
         assert stranger.post(path, {"is_on": "0"}).status_code == 404, path
         assert Client().post(path).status_code == 302, path
@@ -136,17 +141,17 @@ def test_a_budget_is_previewed_created_changed_and_deleted(owner: Client, member
     alert = AlertRule.objects.get(kind="budget")
     assert alert.question == {"measure": "time", "limit": 150.0}
     assert "At most 150 ms script and hidden time per view" in text_of(member, SETTINGS + "alerts/")
-    own = f"{SETTINGS}alerts/{alert.id}/"
-    assert 'value="150.0"' in owner.get(own).content.decode()
+    alert_page = f"{SETTINGS}alerts/{alert.id}/"
+    assert 'value="150.0"' in owner.get(alert_page).content.decode()
     share = {**BUDGET, "about": "share", "limit": "20", "by": "package", "subject": "react", "device": "mobile-low"}
-    assert "The alert is saved" in text_of_posted(owner, own, **share)
+    assert "The alert is saved" in text_of_posted(owner, alert_page, **share)
     alert.refresh_from_db()
     asked = {"measure": "share", "limit": 0.2, "by": "package", "name": "react", "device": "mobile-low"}
     assert alert.question == asked
-    assert 'value="20.0"' in owner.get(own).content.decode()
-    assert owner.post(own, {**BUDGET, "about": "new_third_parties", "new_by": "party"}).status_code == 400
-    assert "The alert is deleted" in text_of_posted(owner, own + "delete/")
-    assert owner.get(own).status_code == 404
+    assert 'value="20.0"' in owner.get(alert_page).content.decode()
+    assert owner.post(alert_page, {**BUDGET, "about": "new_third_parties", "new_by": "party"}).status_code == 400
+    assert "The alert is deleted" in text_of_posted(owner, alert_page + "delete/")
+    assert owner.get(alert_page).status_code == 404
     assert owner.get(SETTINGS + "alerts/0/").status_code == 404
 
 

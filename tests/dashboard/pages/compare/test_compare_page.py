@@ -231,11 +231,11 @@ class TestChooser:
         links = {word: link for link, word in re.findall(r'<a href="([^"]+)"[^>]*>(L[^<]+|Phones[^<]+)</a>', page)}
         weeks, phones = links["Last 7 days and the 7 before"], links["Phones and desktops"]
         day = r"(\d{4}-\d\d-\d\d)T00:00:00Z"
-        found = re.search(
+        match = re.search(
             rf"\?page=/cart&device=mobile&base_from={day}&base_to={day}&head_from={day}&measure=self$", weeks
         )
-        assert found is not None
-        first, middle, again = (date.fromisoformat(text) for text in found.groups())
+        assert match is not None
+        first, middle, again = (date.fromisoformat(text) for text in match.groups())
         assert (middle - first, again) == (timedelta(days=7), middle)
         assert "&device=" not in phones  # the sides have their own
         assert "base_device=desktop&base_device=desktop-low&base_device=desktop-high&head_device=mobile&" in phones

@@ -64,11 +64,11 @@ def test_the_trend_shows_all_releases_the_newest_last_and_marks_the_slices(clien
     address = address_of(busy, "trend") + "?release=2.0.0"
     page = html.unescape(client.get(address).content.decode()).replace("\u202f", " ")
     text = text_of(client, address)
-    order = [text.index(words) for words in ("1.0.0 16 ms", "2.0.0 48 ms", "3.0.0 0 ms")]
+    order = [text.index(phrase) for phrase in ("1.0.0 16 ms", "2.0.0 48 ms", "3.0.0 0 ms")]
     assert order == sorted(order)
     assert "Shows all releases; other filters apply." in text
     dots = re.findall(r'<g class="(dot[^"]*)"><title>([^<]+)</title>', page)
-    assert [words for words, _ in dots] == ["dot", "dot marked", "dot too-few"]
+    assert [classes for classes, _ in dots] == ["dot", "dot marked", "dot too-few"]
     assert re.fullmatch(
         r"1\.0\.0: 16 ms self \+ hidden per view, 95 % interval 12\.9 to 17\.9 ms; 50 page views", dots[0][1]
     )
@@ -127,11 +127,11 @@ def test_a_step_says_whether_it_may_be_noise(client: Client, busy: Project) -> N
 
 def test_a_step_of_a_function_that_is_shown_as_one_with_others_is_its_own(client: Client, busy: Project) -> None:
     query = f"page=/cart&{urlencode(BETWEEN)}"
-    told = part_text(client, busy, "step", query)
+    part = part_text(client, busy, "step", query)
     rule = {"action": "group", "field": "name", "pattern": "*", "title": "Everything"}
     Project.objects.filter(pk=busy.pk).update(display_rules=[rule])
-    assert "per view" in told
-    assert part_text(client, busy, "step", query) == told
+    assert "per view" in part
+    assert part_text(client, busy, "step", query) == part
     step = html.unescape(client.get(f"{address_of(busy, 'step')}?{query}").content.decode())
     assert re.search(r'href="[^"]+&display=none&[^"]+">Compare all functions', step)
 
@@ -218,11 +218,11 @@ def test_a_function_that_ended_is_offered_the_one_it_may_have_become(client: Cli
     make_label(draw(busy), "2.0.0", "src/draw.ts", "drawAll", body=body)
     base = "/projects/busy/functions/?release=1.0.0"
     listed = html.unescape(client.get(base).content.decode())
-    found = re.search(
+    match = re.search(
         r'href="(/projects/busy/functions/m[0-9a-f]{20}/)\?release=1\.0\.0"><bdi class="name">drawRows', listed
     )
-    assert found is not None
-    trend = html.unescape(client.get(f"{found[1]}parts/trend/").content.decode())
+    assert match is not None
+    trend = html.unescape(client.get(f"{match[1]}parts/trend/").content.decode())
     link = re.search(r'hx-get="([^"]*/parts/relatives/[^"]*)"', trend)
     assert link is not None
     text = text_of(client, link[1])

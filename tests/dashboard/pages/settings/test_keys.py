@@ -9,7 +9,7 @@ from ingest.count_models import Refusal
 from projects.key_cache import find_key
 from projects.models import IngestKey, Project
 from tests.builders import make_project
-from tests.dashboard.pages.settings.conftest import SETTINGS, follow, read, send, words
+from tests.dashboard.pages.settings.conftest import SETTINGS, follow, read, send, text_in
 
 
 def test_a_key_is_made_and_its_tag_stands_there_to_copy(owner: Client, shop: Project) -> None:
@@ -23,8 +23,8 @@ def test_a_key_is_made_and_its_tag_stands_there_to_copy(owner: Client, shop: Pro
 def test_each_wrong_origin_is_told_and_what_was_typed_stays(owner: Client, shop: Project) -> None:
     response = send(owner, "keys/", origins="shop.example\nhttps://shop.example/cart")
     assert response.status_code == 400
-    assert "“shop.example” has no scheme. Did you mean https://shop.example?" in words(response)
-    assert "“https://shop.example/cart” has a path." in words(response)
+    assert "“shop.example” has no scheme. Did you mean https://shop.example?" in text_in(response)
+    assert "“https://shop.example/cart” has a path." in text_in(response)
     assert ">\nshop.example\nhttps://shop.example/cart</textarea>" in response.content.decode()
     assert IngestKey.objects.filter(project=shop).count() == 1
 
@@ -34,7 +34,7 @@ def test_origins_are_changed(owner: Client, shop: Project) -> None:
     assert read(owner, f"keys/{key.pk}/").count("Origins of KEY-shop") == 1
     assert "The origins are saved" in follow(owner, f"keys/{key.pk}/", origins="https://new.example")
     assert IngestKey.objects.get(pk=key.pk).origins == ["https://new.example"]
-    assert "is not an origin" in words(send(owner, f"keys/{key.pk}/", origins="https://"))
+    assert "is not an origin" in text_in(send(owner, f"keys/{key.pk}/", origins="https://"))
 
 
 def test_a_key_is_revoked_after_a_question_that_says_what_stops(owner: Client, shop: Project) -> None:

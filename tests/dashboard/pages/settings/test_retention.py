@@ -10,7 +10,7 @@ from aggregate.selectors.project.storage import select_storage
 from ingest.count_models import DayBytes, DayCount
 from projects.models import Project
 from tests.builders import make_cell, make_project, make_receipt
-from tests.dashboard.pages.settings.conftest import follow, read, send, words
+from tests.dashboard.pages.settings.conftest import follow, read, send, text_in
 
 NONE = {"keep_raw_days": "", "keep_views_days": "", "keep_cells_days": "", "max_traces_per_day": ""}
 NOW = datetime.now(UTC).replace(hour=1, minute=0, second=0, microsecond=0)
@@ -39,7 +39,7 @@ def test_what_would_be_deleted_is_asked_first(owner: Client, shop: Project) -> N
     make_cell(shop, starts_at=NOW - timedelta(days=20))
     shorter = NONE | {"keep_cells_days": "10", "keep_raw_days": "29"}
     question = send(owner, "retention/", **shorter)
-    text = words(question)
+    text = text_in(question)
     assert question.status_code == 200
     assert f"Sums from before {NOW - timedelta(days=10):%Y-%m-%d} are deleted by the next hourly run" in text
     assert "Raw traces from" not in text  # none is that old
@@ -53,8 +53,8 @@ def test_what_would_be_deleted_is_asked_first(owner: Client, shop: Project) -> N
 def test_a_wrong_value_is_told_and_changes_nothing(owner: Client, shop: Project) -> None:
     response = send(owner, "retention/", **(NONE | {"keep_raw_days": "0", "max_traces_per_day": "many"}))
     assert response.status_code == 400
-    assert "greater than or equal to 1" in words(response)
-    assert "Enter a whole number" in words(response)
+    assert "greater than or equal to 1" in text_in(response)
+    assert "Enter a whole number" in text_in(response)
 
 
 def test_todays_use_of_a_quota_is_told(owner: Client, shop: Project) -> None:
