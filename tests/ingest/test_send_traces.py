@@ -22,8 +22,8 @@ def envelopes(count: int) -> list[dict[str, Any]]:
 
 def send(endpoint: IngestServer, server: LiveServer, *arguments: object) -> tuple[str, str]:
     out, err = StringIO(), StringIO()
-    words = [str(argument) for argument in arguments]
-    call_command("send_traces", *words, "--key", endpoint.key, "--url", server.url, stdout=out, stderr=err)
+    texts = [str(argument) for argument in arguments]
+    call_command("send_traces", *texts, "--key", endpoint.key, "--url", server.url, stdout=out, stderr=err)
     return out.getvalue(), err.getvalue()
 
 

@@ -135,8 +135,8 @@ def test_a_hidden_page_stops_and_goes_on_when_it_is_seen_again(site: Site, page:
 def chromium_alone(url: str, folder: Path) -> Iterator[None]:
     """A Chromium that shows a page and that nobody controls: one with DevTools does not prerender."""
     sandbox = [] if os.geteuid() else ["--no-sandbox"]
-    words = [find_chromium(), "--headless=new", *sandbox, "--disable-gpu", f"--user-data-dir={folder}", url]
-    process = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    command = [find_chromium(), "--headless=new", *sandbox, "--disable-gpu", f"--user-data-dir={folder}", url]
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
         yield
     finally:

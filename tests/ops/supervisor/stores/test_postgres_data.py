@@ -33,8 +33,8 @@ def test_old_data_is_opened_by_a_server_of_its_own_version(tmp_path: Path) -> No
 
 def test_data_of_a_version_that_is_not_here_is_refused_with_what_to_do(tmp_path: Path) -> None:
     data = make_data(tmp_path / "postgres", "14\n")
-    words = "is of PostgreSQL 14, but only PostgreSQL 18, 16 is installed.*`./run backup`.*`./run restore`"
-    with pytest.raises(StartError, match=words):
+    message = "is of PostgreSQL 14, but only PostgreSQL 18, 16 is installed.*`./run backup`.*`./run restore`"
+    with pytest.raises(StartError, match=message):
         choose_postgres(data, FOUND)
 
 
