@@ -34,8 +34,8 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_report_header() -> str:
-    found = find_kernel()
-    return f"kernel: {found.name}{', because ' if found.why_pure else ''}{found.why_pure}"
+    kernel = find_kernel()
+    return f"kernel: {kernel.name}{', because ' if kernel.why_pure else ''}{kernel.why_pure}"
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -88,14 +88,14 @@ def test_a_circle_is_found() -> None:
 @pytest.mark.parametrize("layer", LAYERS)
 def test_a_layer_imports_only_the_layers_below_it(layer: str) -> None:
     above = set(LAYERS[LAYERS.index(layer) + 1 :]) | {"config", "ops"}
-    found = {
+    imports = {
         (module, target)
         for module in list_modules()
         if module.partition(".")[0] == layer
         for target in imports_of(module)
         if target.partition(".")[0] in above
     }
-    assert found == set()
+    assert imports == set()
 
 
 def list_imports_of(importers: Iterable[str], targets: set[str]) -> set[tuple[str, str]]:

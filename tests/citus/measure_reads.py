@@ -82,6 +82,6 @@ def test_measure() -> None:
     print("|---|---|---|---|---|")
     for name in questions:
         plain, spread = taken[name, False], taken[name, True]
-        cells = [f"{min(each):.1f}, {median(each):.1f} ms" for each in (plain, spread)]
+        cells = [f"{min(times):.1f}, {median(times):.1f} ms" for times in (plain, spread)]
         print(f"| {name} | {statements[name]} | {' | '.join(cells)} | {min(spread) / min(plain):.1f} |")
     print(os.uname().machine, datetime.now(UTC).date())

@@ -125,7 +125,7 @@ def page_addresses(user: User) -> list[tuple[str, str]]:
     }
     client = Client()
     client.force_login(user)
-    found = []
+    addresses = []
     for pattern in urlpatterns:
         names = pattern.pattern.converters
         if not pattern.name or "api/" in str(pattern.pattern) or not set(names) <= set(values):
@@ -135,6 +135,6 @@ def page_addresses(user: User) -> list[tuple[str, str]]:
             answer = client.get(address + query)
             is_page = answer.status_code == 200 and not answer.streaming
             if is_page and answer.content.startswith(b"<!doctype html>"):
-                found.append((pattern.name, address + query))
+                addresses.append((pattern.name, address + query))
                 break
-    return found
+    return addresses

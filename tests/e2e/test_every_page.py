@@ -22,8 +22,8 @@ TWO_FRAMES = "() => new Promise(done => requestAnimationFrame(() => requestAnima
 
 
 def is_wider_than_the_window(page: Page) -> bool:
-    found: bool = page.evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth")
-    return found
+    is_wider: bool = page.evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth")
+    return is_wider
 
 
 def find_faults(page: Page, watch: Watch, address: str) -> Iterator[str]:
@@ -46,16 +46,16 @@ def test_every_page_is_clean_in_every_look(chromium: Browser, live_server: LiveS
     user = fill_site()
     addresses = page_addresses(user)
     assert len(addresses) >= LEAST_PAGES, addresses
-    found: list[str] = []
+    faults: list[str] = []
     for look in (Look("light", 1200), Look("light", 390)):
         with open_as(chromium, live_server.url, user, look) as (page, watch):
             for name, path in addresses:
-                found += [f"{look.name} {name}: {fault}" for fault in find_faults(page, watch, live_server.url + path)]
+                faults += [f"{look.name} {name}: {fault}" for fault in find_faults(page, watch, live_server.url + path)]
                 save_screenshot(page, f"pages/{look.name}/{name}")
                 if look.width == 1200:
                     page.emulate_media(color_scheme="dark")
                     page.wait_for_function(TRANSITIONS_ENDED)
-                    found += [f"dark {name}: {fault}" for fault in find_violations(page, COLOUR_RULES)]
+                    faults += [f"dark {name}: {fault}" for fault in find_violations(page, COLOUR_RULES)]
                     save_screenshot(page, f"pages/dark-{look.width}/{name}")
                     page.emulate_media(color_scheme="light")
-    assert found == []
+    assert faults == []

@@ -27,8 +27,8 @@ COSTLY = "Xt"  # what measureColumns is called in the recorded bundle
 
 def see_all(page: Page) -> None:
     """Scrolls down until all parts have come."""
-    for each in page.locator("main h2, main .slot").all():
-        each.scroll_into_view_if_needed()
+    for part in page.locator("main h2, main .slot").all():
+        part.scroll_into_view_if_needed()
         page.wait_for_timeout(50)
     expect(page.locator(".slot .skeleton")).to_have_count(0)
     expect(page.locator("[aria-busy=true]")).to_have_count(0)

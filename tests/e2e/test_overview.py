@@ -62,8 +62,8 @@ def shop(admin: User) -> Project:
 
 
 def is_too_wide(page: Page) -> bool:
-    found: bool = page.evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth")
-    return found
+    is_wider: bool = page.evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth")
+    return is_wider
 
 
 @pytest.mark.parametrize("look", LOOKS, ids=lambda look: look.name)

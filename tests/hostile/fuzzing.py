@@ -63,6 +63,6 @@ def fuzz(part: str, lab: Lab, *, seed: int, examples: int, folder: Path, keeps_r
         running.unlink(missing_ok=True)
 
 
-def say_progress(words: str) -> None:
+def say_progress(message: str) -> None:
     """Prints a line of the long run."""
-    sys.stderr.write(f"{words}\n")
+    sys.stderr.write(f"{message}\n")

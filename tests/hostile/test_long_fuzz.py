@@ -25,19 +25,19 @@ def test_new_hostile_inputs_do_no_harm(lab: Lab) -> None:
     seed = int(os.environ.get(SEED_NAME) or secrets.randbelow(2**32))
     parts = (os.environ.get(PARTS_NAME) or " ".join(PART_NAMES)).split()
     deadline_s = time.monotonic() + 60 * float(os.environ[MINUTES_NAME])
-    found: list[Found] = []
+    failures: list[Found] = []
     rounds = 0
-    while time.monotonic() < deadline_s and len(found) < MAX_FOUND:
+    while time.monotonic() < deadline_s and len(failures) < MAX_FOUND:
         part = parts[rounds % len(parts)]
         say_progress(f"seed {seed}, round {rounds}, {part}: {ROUND} inputs")
         try:
             fuzz(part, lab, seed=seed + rounds, examples=ROUND, folder=FAILURES, keeps_running=True)
         except Found as error:
             say_progress(str(error))
-            found.append(error)
+            failures.append(error)
         rounds += 1
-    say_progress(f"{rounds * ROUND} inputs, {len(found)} failures")
-    assert not found, "\n\n".join(str(one) for one in found)
+    say_progress(f"{rounds * ROUND} inputs, {len(failures)} failures")
+    assert not failures, "\n\n".join(str(one) for one in failures)
 
 
 @pytest.mark.skipif(REPEAT_NAME not in os.environ, reason="only by ./run fuzz --repeat")

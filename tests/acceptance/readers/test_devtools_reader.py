@@ -29,9 +29,9 @@ def test_devtools_counts_a_recorded_slice_as_we_do(group: Group, tmp_path: Path)
     export = export_group(group)
     expected = told_sums(export, READERS["cpuprofile"])
 
-    (found,) = read_by_devtools("cpuprofile", save(export, "cpuprofile", tmp_path)).values()
+    (sums,) = read_by_devtools("cpuprofile", save(export, "cpuprofile", tmp_path)).values()
 
-    assert found == expected
+    assert sums == expected
 
 
 @pytest.mark.parametrize("group", GROUPS, ids=" ".join)
@@ -55,8 +55,8 @@ def test_devtools_keeps_hostile_names_apart_from_its_own(kind: str, tmp_path: Pa
     threads = read_by_devtools(kind, save(export, name, tmp_path))
 
     expected = told_sums(export, READERS["cpuprofile"])
-    found = threads["" if kind == "cpuprofile" else "Stacks"]
-    assert (found.self_us, found.total_us) == (expected.self_us, expected.total_us)
+    sums = threads["" if kind == "cpuprofile" else "Stacks"]
+    assert (sums.self_us, sums.total_us) == (expected.self_us, expected.total_us)
 
 
 def test_devtools_is_not_ended_by_functions_called_as_its_events_are(tmp_path: Path) -> None:
@@ -75,8 +75,8 @@ def test_devtools_opens_a_stack_a_thousand_deep_and_an_empty_slice(kind: str, tm
     name = {"cpuprofile": "cpuprofile", "trace": "trace-event"}[kind]
     deep = export_tree(list(range(-1, 999)), 100)
 
-    found = read_by_devtools(kind, save(deep, name, tmp_path))
+    threads = read_by_devtools(kind, save(deep, name, tmp_path))
 
-    assert sum(found["" if kind == "cpuprofile" else "Stacks"].self_us.values()) == deep.time.js_us
+    assert sum(threads["" if kind == "cpuprofile" else "Stacks"].self_us.values()) == deep.time.js_us
     for sums in read_by_devtools(kind, save(export_of({}), name, tmp_path)).values():
         assert sums == Sums()
