@@ -23,14 +23,14 @@ GROWN_FROM: Final = 0.25  # the excess whose growth is shown
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Retold:
+class RepeatedAlarm:
     """What became of an accepted excess: after how many days it was told again; None if it was not."""
 
     after_days: int | None
     was_quiet: bool = False  # days were quiet in between: what was accepted was over
 
 
-def follow_accepted(days: Sequence[Figure | None], excess: float, growth: float = 1.0) -> Retold | None:
+def follow_accepted(days: Sequence[Figure | None], excess: float, growth: float = 1.0) -> RepeatedAlarm | None:
     """Returns what became of an excess over a budget after it was accepted; None if it was never confirmed.
 
     `days` are relative to the true mean, which is `excess` over the budget, and `growth` times as far afterwards.
@@ -50,8 +50,8 @@ def follow_accepted(days: Sequence[Figure | None], excess: float, growth: float 
         standing = kept or step(standing, evidence, bad_to_confirm=DAYS_TO_CONFIRM)
         was_quiet |= standing.quiet >= QUIET_TO_RESOLVE
         if standing.state is State.CONFIRMED:
-            return Retold(after_days=number, was_quiet=was_quiet)
-    return Retold(after_days=None, was_quiet=was_quiet)
+            return RepeatedAlarm(after_days=number, was_quiet=was_quiet)
+    return RepeatedAlarm(after_days=None, was_quiet=was_quiet)
 
 
 def describe_accepted(projects: int) -> Iterator[str]:
@@ -63,7 +63,7 @@ def describe_accepted(projects: int) -> Iterator[str]:
     yield f"|---|---:|{'---:|' * len(ACCEPTED)}"
     for kind in KINDS:
         for views in VIEWS_A_DAY:
-            cells = [_count_retold(months, kind, views, excess) for excess in ACCEPTED]
+            cells = [_count_repeated(months, kind, views, excess) for excess in ACCEPTED]
             yield f"| {kind} | {views:,} | {' | '.join(cells)} |"
     yield ""
     heads = [f"excess {growth:.0f} times as large: told again, %, after days" for growth in GROWTHS]
@@ -83,19 +83,19 @@ def describe_accepted(projects: int) -> Iterator[str]:
 
 
 def _sizes(watched: Watched) -> tuple[Sized, Sized]:
-    return watched.accepted, watched.retold
+    return watched.accepted, watched.repeated
 
 
-def _follow(months: Sequence[Month], kind: Kind, views: int, excess: float, growth: float = 1.0) -> list[Retold]:
+def _follow(months: Sequence[Month], kind: Kind, views: int, excess: float, growth: float = 1.0) -> list[RepeatedAlarm]:
     outcomes = (follow_accepted(month.days[kind], excess, growth) for month in months if month.views_a_day == views)
     return [outcome for outcome in outcomes if outcome is not None]
 
 
-def _count_retold(months: Sequence[Month], kind: Kind, views: int, excess: float) -> str:
+def _count_repeated(months: Sequence[Month], kind: Kind, views: int, excess: float) -> str:
     outcomes = _follow(months, kind, views, excess)
-    retold = [outcome for outcome in outcomes if outcome.after_days is not None]
-    quiet = sum(outcome.was_quiet for outcome in retold)
-    return f"{percent(len(retold), len(outcomes))} of {len(outcomes)}, {quiet}" if outcomes else "–"
+    repeated = [outcome for outcome in outcomes if outcome.after_days is not None]
+    quiet = sum(outcome.was_quiet for outcome in repeated)
+    return f"{percent(len(repeated), len(outcomes))} of {len(outcomes)}, {quiet}" if outcomes else "–"
 
 
 def _describe_growth(months: Sequence[Month], kind: Kind, views: int, growth: float) -> str:

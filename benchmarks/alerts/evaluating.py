@@ -18,7 +18,7 @@ STEPS: Final = 10
 class Watched:
     """What became of a release. `suspected` and `confirmed` have the views of each page when it was first so.
 
-    With `accepts`, whatever is confirmed is accepted at once: `accepted` has its ms per view, and `retold` the pages
+    With `accepts`, whatever is confirmed is accepted at once: `accepted` has its ms per view, and `repeated` the pages
     that were confirmed once more. The key None is all pages together.
     """
 
@@ -27,7 +27,7 @@ class Watched:
     confirmed: dict[str | None, int] = field(default_factory=dict)
     accepts: bool = False
     accepted: dict[str | None, float] = field(default_factory=dict)
-    retold: set[str | None] = field(default_factory=set)
+    repeated: set[str | None] = field(default_factory=set)
 
     def step(self, standing: Standing, change: Change, bound: float) -> Standing:
         """Returns the standing of a page after one more look, and notes what is confirmed."""
@@ -36,7 +36,7 @@ class Watched:
         if after.state is not State.CONFIRMED:
             return after
         if change.page in self.accepted:
-            self.retold.add(change.page)
+            self.repeated.add(change.page)
         self.confirmed.setdefault(change.page, change.views[1])
         if not self.accepts or change.difference is None:
             return after

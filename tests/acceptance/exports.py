@@ -7,7 +7,7 @@ from profcore.sums.fold import fold_trace
 from profcore.trace.funcs import FuncKey, FuncTable
 from profcore.trace.wire import Envelope
 from tests.profcore.formats.builders import export_of
-from tests.profcore.formats.readers import READERS, Key, Sums, Told, told_sums
+from tests.profcore.formats.readers import READERS, FormatReader, Key, Sums, format_sums
 
 HOSTILE = (
     "(idle)",
@@ -58,7 +58,7 @@ def hostile_export() -> SliceExport:
 def find_differences(export: SliceExport, format_name: str) -> list[str]:
     """Returns a line for each func for which a format differs from the export."""
     reader = READERS[format_name]
-    expected = told_sums(export, reader)
+    expected = format_sums(export, reader)
     sums = reader.read(b"".join(EXPORTERS[reader.exporter].write(export)))
     lines = [f"idle: {sums.idle_us}, not {expected.idle_us}"] if sums.idle_us != expected.idle_us else []
     for what, ours, theirs in (
@@ -83,7 +83,7 @@ def export_view(*views: list[Envelope], page: str = "/cart") -> TimelineExport:
     )
 
 
-def fold_sums(traces: list[Envelope], reader: Told, page: str = "/cart") -> Sums:
+def fold_sums(traces: list[Envelope], reader: FormatReader, page: str = "/cart") -> Sums:
     """Returns the fold's sums of traces, in the terms of a format."""
 
     def key_of(key: FuncKey) -> Key:

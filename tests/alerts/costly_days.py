@@ -21,7 +21,7 @@ from tests.builders import make_func, make_hotspot, make_timed_views
 TODAY: Final = datetime(2026, 11, 20, 9, tzinfo=UTC)
 TIMES: Final = [90_000, 100_000, 110_000, 120_000] * 15
 APP, TAG = "https://shop.example/app.js", "https://tags.example/tag.js"
-Told = list[tuple[date, str]]
+ConfirmedDays = list[tuple[date, str]]
 
 
 def add_functions(
@@ -63,7 +63,7 @@ def add_functions(
         make_hotspot(cell, funcs[name], self_us=us, total_us=us, views=ran[name])
 
 
-def follow_alert(alert: AlertRule, days_ago: int) -> Told:
+def follow_alert(alert: AlertRule, days_ago: int) -> ConfirmedDays:
     """Evaluates an alert each morning since so many days, and returns what it confirmed, with the day."""
     for number in range(days_ago, -1, -1):
         now = start_of_day(TODAY - timedelta(days=number)) + timedelta(hours=4)
@@ -74,7 +74,7 @@ def follow_alert(alert: AlertRule, days_ago: int) -> Told:
     return sorted(((change.at - timedelta(days=1)).date(), change.subject) for change in confirmed)
 
 
-def preview_alert(alert: AlertRule) -> Told:
+def preview_alert(alert: AlertRule) -> ConfirmedDays:
     """Returns what the preview of an alert says that it would have confirmed, likewise."""
     parties = preview_new_third_parties(alert.project_id, read_alert_query(alert), TODAY).reported
     return sorted((on, party.name) for party in parties for on in party.reported_on)

@@ -70,10 +70,10 @@ REQUESTS: dict[str, tuple[str, str, str, bytes, dict[str, str]]] = {
     "absence-by-another-method": ("DELETE", ABSENT, KEY, b"", {}),
     "absence-of-nobody": ("POST", ABSENT, "", REPORT, {}),
 }
-Told = tuple[int, dict[str, str], bytes]
+ServerAnswer = tuple[int, dict[str, str], bytes]
 
 
-def ask_server(method: str, path: str, query: str, body: bytes, more: dict[str, str]) -> Told:
+def ask_server(method: str, path: str, query: str, body: bytes, more: dict[str, str]) -> ServerAnswer:
     """Asks as the web server does."""
     begun: list[tuple[str, list[tuple[str, str]]]] = []
     environ: dict[str, Any] = {

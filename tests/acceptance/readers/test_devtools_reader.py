@@ -10,7 +10,7 @@ from tests.acceptance.exports import hostile_export
 from tests.acceptance.recorded import Group, export_group, groups
 from tests.format_judges import read_by_devtools
 from tests.profcore.formats.builders import export_of, export_tree
-from tests.profcore.formats.readers import READERS, Key, Sums, told_sums
+from tests.profcore.formats.readers import READERS, Key, Sums, format_sums
 
 pytestmark = pytest.mark.slow(6)
 
@@ -27,7 +27,7 @@ def save(export: SliceExport, name: str, folder: Path) -> Path:
 @pytest.mark.parametrize("group", GROUPS, ids=" ".join)
 def test_devtools_counts_a_recorded_slice_as_we_do(group: Group, tmp_path: Path) -> None:
     export = export_group(group)
-    expected = told_sums(export, READERS["cpuprofile"])
+    expected = format_sums(export, READERS["cpuprofile"])
 
     (sums,) = read_by_devtools("cpuprofile", save(export, "cpuprofile", tmp_path)).values()
 
@@ -37,7 +37,7 @@ def test_devtools_counts_a_recorded_slice_as_we_do(group: Group, tmp_path: Path)
 @pytest.mark.parametrize("group", GROUPS, ids=" ".join)
 def test_devtools_draws_both_threads_of_a_trace(group: Group, tmp_path: Path) -> None:
     export = export_group(group)
-    expected = told_sums(export, READERS["trace-event stacks"])
+    expected = format_sums(export, READERS["trace-event stacks"])
 
     threads = read_by_devtools("trace", save(export, "trace-event", tmp_path))
 
@@ -54,7 +54,7 @@ def test_devtools_keeps_hostile_names_apart_from_its_own(kind: str, tmp_path: Pa
 
     threads = read_by_devtools(kind, save(export, name, tmp_path))
 
-    expected = told_sums(export, READERS["cpuprofile"])
+    expected = format_sums(export, READERS["cpuprofile"])
     sums = threads["" if kind == "cpuprofile" else "Stacks"]
     assert (sums.self_us, sums.total_us) == (expected.self_us, expected.total_us)
 

@@ -16,7 +16,7 @@ from tests.acceptance.recorded import Group, export_group, groups, recorded_trac
 from tests.e2e.browser import open_page
 from tests.format_judges import read_by_speedscope, read_schema
 from tests.profcore.formats.builders import BY_RELEASE, DIFFERENCE, export_of
-from tests.profcore.formats.readers import READERS, Key, Sums, told_sums
+from tests.profcore.formats.readers import READERS, Key, Sums, format_sums
 
 GROUPS: Final = groups()[:: max(len(groups()) // 2, 1)][:2]  # an app each: a browser takes seconds
 FORMATS: Final = ("speedscope", "cpuprofile", "trace-event stacks", "collapsed", "pprof")
@@ -42,7 +42,7 @@ def check_schema(export: Export) -> None:
 @pytest.mark.parametrize("group", GROUPS, ids=" ".join)
 def test_it_counts_a_recorded_slice_as_we_do(page: Page, group: Group, format_name: str) -> None:
     export, reader = export_group(group), READERS[format_name]
-    expected = told_sums(export, reader)
+    expected = format_sums(export, reader)
 
     sums = read_one(page, reader.exporter, export)
 
@@ -72,7 +72,7 @@ def test_its_own_files_keep_hostile_names(page: Page) -> None:
 
     sums = read_one(page, "speedscope", export)
 
-    expected = told_sums(export, READERS["speedscope"])
+    expected = format_sums(export, READERS["speedscope"])
     assert (sums.self_us, sums.total_us) == (expected.self_us, expected.total_us)
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from benchmarks.alerts.accepted import Retold, follow_accepted
+from benchmarks.alerts.accepted import RepeatedAlarm, follow_accepted
 from benchmarks.alerts.arrivals import Slower, receive
 from benchmarks.alerts.evaluating import alert_release
 from benchmarks.alerts.month import follow_project
@@ -42,17 +42,17 @@ def test_an_unchanged_release_is_watched_by_looks() -> None:
     assert watched.confirmed == {}
 
 
-def test_what_was_accepted_is_told_again_if_it_grows_or_was_over() -> None:
+def test_what_was_accepted_is_reported_again_if_it_grows_or_was_over() -> None:
     over, within = Figure(1.0, Interval(0.97, 1.03)), Figure(0.725, Interval(0.7, 0.75))
-    assert follow_accepted([over] * 9, excess=0.25) == Retold(after_days=None)
-    assert follow_accepted([over] * 9, excess=0.25, growth=3.0) == Retold(after_days=2)
-    assert follow_accepted([over] * 3 + [within, over] * 3, excess=0.25) == Retold(after_days=None)
+    assert follow_accepted([over] * 9, excess=0.25) == RepeatedAlarm(after_days=None)
+    assert follow_accepted([over] * 9, excess=0.25, growth=3.0) == RepeatedAlarm(after_days=2)
+    assert follow_accepted([over] * 3 + [within, over] * 3, excess=0.25) == RepeatedAlarm(after_days=None)
     days = [over, over, within, within, over, over]
-    assert follow_accepted(days, excess=0.25) == Retold(after_days=4, was_quiet=True)
+    assert follow_accepted(days, excess=0.25) == RepeatedAlarm(after_days=4, was_quiet=True)
     assert follow_accepted([within] * 9, excess=0.25) is None
 
 
-def test_a_slowdown_that_was_accepted_is_not_told_again_by_the_next_looks() -> None:
+def test_a_slowdown_that_was_accepted_is_not_reported_again_by_the_next_looks() -> None:
     pages, rng = load_population()[:1], np.random.default_rng(3)
     base, head = (
         receive(rng, pages, views_a_day=100, shares=np.ones(1), days=4, slower=slower)
@@ -61,4 +61,4 @@ def test_a_slowdown_that_was_accepted_is_not_told_again_by_the_next_looks() -> N
     watched = alert_release(base, head, days=4, accepts=True)
     assert list(watched.accepted) == list(watched.confirmed) != []
     assert watched.looks > 5
-    assert watched.retold == set()
+    assert watched.repeated == set()

@@ -11,7 +11,7 @@ from profcore.formats.registry import EXPORTERS
 from profcore.formats.slice import SliceExport
 from profcore.sums.calltree import CallTree
 from tests.profcore.formats.builders import export_of, export_tree
-from tests.profcore.formats.readers import READERS, Key, told_sums
+from tests.profcore.formats.readers import READERS, Key, format_sums
 from tests.profcore.strategies import PROPERTY, call_trees
 
 NODES = 20_000
@@ -86,7 +86,7 @@ def test_whole_stacks_lose_their_middle_where_no_browser_makes_them_so_deep(form
 
         sums = reader.read(write(reader.exporter, export))
 
-        expected = told_sums(export, reader)
+        expected = format_sums(export, reader)
         assert sums.self_us == expected.self_us
         is_elided = depth > MAX_PATH
         assert (Key("(elided)") in sums.total_us) is is_elided
@@ -121,6 +121,6 @@ def test_any_tree_comes_back(format_name: str, tree: CallTree) -> None:
 
     sums = reader.read(write(reader.exporter, export))
 
-    expected = told_sums(export, reader)
+    expected = format_sums(export, reader)
     assert sums.self_us == expected.self_us
     assert sums.total_us == expected.total_us

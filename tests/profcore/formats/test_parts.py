@@ -12,7 +12,7 @@ from profcore.formats.registry import EXPORTERS, UnsupportedKind
 from profcore.formats.segments import split_by_category, sum_exports
 from profcore.formats.slice import Export, ExportFunc, SegmentedExport
 from tests.profcore.formats.builders import BY_RELEASE, DIFFERENCE, OLD, URI, export_of
-from tests.profcore.formats.readers import READERS, decode_message, decode_packed, told_sums
+from tests.profcore.formats.readers import READERS, decode_message, decode_packed, format_sums
 
 
 def write(name: str, export: Export) -> bytes:
@@ -31,7 +31,7 @@ def rows_of(export: Export) -> list[dict[str, str]]:
 @pytest.mark.parametrize("format_name", ["pprof"])
 def test_segments_without_the_whole_add_up_to_it(format_name: str) -> None:
     reader = READERS[format_name]
-    expected = told_sums(BY_RELEASE.whole, reader)
+    expected = format_sums(BY_RELEASE.whole, reader)
 
     sums = reader.read(write(reader.exporter, BY_RELEASE))
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from profcore.trace.wire import Limits
 from tests.hostile.cases import BodyCase
 from tests.hostile.core_parts import ENVELOPES, LIMITS
-from tests.hostile.shapes import SHAPES, Shape, make_envelope
+from tests.hostile.shapes import SHAPES, TraceShape, make_envelope
 from tests.profcore.strategies import PROPERTY, mark_lists, traces
 from tests.profcore.trace.wire.mangled import PATHS, json_values
 from tests.profcore.trace.wire.refusals import body_of, changed, full_envelope
@@ -30,7 +30,7 @@ def gzip_of(body: bytes) -> bytes:
 
 
 @pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: shape.__name__)
-def test_shapes_that_are_dear_to_fold(shape: Shape) -> None:
+def test_shapes_that_are_expensive_to_fold(shape: TraceShape) -> None:
     body = SentBody(gzip_of(msgspec.json.encode(make_envelope(shape, 600, 400))), is_gzip=True)
     assert compare_twins([SentTrace(body)]).left == 0
 
