@@ -174,7 +174,7 @@ def test_a_person_can_accept_a_slowdown(project: Project) -> None:
     assert accept(AlertRule.objects.get(id=RELEASE_ALERT_ID), row.subject_key, timezone.now()) is None
 
 
-def test_what_was_accepted_is_not_told_again_by_the_next_looks(project: Project) -> None:
+def test_what_was_accepted_is_not_reported_again_by_the_next_looks(project: Project) -> None:
     receive(project, "1.1", cart=2.0)
     assert alert(project)["/cart"] == "CONFIRMED"
     row = AlertState.objects.get(page="/cart")

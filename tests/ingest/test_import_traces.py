@@ -237,7 +237,7 @@ def test_a_missing_partition_is_made(endpoint: IngestServer) -> None:
     assert len(endpoint.bodies()) == 1
 
 
-def test_traces_from_long_ago_are_told(endpoint: IngestServer, tmp_path: Path) -> None:
+def test_traces_from_long_ago_are_named(endpoint: IngestServer, tmp_path: Path) -> None:
     old = make_envelope("a", timeOrigin=1_500_000_000_000, viewStart=1_500_000_000_000)
 
     out, _ = run(write(tmp_path / "old.json", json.dumps(old).encode()))

@@ -31,7 +31,7 @@ def test_a_deletion_begins_by_the_databases_clock(ahead: datetime) -> None:
     assert ahead <= began_at < ahead + AHEAD
 
 
-def test_maintenance_is_told_the_databases_time(ahead: datetime, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_maintenance_is_given_the_databases_time(ahead: datetime, monkeypatch: pytest.MonkeyPatch) -> None:
     times: list[datetime] = []
     monkeypatch.setattr(tasks, "expire_all", times.append)
     with time_machine.travel(datetime.now(UTC) + AHEAD):

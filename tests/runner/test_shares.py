@@ -79,5 +79,5 @@ def test_more_processes_than_databases_are_refused() -> None:
         ("unix://me:secret@/tmp/a.sock?db=3", "redis+socket://me:secret@/tmp/a.sock?virtual_host=3"),
     ],
 )
-def test_celery_is_told_of_the_same_database(url: str, broker: str) -> None:
+def test_celery_has_the_same_database(url: str, broker: str) -> None:
     assert make_broker_url(url) == broker

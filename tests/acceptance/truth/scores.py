@@ -91,7 +91,7 @@ def score_recording(recording: Recording) -> TruthScore:
     funcs = FuncTable()
     fold = fold_trace(envelope, page=recording["page"], funcs=funcs)
     places = [(key.uri, key.line, key.column) if key.uri else None for key in funcs.keys]
-    self_us, own_hidden = (_sum_own(fold, column, places) for column in (fold.stack_us, fold.stack_hidden_us))
+    self_us, self_hidden_us = (_sum_self(fold, column, places) for column in (fold.stack_us, fold.stack_hidden_us))
     visible, hidden = (_sum_by_place(by_func, places) for by_func in (fold.sums.total_us, fold.sums.hidden_total_us))
     parts, top = fold.parts, _top(real.own_us)
     return TruthScore(
@@ -100,7 +100,7 @@ def score_recording(recording: Recording) -> TruthScore:
         total_error=_error(visible + hidden, real.total_us),
         visible_error=_error(visible, real.total_us),
         is_self_right=_top(self_us) == top,
-        is_self_and_hidden_right=_top(self_us + own_hidden) == top,
+        is_self_and_hidden_right=_top(self_us + self_hidden_us) == top,
         covered=(parts.js_us + parts.hidden_us) / max(real.kinds[JS] + real.kinds[COLLECTION], 1),
         engine_us=(parts.engine_us, real.kinds[ENGINE]),
     )
@@ -133,7 +133,7 @@ def _sum_by_place(sums: dict[int, int], places: Sequence[Func | None]) -> Counte
     return by_place
 
 
-def _sum_own(fold: TraceFold, column: Sequence[int], places: Sequence[Func | None]) -> Counter[Func]:
+def _sum_self(fold: TraceFold, column: Sequence[int], places: Sequence[Func | None]) -> Counter[Func]:
     """Returns the sums of stacks by their deepest func that has a place."""
     sums: Counter[Func] = Counter()
     deepest: list[Func | None] = []

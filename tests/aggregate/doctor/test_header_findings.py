@@ -66,7 +66,7 @@ def test_several_lines_are_one_header(doctor: Look, site: VisitedSite) -> None:
     assert doctor()["header"].state is State.PROBLEM
 
 
-def test_a_missing_header_is_a_problem_and_the_line_is_told(doctor: Look, site: VisitedSite) -> None:
+def test_a_missing_header_is_a_problem_and_the_line_to_add_is_given(doctor: Look, site: VisitedSite) -> None:
     site.set_page("<p>", [])
     finding = doctor()["header"]
     assert finding.state is State.PROBLEM
@@ -146,7 +146,7 @@ def test_a_page_outside_the_share_lacks_the_header_rightly(doctor: Look, site: V
     assert doctor()["header"].state is State.OK
 
 
-def test_isolation_is_told(doctor: Look, site: VisitedSite) -> None:
+def test_isolation_is_reported(doctor: Look, site: VisitedSite) -> None:
     isolated = [("Cross-Origin-Opener-Policy", "same-origin"), ("Cross-Origin-Embedder-Policy", "require-corp")]
     site.set_page("<p>", [POLICY, *isolated])
     assert "is cross-origin isolated" in doctor()["isolation"].sentence

@@ -93,7 +93,7 @@ def test_a_map_of_a_script_with_a_content_hash_serves_all_releases(
         ("run()\n//# sourceMappingURL=data:application/json,{}", []),
     ],
 )
-def test_a_public_map_that_is_not_uploaded_is_told(
+def test_a_public_map_that_is_not_uploaded_is_reported(
     doctor: Look, site: VisitedSite, text: str, headers: list[tuple[str, str]]
 ) -> None:
     site.set_script("/app.js", text, headers)
@@ -104,7 +104,7 @@ def test_a_public_map_that_is_not_uploaded_is_told(
     assert finding.line == (f"./run upload_sourcemaps --project shop --release 1.0.0 --url-prefix {site.origin}/ dist/")
 
 
-def test_a_script_without_any_map_is_told(doctor: Look, site: VisitedSite) -> None:
+def test_a_script_without_any_map_is_reported(doctor: Look, site: VisitedSite) -> None:
     site.set_script("/app.js")
     site.set_page(f"<head>{TAG}<script src=/app.js></script>")
     assert "no source map" in doctor()["source-maps"].sentence

@@ -59,7 +59,7 @@ def test_a_page_that_comes_byte_by_byte_ends_the_visit_in_time(allowed: Settings
 
 
 @pytest.mark.slow(12)
-def test_what_was_read_before_the_time_was_over_is_told(allowed: Settings, site: VisitedSite, db: None) -> None:
+def test_what_was_read_before_the_time_was_over_is_reported(allowed: Settings, site: VisitedSite, db: None) -> None:
     allowed.DOCTOR_TIME_S = 5
     site.set_page("<script src=/slow.js></script>")
     site.replies["/slow.js"] = Reply(speak=drip)
@@ -146,11 +146,11 @@ def test_an_answer_that_cannot_be_read_is_a_problem(
     assert sentence in finding.sentence
 
 
-def test_a_page_with_an_error_status_is_told(doctor: Look, site: VisitedSite) -> None:
+def test_a_page_with_an_error_status_is_reported(doctor: Look, site: VisitedSite) -> None:
     assert "404" in doctor("/missing")["visit"].sentence
 
 
-def test_something_else_than_html_is_told(doctor: Look, site: VisitedSite) -> None:
+def test_something_other_than_html_is_reported(doctor: Look, site: VisitedSite) -> None:
     site.set_script("/")
     assert "text/javascript" in doctor()["html"].sentence
 

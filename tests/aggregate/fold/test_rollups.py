@@ -100,7 +100,7 @@ def test_a_range_of_days_and_some_pages(project_id: int) -> None:
     assert (empty.row_count, empty.rows, empty.whole.views) == (0, [], 0)
 
 
-def test_an_hour_a_device_a_browser_and_a_navigation_are_told_by_cells(project_id: int) -> None:
+def test_an_hour_a_device_a_browser_and_a_navigation_are_answered_from_cells(project_id: int) -> None:
     hour = start_of_hour(OLD)
     overview = select_overview(
         Slice(project_id=project_id, ranges=((hour, hour + timedelta(hours=1)),)), ["page"], limit=100

@@ -89,7 +89,7 @@ def make_history(root: Path, views: list[Json]) -> list[Entry]:
     return [enter(view) for view in views]
 
 
-def to_words(place: tuple[Any, ...]) -> tuple[Any, ...]:
+def to_names(place: tuple[Any, ...]) -> tuple[Any, ...]:
     release, page, day_at, device, browser, navigation = place
     names = DEVICE_CLASSES[device], BROWSERS[browser], NAVIGATIONS[navigation]
     return (release, page, day_at.date(), *names)
@@ -100,7 +100,7 @@ def assert_exact(root: Path, entries: list[Entry]) -> None:
     plain = [name for name in CELL_SUMS if name not in MARKER_COLUMNS]
     markers = ", ".join(f"coalesce({name}, 0)" for name in MARKER_COLUMNS)
     cells = ask(root, f"SELECT {PLACE}, {', '.join(plain)}, [{markers}] FROM cells")
-    assert {row[:6]: row[6:] for row in cells} == {to_words(key): sums for key, sums in cells_of(entries).items()}
+    assert {row[:6]: row[6:] for row in cells} == {to_names(key): sums for key, sums in cells_of(entries).items()}
 
     # Each function's key comes from `functions`: the join loses no row, and no text is another.
     spots = ask(
@@ -109,12 +109,12 @@ def assert_exact(root: Path, entries: list[Entry]) -> None:
                    {", ".join(f"h.{name}" for name in (*SUM_NAMES, "views"))}
             FROM hotspots h JOIN functions f USING (project, day, release, func_id)""",
     )
-    expected = {(to_words(place), func): sums for (place, func), sums in hotspots_of(entries).items()}
+    expected = {(to_names(place), func): sums for (place, func), sums in hotspots_of(entries).items()}
     assert {(row[:6], FuncKey(*row[6:10])): row[10:] for row in spots} == expected
 
     paths: dict[Any, list[int]] = defaultdict(lambda: [0, 0, 0])
     for (place, path), sums in trees_of(entries).items():
-        key = (*to_words(place)[:3], tuple((func.uri, func.name, func.line, func.column) for func in path))
+        key = (*to_names(place)[:3], tuple((func.uri, func.name, func.line, func.column) for func in path))
         paths[key] = [a + b for a, b in zip(paths[key], sums, strict=True)]
     assert read_paths(root) == dict(paths)
 

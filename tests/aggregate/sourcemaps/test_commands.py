@@ -89,7 +89,7 @@ def test_what_is_wrong_is_named_by_its_option(project: Project, folder: Path, ar
         upload(folder, *arguments)
 
 
-def test_a_folder_that_is_none_is_told(project: Project, tmp_path: Path) -> None:
+def test_a_path_that_is_not_a_folder_is_named(project: Project, tmp_path: Path) -> None:
     with pytest.raises(CommandError, match="is not a folder"):
         upload(tmp_path / "gone")
     with pytest.raises(CommandError, match="neither a script"):

@@ -60,7 +60,7 @@ def test_a_rollback_ends_the_alarm_after_a_day_and_says_what_users_have(project:
     assert "/projects/shop/compare/?base_release=1.0&head_release=1.1&page=%2Fcart" in body["url"]
 
 
-def test_what_somebody_says_was_rolled_back_ends_at_once_and_is_told(project: Project) -> None:
+def test_what_somebody_says_was_rolled_back_ends_at_once_and_is_reported(project: Project) -> None:
     evaluate(project, 71)
     receive(project, "1.0", range(72, 74))
     announce_release(project.pk, "1.1", at(72), {"rolled_back_at": at(72)})

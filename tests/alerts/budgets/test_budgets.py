@@ -50,7 +50,7 @@ def test_two_days_over_a_budget_are_confirmed_and_two_within_it_end_it(project: 
     assert history_of[1].said.how_much == "210 ms script and hidden time per view; the limit is 150 ms"
 
 
-def test_a_budget_that_was_accepted_is_told_again_after_it_was_within_its_limit(project: Project) -> None:
+def test_a_budget_that_was_accepted_is_reported_again_after_it_was_within_its_limit(project: Project) -> None:
     alert = alert_it(project)
     for days_ago in (6, 5):
         receive(project, days_ago, 2.0)

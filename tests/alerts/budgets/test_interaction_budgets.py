@@ -131,7 +131,7 @@ def test_views_in_which_nothing_ran_count_as_zero() -> None:
     assert estimate_p75([], []) is None
 
 
-def test_two_days_over_the_limit_are_confirmed_and_told_with_a_link_to_the_day(project: Project) -> None:
+def test_two_days_over_the_limit_are_confirmed_and_reported_with_a_link_to_the_day(project: Project) -> None:
     alert = alert_it(project, 5.0)
     assert evaluate_due(MORNING) == 3  # the release alert, and each day by itself
     assert state_of(alert) == "CONFIRMED"

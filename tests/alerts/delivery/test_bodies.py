@@ -13,7 +13,7 @@ from alerts.delivery.gathering import gather_due, make_test, write_letter
 from alerts.models import Channel, Message, StateChange
 from profcore.alerts.states import State
 from projects.models import Project
-from tests.alerts.told_changes import NOON, change_state
+from tests.alerts.state_changes import NOON, change_state
 from tests.builders import make_project
 
 pytestmark = pytest.mark.django_db

@@ -23,7 +23,7 @@ from profcore.alerts.states import State
 from projects.models import Project
 from tests.alerts.delivery.receivers import Kept, closed_port, mail_receiver, web_receiver
 from tests.alerts.delivery.slow_receivers import slow_receiver, speak_smtp
-from tests.alerts.told_changes import NOON, change_state
+from tests.alerts.state_changes import NOON, change_state
 from tests.builders import make_project
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow(15)]
@@ -145,7 +145,7 @@ def test_a_mail_has_all_in_plain_text(project: Project, settings: Settings, tmp_
         assert part in text
 
 
-def test_a_line_break_in_a_name_is_none_in_a_title(settings: Settings, tmp_path: Path) -> None:
+def test_a_line_break_in_a_name_does_not_break_a_title(settings: Settings, tmp_path: Path) -> None:
     project = make_project("shop", name="Shop\nBcc: c@shop.example")
     make_channel(project, "a@shop.example", "mail")
     with mail_receiver(tmp_path) as (port, kept):

@@ -13,7 +13,7 @@ from alerts.delivery.sending import claim, send_due
 from alerts.models import Channel, Message
 from profcore.alerts.states import State
 from projects.models import Project
-from tests.alerts.told_changes import NOON, change_state
+from tests.alerts.state_changes import NOON, change_state
 from tests.builders import make_project
 
 pytestmark = pytest.mark.django_db

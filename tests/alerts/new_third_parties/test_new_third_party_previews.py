@@ -102,7 +102,7 @@ def test_it_agrees_with_the_evaluation_day_by_day(project: Project) -> None:
     assert len(reported) >= 2
 
 
-def test_days_on_which_nothing_can_be_told_are_not_estimated(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_days_that_cannot_be_judged_are_not_estimated(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     for days_ago in range(8, 0, -1):
         add_functions(project, days_ago, {APP: 0.5, OLD: 0.3, **({PIXEL: 0.004} if days_ago < 5 else {})})
     estimated: list[date] = []

@@ -100,7 +100,7 @@ def test_ticks_name_the_day_where_it_begins_and_the_year_once() -> None:
     assert [day.count("2026") for day in days] == [1, 0]
 
 
-def test_a_point_is_told_with_unit_interval_and_views() -> None:
+def test_a_point_is_described_with_unit_interval_and_views() -> None:
     labels = {"what": "script time per view", "unit": "ms"}
 
     def describe(given: Point) -> str:

@@ -125,6 +125,6 @@ def test_the_functions_page_is_narrowed_and_its_sums_stay(member: Client, shop: 
 
 
 @pytest.mark.parametrize("query", ["category=nonsense", "q=" + "x" * 201, "q=a&q=b"])
-def test_a_narrowing_that_cannot_be_read_is_told(member: Client, query: str) -> None:
+def test_a_filter_that_cannot_be_read_is_named(member: Client, query: str) -> None:
     for address in ("/projects/shop/functions/", "/projects/shop/flame-graph/"):
         assert member.get(f"{address}?{query}").status_code == 400

@@ -162,7 +162,7 @@ def test_too_few_views_grey_all_figures_and_say_so(member: Client) -> None:
 
 
 @pytest.mark.parametrize("query", ["group_by=x", "limit=2001", "sort=name"])
-def test_what_the_table_does_not_know_is_told(member: Client, query: str) -> None:
+def test_what_the_table_does_not_know_is_named(member: Client, query: str) -> None:
     assert "This address is not valid" in text_of(member, f"{PAGE}?{query}", 400)
 
 

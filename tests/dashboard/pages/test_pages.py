@@ -143,7 +143,7 @@ def test_a_project_without_a_key_says_so(member: Client, shop: Project) -> None:
     assert "no active public key" in text_of(member, "/projects/keyless/")
 
 
-def test_traces_that_wait_are_told_from_none(member: Client, shop: Project) -> None:
+def test_pending_traces_are_shown_apart_from_no_traces(member: Client, shop: Project) -> None:
     from tests.builders import make_project
 
     project = make_project("waiting")

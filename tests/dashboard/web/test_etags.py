@@ -143,7 +143,7 @@ def test_errors_and_pages_without_a_token_have_no_etag(member: Client, settings:
     assert "ETag" not in member.get(PAGE)
 
 
-def test_what_a_form_has_done_is_told_once(client: Client, people: People) -> None:
+def test_what_a_form_has_done_is_shown_once(client: Client, people: People) -> None:
     client.force_login(people.owner)
     etag = etag_of(client)
     client.post("/projects/shop/settings/display/", {"count": "0", "do": "save"})

@@ -134,7 +134,7 @@ def test_beyond_the_bytes_kept_posts_are_refused_and_expired_days_do_not_count()
     assert "keep 2 MB of raw traces" in json.loads(answer.content)["detail"]
 
 
-def test_quotas_of_bytes_are_on_by_default_and_zero_is_none(settings: Settings) -> None:
+def test_quotas_of_bytes_are_on_by_default_and_zero_means_no_quota(settings: Settings) -> None:
     settings.INGEST_MAX_MB_PER_DAY = 1
     use(2_000_000)
     assert send(make_envelope("a")).status_code == 429

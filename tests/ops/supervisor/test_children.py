@@ -108,7 +108,7 @@ def test_the_back_off_doubles_and_never_passes_two_seconds() -> None:
     assert next_back_off_s(2.0, lived_s=STEADY_AFTER_S) == 0.1
 
 
-def test_a_killed_child_is_started_again_and_its_death_is_told_once(make_child: Callable[[str], Child]) -> None:
+def test_a_killed_child_is_started_again_and_its_death_is_reported_once(make_child: Callable[[str], Child]) -> None:
     child = make_child(SLEEPER)
     child.start()
     assert child.identity is not None
@@ -181,7 +181,7 @@ time.sleep(60)
     wait_until(lambda: not is_alive(pid))
 
 
-def test_an_end_is_told_by_its_signals_name_or_its_exit_code() -> None:
+def test_an_end_is_described_by_its_signals_name_or_its_exit_code() -> None:
     assert describe_end(-9) == "was ended by SIGKILL"
     assert describe_end(3) == "ended with exit code 3"
 

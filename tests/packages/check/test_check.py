@@ -72,7 +72,7 @@ def test_the_output_says_what_was_compared(capsys: pytest.CaptureFixture[str]) -
     assert sentence in capsys.readouterr().out
 
 
-def test_what_was_passed_over_is_still_told_after_waiting(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_was_passed_over_is_printed_after_waiting(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     passed_over = [
         {"release": HOSTILE, "rolled_back_by": "2026-11-20T06:00:00Z"},
         *({"release": f"1.0.{number}", "rolled_back_by": "2026-11-21T06:00:00Z"} for number in (8, 7, 6)),
@@ -270,11 +270,11 @@ def test_without_a_token_it_says_where_it_belongs(capsys: pytest.CaptureFixture[
     assert "FIELDFLAME_TOKEN" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(("url", "is_told"), [("http://profiles.example", True), ("http://127.0.0.1:8000/", False)])
-def test_an_unencrypted_way_is_told(capsys: pytest.CaptureFixture[str], url: str, is_told: bool) -> None:
+@pytest.mark.parametrize(("url", "is_warned"), [("http://profiles.example", True), ("http://127.0.0.1:8000/", False)])
+def test_an_unencrypted_way_is_reported(capsys: pytest.CaptureFixture[str], url: str, is_warned: bool) -> None:
     server = MadeServer({"verdict": unclear()})
     server.run(*CHECK, environment={"FIELDFLAME_URL": url, "FIELDFLAME_TOKEN": f"{TOKEN}\n"})
-    assert ("unencrypted" in capsys.readouterr().err) is is_told
+    assert ("unencrypted" in capsys.readouterr().err) is is_warned
     assert server.requests[0].headers["Authorization"] == f"Bearer {TOKEN}"
 
 

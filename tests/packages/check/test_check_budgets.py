@@ -98,7 +98,7 @@ def test_a_budget_on_interactions_lacks_page_views_with_an_interaction(capsys: p
     assert "too few page views with an interaction for 7 days. The last day has 12" in capsys.readouterr().out
 
 
-def test_the_name_of_a_budget_is_told_once(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_name_of_a_budget_is_printed_once(capsys: pytest.CaptureFixture[str]) -> None:
     alert = {**ALERTS["alerts"][1], "id": 5, "name": "Ads", "counts": {"confirmed": 1}, "problem": None}
     open_state = {**ALERTS["open"][0], "state": "confirmed", "text": "Ads: over its limit (7.6 %)"}
     open_state["alert"] = {"id": 5, "kind": "budget", "name": "Ads"}

@@ -145,7 +145,7 @@ def test_a_rollback_of_a_release_that_nobody_has_seen_says_so(run: Run, capsys: 
         (("announce", "--release", "2", "--link", "javascript:x"), {"scopes": ("sourcemaps",)}, 3, "(400): link: "),
     ],
 )
-def test_what_the_server_refuses_is_told(
+def test_what_the_server_refuses_is_printed(
     run: Run,
     capsys: pytest.CaptureFixture[str],
     arguments: tuple[str, ...],

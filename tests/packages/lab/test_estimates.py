@@ -160,7 +160,7 @@ def test_agreement_is_measured_on_earlier_releases() -> None:
     )
 
 
-def test_agreement_that_is_not_known_is_told() -> None:
+def test_agreement_that_is_not_known_says_so() -> None:
     nothing = measure_agreement([])
     assert describe_agreement(nothing).startswith("How well lab and field agree is not known")
     assert nothing.allowance == ALLOWANCE

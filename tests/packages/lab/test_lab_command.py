@@ -65,7 +65,7 @@ def run(projects: tuple[Project, Project]) -> Run:
 LAB = ("--lab-project", "shop-lab", "--base", "1.1.0")
 
 
-def test_a_change_in_the_lab_is_told_as_what_it_would_be_in_the_field(
+def test_a_change_in_the_lab_is_printed_as_what_it_would_be_in_the_field(
     run: Run, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     assert run(*LAB, "--json", str(tmp_path / "json"), "--markdown", str(tmp_path / "markdown")) == 0

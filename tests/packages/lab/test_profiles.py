@@ -101,7 +101,7 @@ def test_several_files_must_differ_nearly_all(
 
 
 @pytest.mark.parametrize("text", ["", "{}", "[]", '{"nodes": 7}'])
-def test_what_is_no_cpu_profile_is_told(tmp_path: Path, text: str) -> None:
+def test_a_file_that_is_not_a_cpu_profile_is_named(tmp_path: Path, text: str) -> None:
     path = tmp_path / "x.cpuprofile"
     path.write_text(text, encoding="utf-8")
     with pytest.raises(UsageError, match="cpuprofile"):

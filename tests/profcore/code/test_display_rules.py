@@ -72,7 +72,7 @@ def test_rules_that_make_one_row_give_it_one_colour() -> None:
     assert [decide(apart, package=name).colour for name in ("react", "scheduler")] == [None, "blue"]
 
 
-def test_the_id_of_a_made_row_is_none_of_a_function() -> None:
+def test_the_id_of_a_made_row_is_not_that_of_a_function() -> None:
     made = display_id("group", "React")
     assert DISPLAY_ID.fullmatch(made)
     assert not MAPPED_ID.fullmatch(made)

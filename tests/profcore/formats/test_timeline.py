@@ -98,7 +98,7 @@ def test_a_trace_that_follows_within_the_last_interval_does_not_overlap() -> Non
     assert (timeline_of(first, second).lanes, timeline_of(first, second).overlap_us) == (1, 0)
 
 
-def test_a_gap_beyond_the_cap_is_told() -> None:
+def test_a_gap_beyond_the_cap_is_shown() -> None:
     envelope = make_envelope()
     envelope["trace"]["samples"] = [{"timestamp": 5, "stackId": 0}, {"timestamp": 255, "stackId": 0}]
     view = timeline_of(ViewTrace(decode_envelope(json.dumps(envelope).encode(), Limits())))
@@ -162,7 +162,7 @@ def test_marks_keep_what_else_the_client_said_of_them() -> None:
     assert by_type["measure"].facts == {"detail.component": "Cart"}
 
 
-def test_a_mark_told_by_several_traces_is_there_once_on_the_views_clock() -> None:
+def test_a_mark_in_several_traces_is_there_once_on_the_views_clock() -> None:
     first = trace_of(seq=0, marks=MARKS[:1], viewStart=TIME_ORIGIN_MS)
     second = trace_of(
         seq=1,
@@ -218,7 +218,7 @@ def test_urls_in_facts_lose_what_may_be_secret(key: str, text: str, kept: str) -
     assert {"name": mark.name, **mark.facts}[key] == kept
 
 
-def test_moments_are_counted_from_the_marks_start_and_0_is_not_told() -> None:
+def test_moments_are_counted_from_the_marks_start_and_0_is_left_out() -> None:
     mark = {"type": "event", "start": 100, "processingStart": 130.5, "processingEnd": 0, "loadTime": 90, "value": 0}
     (read,) = read_marks(json.dumps({"marks": [mark]}).encode(), page_url=None, page="/")
     assert read.facts == {"processingStart": 30.5, "loadTime": -10, "value": 0}

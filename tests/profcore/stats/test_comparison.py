@@ -145,7 +145,7 @@ def test_device_classes_that_are_the_question_are_no_strata() -> None:
     assert comparison.functions[0].delta_ms == pytest.approx(30.0)
 
 
-def test_the_mix_is_told_with_what_the_views_are_worth() -> None:
+def test_the_mix_is_given_with_what_the_views_are_worth() -> None:
     base = sample_of_ms(np.ones((40, 1)), device_class=[1] * 30 + [2] * 10)
     head = sample_of_ms(np.ones((40, 1)), device_class=[1] * 20 + [2] * 20)
     comparison = compare(base, head)

@@ -106,7 +106,9 @@ def test_pages_as_strata_leave_level_power_and_coverage(views: int, pages: int) 
     assert np.mean(covered) >= 0.92
 
 
-def facts_of(page: Sequence[int], *, tag: Sequence[int] | None = None, ms: Sequence[int] | None = None) -> ViewColumns:
+def columns_of(
+    page: Sequence[int], *, tag: Sequence[int] | None = None, ms: Sequence[int] | None = None
+) -> ViewColumns:
     count = len(page)
     us = [1_000 * time_ms for time_ms in ms] if ms is not None else [1_000] * count
     return ViewColumns.of(us, [0] * count, [1] * count, navigation=[LOAD] * count, page=page, tag=tag)
@@ -121,25 +123,25 @@ def strata_of(base: ViewColumns, head: ViewColumns, *, by_tag: bool = False) -> 
 def test_small_pages_are_put_together_with_pages_of_like_time() -> None:
     pages = [1] * 20 + [2, 2, 3, 3, 4, 4, 5, 5]
     ms = [50] * 20 + [10, 10, 90, 90, 12, 12, 80, 80]
-    both = facts_of(pages, ms=ms)
+    both = columns_of(pages, ms=ms)
     assert strata_of(both, both) == [[1], [2, 4], [3, 5]]
 
 
 def test_pages_that_one_side_lacks_are_left_out_and_counted() -> None:
-    base, head = facts_of([1] * 30 + [2] * 30), facts_of([1] * 30 + [3] * 25)
+    base, head = columns_of([1] * 30 + [2] * 30), columns_of([1] * 30 + [3] * 25)
     assert strata_of(base, head) == [[1]]
     answer = compare(sample_of_times(base), sample_of_times(head), by_page=True)
     assert (answer.left_out_views, answer.page_mix) == (55, ((1, 1.0),))
 
 
 def test_sides_without_a_common_page_are_compared_without_pages() -> None:
-    answer = compare(sample_of_times(facts_of([1] * 30)), sample_of_times(facts_of([2] * 30)), by_page=True)
+    answer = compare(sample_of_times(columns_of([1] * 30)), sample_of_times(columns_of([2] * 30)), by_page=True)
     assert (answer.is_too_few, answer.left_out_views, answer.page_mix) == (False, 0, ())
 
 
-def test_the_mix_of_pages_is_told_with_small_ones_together() -> None:
+def test_the_mix_of_pages_is_given_with_small_ones_together() -> None:
     pages = [1] * 20 + [2] * 12 + [3, 3, 3, 4, 4, 4, 5, 5]
-    sample = sample_of_times(facts_of(pages))
+    sample = sample_of_times(columns_of(pages))
     assert compare(sample, sample, by_page=True).page_mix == ((1, 0.5), (2, 0.3), (SEVERAL_PAGES, 0.2))
     assert compare(sample, sample).page_mix == ()
 
@@ -160,7 +162,7 @@ def test_many_pages_give_a_bounded_number_of_strata() -> None:
 
 
 def test_known_sums_are_those_of_pages() -> None:
-    columns = facts_of([1] * 20 + [2] * 20 + [3, 4, 3, 4, 4])
+    columns = columns_of([1] * 20 + [2] * 20 + [3, 4, 3, 4, 4])
     sample = sample_of_times(columns)
     sums = {1: (400, 40_000_000), 2: (100, 1_000_000), 3: (50, 500_000), 4: (50, 1_500_000), 9: (7, 7_000)}
     base = {(page, 1, LOAD): ClassSums(*class_sums) for page, class_sums in sums.items()}
@@ -184,8 +186,8 @@ def test_known_sums_are_those_of_pages() -> None:
 
 def test_tags_are_strata_of_their_own() -> None:
     small, large = text_code("small"), text_code("large")
-    base = facts_of([1] * 60, tag=[small] * 40 + [large] * 20, ms=[10] * 40 + [90] * 20)
-    head = facts_of([1] * 60, tag=[small] * 20 + [large] * 40, ms=[10] * 20 + [90] * 40)
+    base = columns_of([1] * 60, tag=[small] * 40 + [large] * 20, ms=[10] * 40 + [90] * 20)
+    head = columns_of([1] * 60, tag=[small] * 20 + [large] * 40, ms=[10] * 20 + [90] * 40)
     sides = sample_of_times(base), sample_of_times(head)
     mixed, stratified = compare(*sides, by_page=True).overall, compare(*sides, by_page=True, by_tag=True).overall
     assert mixed is not None

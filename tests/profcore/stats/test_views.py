@@ -109,7 +109,7 @@ def test_aligned_samples_have_one_list_of_funcs() -> None:
     assert cells(second, "self_us") == {(0, 8): 1, (0, 9): 2}
 
 
-def test_facts_of_unequal_length_and_impossible_rates_are_refused() -> None:
+def test_columns_of_unequal_length_and_impossible_rates_are_refused() -> None:
     with pytest.raises(ValueError, match="the same length"):
         ViewColumns.of([1], [1, 2], [1])
     with pytest.raises(ValueError, match="sample rate"):

@@ -60,7 +60,7 @@ def test_a_url_in_a_comment_counts_by_its_last_part() -> None:
     assert pair_files(bundles, {"js/x y.map": None})[0].match is Match.COMMENT
 
 
-def test_what_is_left_is_told() -> None:
+def test_what_is_left_is_named() -> None:
     pairs = pair_files({"a.js": comments(), "b.js": comments(None, "gone.map")}, {"a.js.map": None, "c.js.map": None})
     assert pairs == [
         Pair("a.js", "a.js", "a.js.map", Match.NAME),
@@ -70,7 +70,7 @@ def test_what_is_left_is_told() -> None:
 
 
 @pytest.mark.parametrize("path", ["../a.js", "a/../../b.js", "/etc/a.js", "C:\\a.js", "..\\a.js", "a\0.js", "", "./."])
-def test_a_path_that_leads_out_of_the_folder_is_none(path: str) -> None:
+def test_a_path_that_leads_out_of_the_folder_is_not_taken(path: str) -> None:
     assert clean_path(path) is None
 
 

@@ -188,7 +188,7 @@ def test_copies_that_never_ran_in_one_view_are_summed_without_their_trees(hashed
     assert ms_by_label(select_function_table(Slice(project_id=hashed.pk, releases=("3.0.0",)))) == {"step": (30, 30, 2)}
 
 
-def test_of_many_views_copies_count_by_themselves_and_views_are_not_told(hashed: Project, settings: Settings) -> None:
+def test_of_many_views_copies_count_alone_and_views_are_not_counted(hashed: Project, settings: Settings) -> None:
     settings.COPIES_MAX_VIEWS = 0
     post("KEY-shop", make_two_copies())
     fold_all()
@@ -199,7 +199,7 @@ def test_of_many_views_copies_count_by_themselves_and_views_are_not_told(hashed:
     assert ms_by_label(select_function_table(slice_, reading=Reading.in_pages())) == {"step": (20, 20, 1)}
 
 
-def test_copies_on_different_pages_are_told_whole_however_many(hashed: Project, settings: Settings) -> None:
+def test_copies_on_different_pages_are_complete_however_many(hashed: Project, settings: Settings) -> None:
     settings.COPIES_MAX_VIEWS = 0
     post("KEY-shop", view("one", "z", "3.0.0", "x.js"), view("two", "z\nz", "3.0.0", "y.js", page="/other"))
     fold_all()
@@ -208,7 +208,7 @@ def test_copies_on_different_pages_are_told_whole_however_many(hashed: Project, 
     assert ms_by_label(select_function_table(Slice(project_id=hashed.pk, releases=("3.0.0",)))) == {"step": (30, 30, 2)}
 
 
-def test_where_contributions_have_expired_totals_come_from_trees_and_views_are_not_told(hashed: Project) -> None:
+def test_where_contributions_have_expired_totals_come_from_trees_and_views_are_not_counted(hashed: Project) -> None:
     post("KEY-shop", make_two_copies())
     fold_all()
     for script in ("x.js", "y.js"):

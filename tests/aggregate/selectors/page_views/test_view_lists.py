@@ -172,7 +172,7 @@ def test_an_empty_slice_has_an_empty_list(site: Project) -> None:
         assert names(site, ListQuery(order=order), page=["/none"]) == []
 
 
-def test_a_view_of_another_project_is_none(site: Project) -> None:
+def test_a_view_of_another_project_is_not_selected(site: Project) -> None:
     foreign = UUID(view_id_of("foreign"))
     assert select_view(site.pk, foreign, release=None, page=None) is None
     other = Receipt.objects.get(view_id=foreign).project_id

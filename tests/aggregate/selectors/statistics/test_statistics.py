@@ -248,7 +248,7 @@ def test_each_measure_has_its_own_estimates_beside_those_of_self(project: Projec
     assert table.estimates[main.id].ms_per_view.value == pytest.approx(main.total_us / 1000 / 30)
 
 
-def test_where_sample_rates_differ_the_field_is_told_and_no_longer_the_recording(project: Project) -> None:
+def test_where_sample_rates_differ_estimates_are_of_the_field_and_not_of_the_recording(project: Project) -> None:
     rare = [view(f"r{n}", 9, sampleRate=0.1) for n in range(30)]
     fold(*rare, *(view(f"c{n}", 0) for n in range(60)))
     table = table_of(project)

@@ -212,7 +212,7 @@ def test_a_verdict_says_what_it_could_have_seen(project: Project) -> None:
     assert 0 < verdict.smallest.delta_ms < 6
 
 
-def test_what_the_mix_of_pages_explains_is_told(project: Project) -> None:
+def test_what_the_mix_of_pages_explains_is_named(project: Project) -> None:
     for release, count in (("old", 40), ("new", 200)):
         make_timed_views(project, [400_000, 600_000] * (count // 2), release=release, page="/report")
         make_timed_views(project, TIMES, release=release, page="/start")

@@ -107,7 +107,7 @@ def test_views_of_too_many_traces_are_not_even_looked_up(
     assert looked_up == [counts[0]] * few
 
 
-def test_an_answer_reads_so_many_bytes_and_says_of_how_many_views(
+def test_an_answer_reads_a_limited_number_of_bytes_and_says_of_how_many_views(
     project: Project, settings: Settings, expanded: list[int]
 ) -> None:
     sizes = sizes_by_view(project)

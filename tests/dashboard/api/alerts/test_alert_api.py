@@ -15,7 +15,7 @@ from dashboard.api.alerts.previews import AlertPreviewAnswer
 from profcore.alerts.states import State
 from projects.models import AuditEntry, Project
 from tests.aggregate.jobs.running_jobs import run_jobs
-from tests.alerts.told_changes import change_state
+from tests.alerts.state_changes import change_state
 from tests.dashboard.api.alerts.asking import API, BUDGET, Asker, ask_with
 from tests.dashboard.conftest import People
 
@@ -186,7 +186,7 @@ def test_a_token_of_another_project_finds_nothing(people: People, shop: Project)
         assert other.ask(method, "alerts/cart", BUDGET).status_code == 404
 
 
-def test_a_state_is_accepted_and_told_as_by_a_person(coder: Asker, shop: Project) -> None:
+def test_a_state_is_accepted_and_recorded_as_by_a_person(coder: Asker, shop: Project) -> None:
     change_state(shop, State.CONFIRMED)
     [open_state] = coder.ask("GET", "alerts").json()["open"]
     assert open_state["id"] == StateChange.objects.get().id

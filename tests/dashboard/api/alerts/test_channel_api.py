@@ -13,7 +13,7 @@ from alerts.models import Channel, Message
 from alerts.sealing import open_seal
 from profcore.alerts.states import State
 from projects.models import AuditEntry, Project
-from tests.alerts.told_changes import NOON, change_state
+from tests.alerts.state_changes import NOON, change_state
 from tests.dashboard.api.alerts.asking import BUDGET, WEBHOOK, Asker, ask_with
 from tests.dashboard.conftest import People
 

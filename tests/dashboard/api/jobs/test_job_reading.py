@@ -105,7 +105,7 @@ def test_a_job_over_cells_tells_its_progress_and_so_renews_its_lease(
     assert sum(progress) == done["done_traces"] == done["total_traces"] == 15
 
 
-def test_small_cells_are_told_of_together(
+def test_the_progress_of_small_cells_is_written_once(
     client: Client, site: Project, token: dict[str, str], progress: list[int], settings: Settings
 ) -> None:
     settings.JOB_BATCH_TRACES = 1_000

@@ -70,7 +70,7 @@ def test_compare_and_verdict_choose_among_the_releases_that_a_page_has(member: C
         assert f"&head_release={head}" in html_of(member, f"/projects/shop/compare/?page={page}"), page
 
 
-def test_of_several_that_were_passed_over_the_last_time_is_told(member: Client, shop: Project) -> None:
+def test_of_several_that_were_passed_over_the_last_time_is_shown(member: Client, shop: Project) -> None:
     make_releases(shop, "1.1.4")
     for number in range(4):
         release, first_seen_at = f"1.1.{number}", START + timedelta(hours=49 + number / 10)
@@ -90,9 +90,9 @@ def test_a_verdict_says_that_its_release_was_rolled_back(member: Client, shop: P
     named = urlencode({"base_release": "1.0", "head_release": release})
     pages = ("/projects/shop/", f"/projects/shop/compare/table/?{named}")
     now = timezone.now()
-    for at, is_told in ((now, True), (None, False), (now + timedelta(hours=2), False)):
+    for at, is_shown in ((now, True), (None, False), (now + timedelta(hours=2), False)):
         announce_release(shop.pk, release, now, {"rolled_back_at": at})
-        assert ask(member, named)["rolled_back_by"] == (format_instant(now) if is_told else None)
+        assert ask(member, named)["rolled_back_by"] == (format_instant(now) if is_shown else None)
         for page in pages:
-            assert (f"{release} was rolled back on" in text_of(member, page)) is is_told, page
+            assert (f"{release} was rolled back on" in text_of(member, page)) is is_shown, page
             assert b"<script>alert" not in member.get(page).content

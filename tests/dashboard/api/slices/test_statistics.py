@@ -90,7 +90,7 @@ def test_single_traces_have_no_statistics(client: Client, headers: dict[str, str
     assert table["source"] == "raw"
 
 
-def test_markers_are_told_with_their_spread(client: Client, headers: dict[str, str]) -> None:
+def test_markers_are_answered_with_their_spread(client: Client, headers: dict[str, str]) -> None:
     post_views(30, marker="layout")
     table = ask(client, headers, "markers")
     (layout,) = [row for row in table["markers"] if row["ms"]]

@@ -16,7 +16,7 @@ from profcore.alerts.states import State
 from projects.models import Project
 from tests.aggregate.jobs.running_jobs import run_jobs, start
 from tests.alerts.costly_days import APP, add_functions
-from tests.alerts.told_changes import NOON, change_state
+from tests.alerts.state_changes import NOON, change_state
 from tests.dashboard.pages.alerts.made_channels import make_channel
 from tests.dashboard.pages.reading import HOSTILE, text_of, text_of_posted
 
@@ -236,11 +236,11 @@ def test_a_wrong_field_of_a_alert_says_so(owner: Client, shop: Project) -> None:
 
 def test_the_preview_of_a_share_says_if_nothing_of_this_name_ran(owner: Client, shop: Project) -> None:
     add_functions(shop, 2, {APP: 0.5, "https://www.googletagmanager.com/a.js": 0.1}, today=datetime.now(UTC))
-    for name, is_told in (("Google Tag Manager", False), ("Google Tag Manger", True)):
+    for name, is_shown in (("Google Tag Manager", False), ("Google Tag Manger", True)):
         share = {**BUDGET, "about": "share", "limit": "50", "by": "party", "subject": name}
         text = text_of_posted(owner, SETTINGS + "alerts/new/", **share, preview="1")
         assert "1 of 30 days could be judged: the others have fewer than 25 page views" in text
-        assert ("Nothing of this name ran on these days" in text) is is_told
+        assert ("Nothing of this name ran on these days" in text) is is_shown
 
 
 def test_the_overview_names_what_is_open_and_marks_it_in_the_chart(member: Client, shop: Project) -> None:

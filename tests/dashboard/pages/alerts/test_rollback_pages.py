@@ -12,7 +12,7 @@ from alerts.rules import make_release_alert
 from profcore.alerts.states import State
 from projects.models import AuditEntry, Project
 from projects.releases import announce_release
-from tests.alerts.told_changes import NOON, change_state
+from tests.alerts.state_changes import NOON, change_state
 from tests.dashboard.pages.reading import text_of, text_of_posted
 
 pytestmark = pytest.mark.django_db

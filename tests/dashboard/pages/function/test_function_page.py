@@ -73,7 +73,7 @@ def test_without_a_script_all_parts_come_with_the_page(client: Client, busy: Pro
         assert phrase in text
 
 
-def test_a_slice_that_a_part_refuses_is_told_in_its_place(client: Client, busy: Project, settings: Settings) -> None:
+def test_a_slice_that_a_part_refuses_is_named_in_its_place(client: Client, busy: Project, settings: Settings) -> None:
     settings.READ_MAX_RAW_TRACES = 5
     narrow = f"func_over={draw(busy).id}:1"
     assert "More than 5 raw traces would be folded." in part_text(client, busy, "calls", narrow)

@@ -19,7 +19,7 @@ from tests.dashboard.pages.reading import text_of
 from tests.envelopes import YESTERDAY, make_envelope, view_id_of
 
 
-def test_what_it_costs_is_told_with_intervals_and_n(client: Client, busy: Project) -> None:
+def test_what_it_costs_is_shown_with_intervals_and_n(client: Client, busy: Project) -> None:
     text = part_text(client, busy, "cost", "release=1.0.0")
     # Forty views with 20 ms and ten without: 16 ms a view, of 26 ms JS.
     assert re.search(r"Self \+ hidden per view 16 ms 12\.9 to 17\.9 ms .*?Self per view 16 ms 12\.9 to 17\.9 ms", text)
@@ -158,7 +158,7 @@ def test_pages_devices_browsers_navigations_and_days_have_their_own_views(client
     assert re.search(r"Only \d{4}-\d\d-\d\d: 32 ms .* 80 of 100", part_text(client, busy, "days"))
 
 
-def test_too_few_views_are_told_and_grey(member: Client, shop: Project) -> None:
+def test_too_few_views_are_named_and_grey(member: Client, shop: Project) -> None:
     assert "Too few page views for intervals and percentiles: 1 of at least 25." in part_text(member, shop, "cost")
     assert 'class="costs too-few"' in member.get(address_of(shop, "cost")).content.decode()
     assert '<p class="card-foot too-few">Only' in member.get(address_of(shop, "devices")).content.decode()
@@ -204,7 +204,7 @@ def test_of_very_many_views_a_sample_is_looked_at(client: Client, busy: Project,
 
 
 @pytest.mark.parametrize("part", ["cost", "pages", "calls", "views", "trend", "days", "devices"])
-def test_a_slice_without_views_is_told(client: Client, busy: Project, part: str) -> None:
+def test_a_slice_without_views_says_so(client: Client, busy: Project, part: str) -> None:
     text = part_text(client, busy, part, "page=/nowhere")
     assert re.search(
         r"No page views here|No page view of this slice|This function is in no stack of this slice|No release has", text

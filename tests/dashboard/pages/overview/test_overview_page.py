@@ -186,7 +186,7 @@ def test_pages_can_be_sorted_by_their_total(member: Client, releases: Project) -
     assert table.index("/cart") < table.index("/small")
 
 
-def test_a_slow_queue_and_the_endpoints_reasons_are_told_with_what_to_do(member: Client, releases: Project) -> None:
+def test_a_slow_queue_and_the_endpoints_reasons_are_shown_with_what_to_do(member: Client, releases: Project) -> None:
     make_receipt(releases, state=Receipt.State.PENDING, age=timedelta(minutes=7))
     Refusal.objects.create(project=releases, hour_at=NOW, reason="origin_not_allowed", shard=0, count=3)
     text = text_of(member, "/projects/shop/")

@@ -78,7 +78,7 @@ def test_traces_that_disagree_with_their_reported_interval_are_counted(reader: C
     assert "Intervals not used" in page
 
 
-def test_what_came_in_is_told_by_day_and_reason(reader: Client) -> None:
+def test_what_came_in_is_shown_by_day_and_reason(reader: Client) -> None:
     answer = ask(reader)
     assert answer["arrivals"]["received"] == 7
     assert answer["arrivals"]["refused_by_reason"] == {"rate_limited": 6, "too_long": 3}
@@ -123,7 +123,7 @@ def test_sums_by_navigation_are_those_of_the_slice(reader: Client) -> None:
     assert re.search(r"By navigation.* load 3 50\.0 %", text_of(reader, "/projects/shop/quality/?page=/cart"))
 
 
-def test_the_cost_of_the_snippet_itself_is_told_per_view(reader: Client) -> None:
+def test_the_cost_of_the_snippet_itself_is_shown_per_view(reader: Client) -> None:
     assert ask(reader, "page=/cart")["sampled"]["snippet"] is None
     for n, costs in enumerate([(1.0, 0.5), (2.0,), (4.0,), (0.0,)]):
         for seq, ms in enumerate(costs):

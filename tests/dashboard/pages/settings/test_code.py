@@ -75,7 +75,7 @@ def test_rows_are_ordered_deleted_and_emptied(owner: Client, shop: Project) -> N
         ("packages", {"path": "packages/**"}, "Path may have one *"),
     ],
 )
-def test_a_wrong_rule_is_told_in_its_row(
+def test_a_wrong_rule_is_named_in_its_row(
     owner: Client, shop: Project, kind: str, row: dict[str, str], sentence: str
 ) -> None:
     good = {"categories": {"category": "eval", "uri": "x"}, "parties": {"domain": "x.example", "owner": "own"}}
@@ -92,7 +92,7 @@ def test_a_wrong_rule_is_told_in_its_row(
 @pytest.mark.parametrize(
     ("same", "sentence"), [("1 2 3", "is not a pair of ids"), ("a b", "ids of functions"), ("1 1", "1")]
 )
-def test_wrong_overrides_are_told_beside_their_field(owner: Client, same: str, sentence: str) -> None:
+def test_wrong_overrides_are_named_next_to_their_field(owner: Client, same: str, sentence: str) -> None:
     response = send(owner, same=same)
     assert response.status_code == 400
     assert sentence in text_in(response)
@@ -125,7 +125,7 @@ def test_moves_are_of_one_project(shop: Project) -> None:
     assert (preview.js_us, preview.moved_us) == (5, 5)
 
 
-def test_every_wrong_rule_is_told_at_once_and_a_deleted_one_is_none(owner: Client) -> None:
+def test_every_wrong_rule_is_named_at_once_and_a_deleted_one_is_not_wrong(owner: Client) -> None:
     bad: dict[str, list[dict[str, str]]] = {
         "categories": [{"category": "eval", "uri": "("}],
         "packages": [{"path": "/"}],

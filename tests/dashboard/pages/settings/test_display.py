@@ -58,7 +58,7 @@ def test_rows_are_added_moved_and_removed_and_nothing_is_stored(owner: Client, s
     assert shop.display_rules == []
 
 
-def test_what_cannot_be_used_is_told_beside_its_field_and_nothing_is_saved(owner: Client, shop: Project) -> None:
+def test_what_cannot_be_used_is_named_next_to_its_field_and_nothing_is_saved(owner: Client, shop: Project) -> None:
     bad = {**FOLD, "pattern": "", "title": "{line}"}
     for do in ("save", "preview"):
         answer = owner.post(PAGE, form_of(FOLD, bad, do=do))

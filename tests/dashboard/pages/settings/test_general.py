@@ -37,7 +37,7 @@ def test_the_link_is_shown_by_a_made_up_function_before_it_is_saved(owner: Clien
         ("source_link_template", "javascript:{path}", "It must begin with https://"),
     ],
 )
-def test_a_wrong_value_is_told_beside_its_field_which_has_the_focus(
+def test_a_wrong_value_is_named_next_to_its_field_which_has_the_focus(
     owner: Client, shop: Project, field: str, value: str, sentence: str
 ) -> None:
     response = send(owner, "", **({"name": "Kept", "source_link_template": TEMPLATE} | {field: value}))
@@ -74,7 +74,7 @@ def test_a_name_of_markup_is_text(owner: Client, shop: Project) -> None:
     assert "<script>alert" not in owner.get(SETTINGS).content.decode()
 
 
-def test_changes_are_told_in_the_log_without_what_was_typed(
+def test_changes_are_logged_without_what_was_typed(
     owner: Client, shop: Project, caplog: pytest.LogCaptureFixture
 ) -> None:
     with caplog.at_level("INFO"):

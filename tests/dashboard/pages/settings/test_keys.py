@@ -20,7 +20,7 @@ def test_a_key_is_made_and_its_tag_stands_there_to_copy(owner: Client, shop: Pro
     assert "Document-Policy: js-profiling" in text
 
 
-def test_each_wrong_origin_is_told_and_what_was_typed_stays(owner: Client, shop: Project) -> None:
+def test_each_wrong_origin_is_named_and_what_was_typed_stays(owner: Client, shop: Project) -> None:
     response = send(owner, "keys/", origins="shop.example\nhttps://shop.example/cart")
     assert response.status_code == 400
     assert "“shop.example” has no scheme. Did you mean https://shop.example?" in text_in(response)
@@ -50,7 +50,7 @@ def test_a_key_is_revoked_after_a_question_that_says_what_stops(owner: Client, s
     assert owner.post(f"{SETTINGS}keys/{key.pk}/revoke/").status_code == 404
 
 
-def test_refusals_for_the_origin_are_told_where_there_are_some(owner: Client, shop: Project) -> None:
+def test_refusals_for_the_origin_are_shown_where_there_are_some(owner: Client, shop: Project) -> None:
     def refuse(project: Project, reason: str, count: int, age: timedelta) -> None:
         hour_at = datetime.now(UTC) - age
         Refusal.objects.create(project=project, hour_at=hour_at, reason=reason, shard=0, count=count)

@@ -22,7 +22,7 @@ def test_rules_are_kept_in_their_order_without_empty_lines(owner: Client, shop: 
     assert Project.objects.get(pk=shop.pk).route_rules == []
 
 
-def test_wrong_lines_are_told_by_their_numbers(owner: Client, shop: Project) -> None:
+def test_wrong_lines_are_named_by_their_numbers(owner: Client, shop: Project) -> None:
     response = send(owner, "routes/", rules="/fine\n\nhelp\n/x-*")
     assert response.status_code == 400
     assert "Line 3: it must begin with /" in text_in(response)

@@ -112,7 +112,7 @@ def test_a_link_gets_another_expiry_and_is_revoked(member: Client, people: Peopl
 def test_members_see_and_end_their_own_links_and_admins_all(
     owner: Client, member: Client, people: People, shop: Project
 ) -> None:
-    member_link, own_path = share(shop, people.member, "flame-graph/")
+    member_link, member_path = share(shop, people.member, "flame-graph/")
     others, others_path = share(shop, people.owner, "functions/")
     foreign, foreign_path = share(Project.objects.get(slug="elsewhere"), people.stranger)
     assert member_link.prefix in read(member, "shared/")
@@ -128,7 +128,7 @@ def test_members_see_and_end_their_own_links_and_admins_all(
     assert stranger.post(f"{SETTINGS}shared/{member_link.prefix}/", {"revoke": "1"}).status_code == 404
     assert stranger.post(f"{SETTINGS}shared/revoke/").status_code == 404
     assert "1 link revoked" in follow(member, "shared/revoke/")
-    assert [Client().get(path).status_code for path in (own_path, others_path, foreign_path)] == [410, 302, 302]
+    assert [Client().get(path).status_code for path in (member_path, others_path, foreign_path)] == [410, 302, 302]
     share(shop, people.member)
     assert "2 active links, also those of other members" in read(owner, "shared/revoke/")
     assert "2 links revoked" in follow(owner, "shared/revoke/")

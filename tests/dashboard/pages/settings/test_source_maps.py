@@ -115,7 +115,7 @@ def test_what_is_left_out_is_named_and_the_rest_is_stored(owner: Client, shop: P
         ("1.0.0", PREFIX, "out.tar.gz", tar_of(**{"../main__js": BUNDLE}), "build", "leads out of the archive"),
     ],
 )
-def test_a_wrong_field_is_told_beside_it(
+def test_a_wrong_field_is_named_next_to_it(
     owner: Client, shop: Project, release: str, prefix: str, name: str, content: bytes, field: str, sentence: str
 ) -> None:
     response = upload(owner, (name, content), release=release, prefix=prefix)

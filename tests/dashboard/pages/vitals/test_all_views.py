@@ -86,7 +86,7 @@ def test_a_second_click_leads_to_the_same_job(reader: Client) -> None:
     assert Job.objects.count() == 1
 
 
-def test_progress_is_told(reader: Client) -> None:
+def test_progress_is_shown(reader: Client) -> None:
     address = start(reader)
     Job.objects.update(state=Job.State.RUNNING, total_traces=200, done_traces=50)
     assert "Reading all page views: 50 of 200 traces." in text_of(reader, address)

@@ -37,7 +37,7 @@ def test_other_bytes_are_no_pack(content: bytes, has_magic: bool) -> None:
     assert all(entry.offset + len(entry.body) <= len(content) for entry in entries)
 
 
-def test_a_pack_that_is_cut_off_is_none() -> None:
+def test_a_pack_that_is_cut_off_is_refused() -> None:
     content, _ = write_pack([PackedBody(view_id=uuid4(), seq=0, received_at=NOW, body=b"body")])
     with pytest.raises(PackError):
         read_pack(content[:-1])

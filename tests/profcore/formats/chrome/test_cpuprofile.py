@@ -85,7 +85,7 @@ def test_a_page_cannot_pass_its_functions_for_idle_time() -> None:
     assert names == ["(root)", "(idle)", "(idle) [page]", "(garbage"]
 
 
-def test_what_the_samples_cannot_say_is_told_beside_them() -> None:
+def test_what_the_samples_cannot_say_is_written_next_to_them() -> None:
     details = load(export_of({"main": 1_000}, unobserved_us=2_000, profiler_us=3_000))["fieldflame"]
 
     assert (details["js_ms"], details["unobserved_ms"], details["profiler_ms"], details["span_ms"]) == (

@@ -168,7 +168,7 @@ def test_a_side_without_views_is_said_to_be_empty() -> None:
     assert "The base has no page view" in json.dumps(profile["meta"]["extra"])
 
 
-def test_different_intervals_are_told() -> None:
+def test_different_intervals_are_named() -> None:
     export = difference({"A": 1}, {"A": 1})
     export = replace(export, base=replace(export.base, interval_ms=16.0))
     assert "Intervals differ" in json.dumps(write(export)["meta"]["extra"])

@@ -180,7 +180,7 @@ def test_paints_go_by_the_names_the_viewer_knows() -> None:
     assert (lcp["end"], lcp["size"], lcp["url"], lcp["element"]) == (None, 4200, "https://shop.example/a", "hero")
 
 
-def test_an_interaction_is_told_in_its_phases_with_what_ran_in_it() -> None:
+def test_an_interaction_is_shown_in_its_phases_with_what_ran_in_it() -> None:
     event = marked(
         type="event", name="click", start=10, duration=80, processingStart=15, processingEnd=60, interactionId=77,
         target="BUTTON#buy",
