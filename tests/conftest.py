@@ -62,7 +62,7 @@ def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
 
 @pytest.fixture(autouse=True)
 def _clear_caches() -> None:
-    """Empties what processes remember of the database: every test has its own."""
+    """Empties what processes cache of the database: every test has its own."""
     clear_caches()
 
 

@@ -79,7 +79,7 @@ def _copy_table(here: psycopg.Connection, there: psycopg.Connection, table: str)
 
 @contextmanager
 def asking(url: str) -> Iterator[None]:
-    """Lets the process ask another database meanwhile; it remembers nothing of the one before."""
+    """Lets the process ask another database meanwhile; it caches nothing of the one before."""
     settings, address = connection.settings_dict, urlsplit(url)
     before = {name: settings[name] for name in ("NAME", "HOST", "PORT", "USER", "PASSWORD")}
     other = {

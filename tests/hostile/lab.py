@@ -67,7 +67,7 @@ class Lab:
 
 @contextmanager
 def taken_back() -> Iterator[None]:
-    """Takes back all that happens to the database meanwhile, and what the process remembers of it."""
+    """Takes back all that happens to the database meanwhile, and what the process caches of it."""
     with transaction.atomic():
         yield
         transaction.set_rollback(True)

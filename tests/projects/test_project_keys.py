@@ -80,7 +80,7 @@ def test_a_new_key_is_taken_at_once_and_a_revoked_one_no_more(shop: Project) -> 
 
 def test_changed_origins_hold_at_once_and_a_wrong_one_changes_nothing(shop: Project) -> None:
     key = create_key(project=shop, origins=["*"])
-    assert find_key(key.public_key) is not None  # it is remembered
+    assert find_key(key.public_key) is not None  # it is cached
     change_origins(key, [SHOP])
     config = find_key(key.public_key)
     assert config is not None

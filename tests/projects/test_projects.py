@@ -34,7 +34,7 @@ def test_a_name_is_kept_and_an_empty_or_long_one_is_not(shop: Project) -> None:
 
 def test_route_rules_hold_at_the_endpoint_at_once(shop: Project) -> None:
     key = shop.keys.get().public_key
-    assert find_key(key) is not None  # it is remembered
+    assert find_key(key) is not None  # it is cached
     change_route_rules(shop, ["/product/:sku"])
     config = find_key(key)
     assert config is not None

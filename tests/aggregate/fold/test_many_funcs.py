@@ -131,14 +131,14 @@ def test_a_func_that_is_used_again_stays_with_its_id(project: Project) -> None:
         rows(f"DELETE FROM {table} RETURNING 1")
     expire_funcs(project.pk, NOW)
     assert Func.objects.get().unused_since == NOW
-    post("shop-key", make_envelope("b", "A"))  # this process remembers its id, and asks nobody
+    post("shop-key", make_envelope("b", "A"))  # this process has its id cached
     fold_all()
     assert expire_funcs(project.pk, LATER) == 0
     assert Func.objects.get().unused_since is None
     assert [row[9] for row in everything()[0]] == [row[9] for row in before[0]]
 
 
-def test_a_forgotten_func_that_is_used_again_is_in_use_at_once(project: Project) -> None:
+def test_an_uncached_func_that_is_used_again_is_in_use_at_once(project: Project) -> None:
     post("shop-key", make_envelope("a", "A"))
     fold_all()
     Func.objects.update(unused_since=NOW)

@@ -188,7 +188,7 @@ class History(RuleBasedStateMachine):
 
     @rule()
     def expire_raw_traces(self) -> None:
-        # Three days later no worker remembers a func, and no claim is left: expiry may delete unused funcs.
+        # Three days later no worker has a func cached, and no claim is left: expiry may delete unused funcs.
         self.batches.clear()
         void_claims()
         clear_caches()

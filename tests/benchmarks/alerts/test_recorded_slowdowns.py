@@ -1,4 +1,4 @@
-"""The guard on slowdowns that were recorded, and budgets over a month."""
+"""Alerts on slowdowns that were recorded, and budgets over a month."""
 
 import numpy as np
 import pytest

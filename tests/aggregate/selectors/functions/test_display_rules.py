@@ -310,7 +310,7 @@ def test_each_vendor_is_one_row_and_the_projects_own_functions_stay() -> None:
     assert table_of(slice_) == {"Google Tag Manager": (20, 20, 1), "app": (10, 20, 1), "card": (10, 10, 1)}
 
 
-def test_what_was_decided_is_remembered_until_rules_or_labels_change(app: Project) -> None:
+def test_what_was_decided_is_cached_until_rules_or_labels_change(app: Project) -> None:
     for rules in ([FOLD], [{**FOLD, "pattern": "card"}], [FOLD]):
         named = {row.label for row in select_function_table(show(app, *rules)).functions}
         assert named == (

@@ -146,7 +146,7 @@ def test_a_views_etag_changes_with_its_own_traces_alone(tea: Client) -> None:
 
 
 def test_the_etag_changes_with_the_projects_own_origins(tea: Client) -> None:
-    # A key with any origin has its sites remembered for some seconds: only named ones change at once.
+    # A key with any origin has its sites cached for some seconds: only named ones change at once.
     IngestKey.objects.update(origins=["https://other.example"])
     for query in ("", f"&view={VIEW}"):
         etag = tea.get(ADDRESS + query)["ETag"]

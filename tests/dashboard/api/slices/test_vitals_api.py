@@ -103,7 +103,7 @@ def test_a_bad_parameter_is_named(client: Client, bearer: Headers, query: str) -
     assert response.json()["field"] == query[1:].partition("=")[0]
 
 
-def test_an_answer_is_remembered_until_a_trace_is_folded(
+def test_an_answer_is_cached_until_a_trace_is_folded(
     client: Client, bearer: Headers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = ask(client, bearer)

@@ -309,7 +309,7 @@ def test_names_are_text_and_nothing_else(member: Client, shop: Project) -> None:
 
 
 @pytest.mark.usefixtures("lab")
-def test_a_remembered_comparison_is_not_shown_for_another_one(member: Client) -> None:
+def test_a_cached_comparison_is_not_shown_for_another_one(member: Client) -> None:
     part = f"/projects/lab/compare/table/?{SIDES}"
     before = text_of(member, part)
     assert "From 30 and 30 page views." in before

@@ -283,7 +283,7 @@ def read_body(response: HttpResponseBase) -> bytes:
 
 
 def test_what_guests_read_leaves_no_trace_on_pages_of_members(guest: Client, link: SharedLink) -> None:
-    """What processes remember of a project has no addresses: those of guests are others."""
+    """What processes cache of a project has no addresses: those of guests are others."""
     owner = Client()
     owner.force_login(User.objects.get(username="owner"))
     for address in READ:
