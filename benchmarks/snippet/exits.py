@@ -113,7 +113,7 @@ async def _visit(
 async def _run(visits: int, chromium: str, at_a_time: int, seed: int) -> ExitsResult:
     endpoint, pages = IngestServer(), dict[str, tuple[str, dict[str, str]]]()
     chance = random.Random(seed)  # noqa: S311  # repeatable, and no secret
-    measured: list[Visit] = []
+    results: list[Visit] = []
     with serve(pages, endpoint) as port:
         pages["/"] = (write_page(f"http://endpoint.test:{port}"), {"Document-Policy": POLICY})
         pages["/next"] = ("<!doctype html><title>next</title>", {})
@@ -137,7 +137,7 @@ async def _run(visits: int, chromium: str, at_a_time: int, seed: int) -> ExitsRe
                 async with places:
                     visit = await _visit(browsers[has_cache], endpoint, _Plan(number, how, stay_s), port)
                 envelopes = [e for e in visit["envelopes"] if abs(e["timeOrigin"] - visit["begun_ms"]) < 1]
-                measured.append(
+                results.append(
                     Visit(
                         exit=how,
                         has_cache=has_cache,
@@ -151,7 +151,7 @@ async def _run(visits: int, chromium: str, at_a_time: int, seed: int) -> ExitsRe
 
             await asyncio.gather(*(one(number) for number in range(visits)))
             bar.close()
-    return ExitsResult(visits=measured, posts=endpoint.posts, sent_bytes=endpoint.sent_bytes)
+    return ExitsResult(visits=results, posts=endpoint.posts, sent_bytes=endpoint.sent_bytes)
 
 
 def bench_exits(*, visits: int, chromium: str, at_a_time: int, seed: int = 1) -> ExitsResult:

@@ -75,7 +75,7 @@ async def _load(browser: Browser, session: CDPSession, url: str) -> tuple[float,
 
 
 async def _run(apps: Mapping[str, Mapping[str, tuple[str, dict[str, str]]]], loads: int, chromium: str) -> list[Load]:
-    measured: list[Load] = []
+    results: list[Load] = []
     chance = random.Random(1)  # noqa: S311  # repeatable, and no secret
     async with async_playwright() as playwright:
         browser = await playwright.chromium.launch(
@@ -97,11 +97,11 @@ async def _run(apps: Mapping[str, Mapping[str, tuple[str, dict[str, str]]]], loa
                     for kind in chance.sample(KINDS, len(KINDS)):
                         pages["/"] = kind_pages[kind]
                         used = await _load(browser, session, f"http://127.0.0.1:{port}/?visit=0")
-                        measured.append(Load(app=app, kind=kind, processor_s=used[0], tasks_ms=used[1]))
+                        results.append(Load(app=app, kind=kind, processor_s=used[0], tasks_ms=used[1]))
                         bar.update()
         bar.close()
         await browser.close()
-    return measured
+    return results
 
 
 def bench_own_cost(*, apps: Path, loads: int, chromium: str) -> list[Load]:

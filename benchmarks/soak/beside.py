@@ -43,8 +43,8 @@ class Beside:
 
     def stop(self) -> None:
         """Ends them, and raises what went wrong."""
-        for repeated in self._repeated:
-            repeated.stop()
+        for reader in self._repeated:
+            reader.stop()
         self._celery.close()
 
     def _read(self) -> None:

@@ -58,8 +58,8 @@ class VisitedHandler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         self.site.seen.append((self.path, {name.lower(): value for name, value in self.headers.items()}))
-        planned = self.site.replies.get(self.path.partition("?")[0], Reply(404))
-        reply = planned(self) if callable(planned) else planned
+        plan = self.site.replies.get(self.path.partition("?")[0], Reply(404))
+        reply = plan(self) if callable(plan) else plan
         self.close_connection = True
         if reply.speak is not None:
             reply.speak(self)

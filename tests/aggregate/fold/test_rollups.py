@@ -49,11 +49,11 @@ def project_id() -> int:
 
 def rows_of(overview: Overview, by: Sequence[str]) -> list[tuple[Any, ...]]:
     """Returns the rows as plain values, in order of what they are by."""
-    listed = []
+    table = []
     for row in [overview.whole, *overview.rows]:
         sums = (row.views, row.truncated_views, row.traces, *(getattr(row.time, name) for name in TIME_PART_NAMES))
-        listed.append((*(getattr(row, name) for name in by), *sums))
-    return [listed[0][len(by) :], *sorted(listed[1:])]
+        table.append((*(getattr(row, name) for name in by), *sums))
+    return [table[0][len(by) :], *sorted(table[1:])]
 
 
 def assert_equal_to_cells(project_id: int) -> None:

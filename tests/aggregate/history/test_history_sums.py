@@ -170,12 +170,12 @@ def test_slices_answer_as_the_api_does(tmp_path: Path, client: Client) -> None:
         answer = client.get(
             "/api/v1/projects/shop/functions", {**params, "limit": "1000", "display": "none"}, headers=headers
         ).json()
-        stored = ask(
+        file_rows = ask(
             tmp_path,
             f"""SELECT function_id, any_value(label), sum(self_us), sum(total_us), sum(hidden_us), sum(self_samples),
                        sum(views) FROM hotspots WHERE {where} GROUP BY 1 HAVING sum(total_us) + sum(hidden_us) > 0""",
         )
-        answered = [
+        api_rows = [
             (
                 *(row["id"], row["label"]),
                 *(round(row[name] * 1000) for name in ("self_ms", "total_ms", "hidden_ms")),
@@ -183,9 +183,9 @@ def test_slices_answer_as_the_api_does(tmp_path: Path, client: Client) -> None:
             )
             for row in answer["functions"]
         ]
-        assert set(answered) <= set(stored)  # the API lists a thousand
-        assert len(answered) == min(answer["function_count"], 1000) > 0
-        assert len(stored) == answer["function_count"]
+        assert set(api_rows) <= set(file_rows)  # the API lists a thousand
+        assert len(api_rows) == min(answer["function_count"], 1000) > 0
+        assert len(file_rows) == answer["function_count"]
         time = ask(tmp_path, f"SELECT sum(views), sum(js_us), sum(hidden_us), sum(span_us) FROM cells WHERE {where}")
         parts = (round(answer["time_ms"][name] * 1000) for name in ("js", "hidden", "span"))
         assert time == [(answer["views"], *parts)]

@@ -60,10 +60,10 @@ def test_the_worst_come_first_and_pages_follow_each_other(site: Project) -> None
 
 
 def test_the_typical_are_nearest_the_median(site: Project) -> None:
-    listed = names(site, ListQuery(order="typical"))
-    assert listed[0] == "v4"
-    assert set(listed[1:3]) == {"v3", "v5"}
-    assert set(listed[7:]) == {"v0", "v8"}
+    order = names(site, ListQuery(order="typical"))
+    assert order[0] == "v4"
+    assert set(order[1:3]) == {"v3", "v5"}
+    assert set(order[7:]) == {"v0", "v8"}
 
 
 def test_the_newest_began_last(site: Project) -> None:

@@ -154,10 +154,10 @@ def test_intervals_come_from_fewer_views_if_these_run_many_functions(
 
     class Noting(ViewSampler):
         def sample(self, id_of: Sequence[int] | None = None) -> ViewSample:
-            sampled = super().sample(id_of)
+            view_sample = super().sample(id_of)
             if id_of is not None:  # that of functions
-                kept.append(len(sampled.columns.js_us))
-            return sampled
+                kept.append(len(view_sample.columns.js_us))
+            return view_sample
 
     monkeypatch.setattr("aggregate.selectors.vitals.table.ViewSampler", Noting)
     whole = [(window.views, window.length_us) for window in ask(project).windows]

@@ -84,5 +84,5 @@ def test_too_few_views_are_ranked_by_their_mean(db: None) -> None:
     post("KEY-fresh", make_envelope("v0", "A\nB\nB\n-"))
     fold_all()
     table = select_estimated(Slice(project_id=project.pk), TableQuery(sort="cost_ms_per_view", measure="self+hidden"))
-    ranked = rank_savings(table, None, limit=10)
-    assert [(saving.row.name, saving.own_ms, saving.sure_ms) for saving in ranked] == [("B", 20, 0), ("A", 10, 0)]
+    ranking = rank_savings(table, None, limit=10)
+    assert [(saving.row.name, saving.own_ms, saving.sure_ms) for saving in ranking] == [("B", 20, 0), ("A", 10, 0)]

@@ -46,10 +46,10 @@ def project(kept: Project, db: None) -> Project:
 
 
 def self_of(table: VitalsTable, window: str) -> Counter[Any]:
-    measured = table.find(window)
-    assert measured is not None
+    window_table = table.find(window)
+    assert window_table is not None
     sums: Counter[Any] = Counter()
-    for function in measured.rows:  # several scripts have a function without a name at one place
+    for function in window_table.rows:  # several scripts have a function without a name at one place
         sums[function.row.line, function.row.column, function.row.name] += function.row.self_us
     return sums
 
@@ -57,7 +57,7 @@ def self_of(table: VitalsTable, window: str) -> Counter[Any]:
 def test_the_sums_over_all_views_are_the_oracles(project: Project, visits: list[Visit]) -> None:
     table = select_vitals(Slice(project_id=project.pk), EVERYTHING)
     assert (table.population, table.read, table.gone) == (30, 30, 0)
-    assert [measured.window for measured in table.windows] == list(WINDOWS)
+    assert [window_table.window for window_table in table.windows] == list(WINDOWS)
     for window in WINDOWS:
         wanted: Counter[Any] = Counter()
         length_us = views = 0
@@ -69,12 +69,12 @@ def test_the_sums_over_all_views_are_the_oracles(project: Project, visits: list[
                     wanted[line, column, name] += us
                 length_us += sum(end - start for start, end in ranges)
                 views += 1
-        measured = table.find(window)
-        assert measured is not None
+        window_table = table.find(window)
+        assert window_table is not None
         assert +self_of(table, window) == +wanted
-        assert (measured.views, measured.length_us) == (views, length_us)
-        assert sum(measured.parts_us) == length_us
-        assert measured.parts_us[0] == sum(wanted.values())
+        assert (window_table.views, window_table.length_us) == (views, length_us)
+        assert sum(window_table.parts_us) == length_us
+        assert window_table.parts_us[0] == sum(wanted.values())
 
 
 def test_a_job_over_pages_of_views_gives_the_same(project: Project, settings: Settings) -> None:

@@ -44,8 +44,8 @@ def test_a_link_leads_to_the_export_without_credentials_from_any_origin(member: 
     assert response["Access-Control-Allow-Origin"] == "*"
     assert response["Cache-Control"] == "private, no-store"
     shared = body_of(response)
-    direct = body_of(member.get("/api/v1/projects/shop/profile?format=firefox&page=/cart&release=1.0.0"))
-    assert shared == direct
+    download = body_of(member.get("/api/v1/projects/shop/profile?format=firefox&page=/cart&release=1.0.0"))
+    assert shared == download
     assert link["url"].endswith(".json")
 
 
@@ -141,10 +141,10 @@ def test_a_link_to_what_is_too_large_does_not_point_to_jobs(member: Client, shop
     link = make_link(member, params)
     settings.READ_MAX_VIEWS = 0
     make_view(make_cell(shop, page="/list"), make_receipt(shop, page="/list"))
-    direct = member.get("/api/v1/projects/shop/profile", params)
+    download = member.get("/api/v1/projects/shop/profile", params)
     shared = follow(link["url"])
-    assert (direct.status_code, shared.status_code) == (400, 400)
-    assert "POST /api/v1/projects/shop/jobs" in direct.json()["detail"]
+    assert (download.status_code, shared.status_code) == (400, 400)
+    assert "POST /api/v1/projects/shop/jobs" in download.json()["detail"]
     assert "POST" not in shared.json()["detail"]
     assert shared.json()["detail"]
 

@@ -124,5 +124,5 @@ def test_a_fine_slice_of_any_size_is_what_the_api_answers(
         ).getvalue()
         settings.READ_MAX_VIEWS = settings.READ_MAX_RAW_TRACES = settings.JOB_BATCH_TRACES = 1
         export("--project", "site", f"--{name}", value)
-        written, wanted = json.loads(capfdbinary.readouterr().out), json.loads(answer)
-        assert (written["shared"], written["threads"]) == (wanted["shared"], wanted["threads"])
+        profile, wanted = json.loads(capfdbinary.readouterr().out), json.loads(answer)
+        assert (profile["shared"], profile["threads"]) == (wanted["shared"], wanted["threads"])

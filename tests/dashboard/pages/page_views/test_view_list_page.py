@@ -104,12 +104,12 @@ class TestList:
         bars = re.findall(r'<th scope="row"><a href="/projects/web/views/\?([^"]*low=[^"]*)">', page)
         counts = re.findall(r'data-label="Views">(\d+)<', page)
         assert sum(map(int, counts)) == COUNT
-        listed: list[str] = []
+        names: list[str] = []
         for link, count in zip(bars, counts, strict=True):
             views = views_in(member, html.unescape(link))
             assert len(views) == int(count)
-            listed += views
-        assert sorted(listed) == sorted(f"v{n}" for n in range(COUNT))
+            names += views
+        assert sorted(names) == sorted(f"v{n}" for n in range(COUNT))
 
     def test_links_keep_the_slice_and_the_order(self, member: Client) -> None:
         page = html.unescape(member.get(PART + "?page=/a&device=unknown&by=js&order=newest").content.decode())

@@ -288,8 +288,8 @@ def test_what_guests_read_leaves_no_trace_on_pages_of_members(guest: Client, lin
     owner.force_login(User.objects.get(username="owner"))
     for address in READ:
         theirs = guest.get(below(link, address))
-        owners = owner.get(address)
-        for response, is_guests in ((theirs, True), (owners, False)):
+        owner_page = owner.get(address)
+        for response, is_guests in ((theirs, True), (owner_page, False)):
             body = read_body(response)
             if response.get("Content-Encoding") or response["Content-Type"] == "application/gzip":
                 continue
