@@ -124,7 +124,7 @@ KEEP_RECEIPTS_DAYS = read_int("FIELDFLAME_KEEP_RECEIPTS_DAYS", 90, low=1)
 KEEP_AUDIT_DAYS = read_int("FIELDFLAME_KEEP_AUDIT_DAYS", 730, low=1)
 # Of a new API token; 0: it may live until it is revoked. Old tokens keep their end.
 TOKEN_MAX_DAYS = read_int("FIELDFLAME_TOKEN_MAX_DAYS", 0, high=36_500)
-# Before the last step of deleting a project: web processes remember its keys for 10 s, and a slow post may be under way.
+# Before the last step of deleting a project: web processes cache its keys for 10 s, and a slow post may be under way.
 DELETE_GRACE_S = 60
 DELETE_SWEEP_S = 30  # deletions are rare; a lost notification or a killed worker delays one by this much
 KEEP_REFOLD_RUNS_DAYS = 30  # the list of refolds; a killed one may continue for this long, and delays merges
@@ -300,7 +300,7 @@ VITALS_MAX_FUNCS = 20_000
 VITALS_SAMPLE_MAX_FUNCS = 250_000
 # Processor seconds of an answer, after which no more views are read: three times what 400 recorded ones take.
 VITALS_READ_S = 5
-# Labels of source maps that a process remembers, by (release, func): about 400 bytes each, 80 MB. And as many decisions of
+# Labels of source maps that a process caches, by (release, func): about 400 bytes each, 80 MB. And as many decisions of
 # display rules, of funcs with up to 1,000 characters: about 800 bytes each. Of the last project there may be more.
 LABELS_CACHE_ROWS = 200_000
 # Views of a slice up to which samples of a function that a release has twice (one module in two bundles) count once: up to

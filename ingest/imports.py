@@ -173,7 +173,7 @@ def _store(project: Project, name: str, arrivals: Sequence[Arrival], now: dateti
     # Checked before thousands of rows are written in vain and pages are created. The call of `take_quota` decides.
     if not has_quota(key, len(arrivals), now):
         raise _beyond_quota(name, key, len(arrivals))
-    # Before the transaction: the process remembers ids of groups, and a rollback would remove these groups again.
+    # Before the transaction: the process caches ids of groups, and a rollback would remove these groups again.
     wanted = [(arrival.envelope.release, page_of(arrival.envelope, key.route_rules)) for arrival in arrivals]
     if not intern_groups(project.pk, wanted, overflows=False).keys() >= set(wanted):
         detail = f"The project has {settings.INGEST_MAX_GROUPS} pages × releases; route rules keep them few."

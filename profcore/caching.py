@@ -9,7 +9,7 @@ Result = TypeVar("Result")
 
 
 def cached(*, entries: int, chars: int) -> Callable[[Callable[[Text], Result]], Callable[[Text], Result]]:
-    """Remembers a function's last `entries` results, of texts up to `chars` characters; of longer ones nothing.
+    """Caches a function's last `entries` results, of texts up to `chars` characters; of longer ones nothing.
 
     `functools.lru_cache` bounds the entries only: 10,000 URIs of 64 kB each would be 640 MB in every process.
     """

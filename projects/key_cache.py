@@ -1,4 +1,4 @@
-"""Public keys and the origins from which they may be used. Keys are remembered for some seconds."""
+"""Public keys and the origins from which they may be used. Keys are cached for some seconds."""
 
 import re
 import time
@@ -32,7 +32,7 @@ class KeyConfig:
     is_archived: bool = False  # its project accepts nothing
 
 
-# Unknown keys are remembered too, so that a page with a mistyped key costs no queries. They are kept separately, so
+# Unknown keys are cached too, so that a page with a mistyped key costs no queries. They are kept separately, so
 # that guessing keys pushes no live key out.
 _known: Final[dict[str, tuple[float, KeyConfig]]] = keep({})
 _unknown: Final[dict[str, float]] = keep({})

@@ -68,9 +68,9 @@ def raise_interrupted(number: int, frame: FrameType | None) -> None:
     raise Interrupted
 
 
-def run_python(words: Sequence[str], environment: Mapping[str, str], stores: Stores | None = None) -> int:
+def run_python(arguments: Sequence[str], environment: Mapping[str, str], stores: Stores | None = None) -> int:
     """Runs `python -m WORDS` from the project's folder, keeping the servers running meanwhile; returns its code."""
-    process = subprocess.Popen([sys.executable, "-m", *words], cwd=ROOT, env=dict(environment))
+    process = subprocess.Popen([sys.executable, "-m", *arguments], cwd=ROOT, env=dict(environment))
     try:
         while (code := process.poll()) is None:
             if stores is not None:
@@ -84,12 +84,12 @@ def run_python(words: Sequence[str], environment: Mapping[str, str], stores: Sto
 
 
 @contextmanager
-def run_aside(words: Sequence[str], *, is_shown: bool = True) -> Iterator[Callable[[], int]]:
+def run_aside(arguments: Sequence[str], *, is_shown: bool = True) -> Iterator[Callable[[], int]]:
     """Runs `python -m WORDS` meanwhile; gives what waits for its end, shows what it said and returns its code."""
     with tempfile.TemporaryFile("w+", encoding="utf-8") as output:
         environment = {**os.environ, **SECRET}
         process = subprocess.Popen(
-            [sys.executable, "-m", *words], cwd=ROOT, env=environment, stdout=output, stderr=output
+            [sys.executable, "-m", *arguments], cwd=ROOT, env=environment, stdout=output, stderr=output
         )
 
         def finish() -> int:
@@ -125,10 +125,10 @@ def install_node_packages() -> None:
         stamp.write_text(digest, encoding="ascii")
 
 
-def run_suite(words: Sequence[str], more: Mapping[str, str] | None = None) -> int:
+def run_suite(arguments: Sequence[str], more: Mapping[str, str] | None = None) -> int:
     """Runs pytest with servers, and `more` in its environment; returns its exit code."""
     install_node_packages()
-    pytest = ["pytest", *words]
+    pytest = ["pytest", *arguments]
     run = secrets.token_hex(8)
     try:
         if os.environ.get(EXTERNAL_NAME):
@@ -139,22 +139,22 @@ def run_suite(words: Sequence[str], more: Mapping[str, str] | None = None) -> in
         end_leftovers(f"{RUN_NAME}={run}")
 
 
-def run_and_try_again(words: Sequence[str]) -> int:
+def run_and_try_again(arguments: Sequence[str]) -> int:
     """Runs tests, several files at a time, and the few that failed once more alone; returns the exit code."""
     with tempfile.TemporaryDirectory(prefix="fieldflame-failed-") as folder:
         failed = Path(folder) / "failed.txt"
-        code = run_suite(words, {FAILED_FILE_NAME: str(failed)})
+        code = run_suite(arguments, {FAILED_FILE_NAME: str(failed)})
         return try_again(code, failed, run_suite, say)
 
 
-def run_fuzz(words: Sequence[str]) -> int:
+def run_fuzz(arguments: Sequence[str]) -> int:
     """Tries new hostile inputs, against servers of their own; failing ones become files of tests/hostile/failures."""
     parser = argparse.ArgumentParser(prog="./run fuzz", description="Try hostile inputs that no test has tried.")
     parser.add_argument("parts", nargs="*", choices=[*PART_NAMES, []], help="which parts (default: all, in turns)")
     parser.add_argument("--minutes", type=float, default=10, help="for how long (default: %(default)s)")
     parser.add_argument("--seed", type=int, help="the same inputs as another run (default: new ones)")
     parser.add_argument("--repeat", type=Path, metavar="FILE", help="only the input of this file")
-    asked = parser.parse_args(words)
+    asked = parser.parse_args(arguments)
     os.environ["FIELDFLAME_LOG_LEVEL"] = "CRITICAL"  # what is refused is no news here
     if asked.repeat is not None:
         os.environ["FIELDFLAME_FUZZ_REPEAT"] = str(asked.repeat.resolve())
@@ -176,31 +176,31 @@ def end_leftovers(mark: str) -> None:
         end_processes(find, gentle=signal.SIGTERM, gentle_limit_s=5.0)
 
 
-def run(words: list[str]) -> int:
+def run(arguments: list[str]) -> int:
     """Returns the exit code: the first failing part's, after all parts have run."""
-    if words[:1] == ["core"]:
+    if arguments[:1] == ["core"]:
         bare = {name: value for name, value in os.environ.items() if name not in STORE_NAMES}
-        return run_python([*CORE, *words[1:]], bare)
-    if words[:1] == ["quick"]:
-        return run_suite([*QUICK, *words[1:]])
-    if words[:1] == ["e2e"]:
-        return run_suite(["tests/e2e", *words[1:]])
-    if words[:1] == ["formats"]:
+        return run_python([*CORE, *arguments[1:]], bare)
+    if arguments[:1] == ["quick"]:
+        return run_suite([*QUICK, *arguments[1:]])
+    if arguments[:1] == ["e2e"]:
+        return run_suite(["tests/e2e", *arguments[1:]])
+    if arguments[:1] == ["formats"]:
         os.environ[NEWEST_NAME] = "1"
-        return run_suite([*FORMATS, *AT_A_TIME, *words[1:]])
-    if words[:1] == ["image"]:
+        return run_suite([*FORMATS, *AT_A_TIME, *arguments[1:]])
+    if arguments[:1] == ["image"]:
         os.environ[IMAGE_NAME] = "1"
-        return run_suite(["tests/deploy/containers", *words[1:]])
-    if words[:1] == ["citus"]:
-        return run_suite(words[1:], citus_environment())
-    if words[:1] == ["fuzz"]:
-        return run_fuzz(words[1:])
-    if words and words != ["all"]:
-        return run_suite(words)
-    return run_with_checks(AT_A_TIME if words else DAILY)
+        return run_suite(["tests/deploy/containers", *arguments[1:]])
+    if arguments[:1] == ["citus"]:
+        return run_suite(arguments[1:], citus_environment())
+    if arguments[:1] == ["fuzz"]:
+        return run_fuzz(arguments[1:])
+    if arguments and arguments != ["all"]:
+        return run_suite(arguments)
+    return run_with_checks(AT_A_TIME if arguments else DAILY)
 
 
-def run_with_checks(words: Sequence[str]) -> int:
+def run_with_checks(arguments: Sequence[str]) -> int:
     """Runs ruff, mypy and tests; returns the exit code."""
     # Half a minute of one core, and a second when .mypy_cache has it: over before the tests begin, which need both.
     with run_aside(TYPE_CHECK) as finish, run_aside(COMPILE, is_shown=False) as finish_compiling:
@@ -208,7 +208,7 @@ def run_with_checks(words: Sequence[str]) -> int:
         install_node_packages()
         finish_compiling()
         codes[" ".join(TYPE_CHECK)] = finish()
-    codes["pytest"] = run_and_try_again(words)
+    codes["pytest"] = run_and_try_again(arguments)
     for name, code in codes.items():
         say(f"{'ok    ' if code == 0 else 'FAILED'}  {name}")
     return next((code for code in codes.values() if code), 0)

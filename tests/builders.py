@@ -44,8 +44,8 @@ def _next_id(table: str, project: Project) -> int:
 
 def make_group(project: Project, release: str, page: str, *, first_seen_at: datetime = MONDAY) -> Group:
     """Finds or makes a release × page."""
-    found = Group.objects.filter(project=project, release=release, page=page).first()
-    return found or Group.objects.create(
+    group = Group.objects.filter(project=project, release=release, page=page).first()
+    return group or Group.objects.create(
         project=project,
         id=_next_id("ingest_group", project),
         release=release,
@@ -67,8 +67,8 @@ def make_func(
     if uri is not None and line is not None and column is None:
         column = 10 * func_id
     digest = blake2b(repr((project.pk, uri, line, column, name)).encode(), digest_size=16).digest()
-    found = Func.objects.filter(project=project, digest=digest).first()
-    return found or Func.objects.create(
+    func = Func.objects.filter(project=project, digest=digest).first()
+    return func or Func.objects.create(
         project=project, id=func_id, digest=digest, name=name, uri=uri, line=line, column=column
     )
 
@@ -275,10 +275,10 @@ def make_timed_views(
 def make_source(project: Project, path: str, content: str | None = None) -> Source:
     """Finds or makes an original source."""
     digest = blake2b(repr((path, content)).encode(), digest_size=16).digest()
-    found = Source.objects.filter(project=project, digest=digest).first()
+    source = Source.objects.filter(project=project, digest=digest).first()
     packed = None if content is None else gzip.compress(content.encode())
     size = None if content is None else len(content.encode())
-    return found or Source.objects.create(
+    return source or Source.objects.create(
         project=project,
         id=_next_id("aggregate_source", project),
         digest=digest,

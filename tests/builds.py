@@ -44,5 +44,5 @@ def manifest() -> dict[str, Json]:
 def symbols() -> list[Json]:
     """Returns what an independent library found for each recorded func."""
     with gzip.open(SYMBOLS, "rb") as file:
-        found: list[Json] = json.load(file)["symbols"]
-    return found
+        entries: list[Json] = json.load(file)["symbols"]
+    return entries

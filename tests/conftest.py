@@ -34,8 +34,8 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_report_header() -> str:
-    found = find_kernel()
-    return f"kernel: {found.name}{', because ' if found.why_pure else ''}{found.why_pure}"
+    kernel = find_kernel()
+    return f"kernel: {kernel.name}{', because ' if kernel.why_pure else ''}{kernel.why_pure}"
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -62,7 +62,7 @@ def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
 
 @pytest.fixture(autouse=True)
 def _clear_caches() -> None:
-    """Empties what processes remember of the database: every test has its own."""
+    """Empties what processes cache of the database: every test has its own."""
     clear_caches()
 
 

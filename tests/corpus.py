@@ -27,26 +27,26 @@ def corpus_envelopes() -> Iterator[tuple[str, Json]]:
             yield recorded["envelope"]["app"], make_envelope(recorded["envelope"], recorded["trace"])
 
 
-def make_envelope(facts: Json, trace: Json) -> Json:
+def make_envelope(details: Json, trace: Json) -> Json:
     """Returns the envelope of one recording; each was one page view."""
     return {
-        "traceId": str(uuid5(NAMESPACE, "trace:" + facts["traceId"])),
-        "viewId": str(uuid5(NAMESPACE, "view:" + facts["traceId"])),
+        "traceId": str(uuid5(NAMESPACE, "trace:" + details["traceId"])),
+        "viewId": str(uuid5(NAMESPACE, "view:" + details["traceId"])),
         "seq": 0,
-        "release": facts["release"],
-        "page": facts["page"],
-        "url": facts["url"],
-        "timeOrigin": facts["timeOrigin"],
-        "viewStart": facts["timeOrigin"],
-        "sampleInterval": facts["sampleInterval"],
-        "requestedInterval": facts["requestedSampleInterval"],
+        "release": details["release"],
+        "page": details["page"],
+        "url": details["url"],
+        "timeOrigin": details["timeOrigin"],
+        "viewStart": details["timeOrigin"],
+        "sampleInterval": details["sampleInterval"],
+        "requestedInterval": details["requestedSampleInterval"],
         "sampleRate": 1,
-        "reason": facts["endReason"],
-        "userAgent": facts["userAgent"],
-        "isolated": facts["crossOriginIsolated"],
-        "device": {"cores": facts["hardwareConcurrency"], "mobile": "Mobile" in facts["userAgent"]},
-        "marks": [{"type": "longtask", "start": start, "duration": length} for start, length in facts["longTasks"]],
-        "tags": {"class": facts["deviceClass"], "cache": facts["cache"], "input": facts["inputClass"]},
+        "reason": details["endReason"],
+        "userAgent": details["userAgent"],
+        "isolated": details["crossOriginIsolated"],
+        "device": {"cores": details["hardwareConcurrency"], "mobile": "Mobile" in details["userAgent"]},
+        "marks": [{"type": "longtask", "start": start, "duration": length} for start, length in details["longTasks"]],
+        "tags": {"class": details["deviceClass"], "cache": details["cache"], "input": details["inputClass"]},
         "trace": trace,
     }
 

@@ -34,10 +34,10 @@ def find_node() -> Path:
     return Path(wheel.origin).parent / "bin" / "node"
 
 
-def run_node(*words: str | Path, given: object = None) -> Any:  # a foreign answer, as JSON gave it
+def run_node(*arguments: str | Path, given: object = None) -> Any:  # a foreign answer, as JSON gave it
     """Runs a script of tests/node with `given` as JSON on its standard input, and returns what it prints."""
     done = subprocess.run(
-        [find_node(), *words],
+        [find_node(), *arguments],
         cwd=NODE_FOLDER,
         input=json.dumps(given),
         capture_output=True,

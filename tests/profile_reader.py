@@ -93,9 +93,9 @@ class Reader:
                 answer: dict[str, Any] = json.loads(lines.readline())
         return answer
 
-    def ask(self, *words: str) -> dict[str, Any]:  # a foreign answer, as JSON gave it
+    def ask(self, *arguments: str) -> dict[str, Any]:  # a foreign answer, as JSON gave it
         """Runs one command of the reader. Raises `ReaderError` with its message."""
-        done = _run(self.node, self.folder, [*words, "--session", SESSION])
+        done = _run(self.node, self.folder, [*arguments, "--session", SESSION])
         if done.returncode != 0:
             raise ReaderError(done.stderr.strip())
         answer: dict[str, Any] = json.loads(done.stdout)
@@ -181,8 +181,8 @@ def _environment(node: Path, folder: Path) -> dict[str, str]:
     }
 
 
-def _run(node: Path, folder: Path, words: Sequence[str]) -> subprocess.CompletedProcess[str]:
-    command: list[str | Path] = [node, READER, *words]
+def _run(node: Path, folder: Path, arguments: Sequence[str]) -> subprocess.CompletedProcess[str]:
+    command: list[str | Path] = [node, READER, *arguments]
     return subprocess.run(
         command,
         env=_environment(node, folder),

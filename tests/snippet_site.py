@@ -34,7 +34,7 @@ class IngestServer:
 
     envelopes: dict[str, list[dict[str, Any]]] = field(default_factory=dict)  # Any: JSON of the snippet
     begins: dict[str, float] = field(default_factory=dict)
-    own: set[str] = field(default_factory=set)
+    beacons: set[str] = field(default_factory=set)
     posts: int = 0
     sent_bytes: int = 0
 
@@ -50,8 +50,8 @@ class _Handler(BaseHTTPRequestHandler):
             headers = {"Content-Type": "text/javascript", "Access-Control-Allow-Origin": "*"}
             self.answer(200, SNIPPET_PATH.read_bytes(), headers)
         elif address.path == "/begin":
-            facts = parse_qs(address.query)
-            self.endpoint.begins[facts["visit"][0]] = float(facts["at"][0])
+            query = parse_qs(address.query)
+            self.endpoint.begins[query["visit"][0]] = float(query["at"][0])
             self.answer(204)
         elif address.path in self.pages:
             html, headers = self.pages[address.path]
@@ -63,7 +63,7 @@ class _Handler(BaseHTTPRequestHandler):
         body = self.rfile.read(int(self.headers["Content-Length"]))
         address = urlsplit(self.path)
         if address.path == "/own":
-            self.endpoint.own.add(parse_qs(address.query)["visit"][0])
+            self.endpoint.beacons.add(parse_qs(address.query)["visit"][0])
         else:
             self.endpoint.posts += 1
             self.endpoint.sent_bytes += len(body)

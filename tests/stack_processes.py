@@ -11,29 +11,29 @@ MEGABYTE: Final = 1e6
 
 def read_stats() -> dict[int, tuple[int, int]]:
     """Returns the parent of every running process, and its processor time, user and system, in clock ticks."""
-    found = {}
+    stats = {}
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
             try:
                 fields = (entry / "stat").read_text().rpartition(")")[2].split()
             except OSError:
                 continue  # gone
-            found[int(entry.name)] = int(fields[1]), sum(map(int, fields[11:15]))
-    return found
+            stats[int(entry.name)] = int(fields[1]), sum(map(int, fields[11:15]))
+    return stats
 
 
 def find_parts(supervisor: int) -> dict[int, str]:
     """Returns the part of each process of a stack, which is the supervisor's child that it descends from."""
     parents = {pid: parent for pid, (parent, _) in read_stats().items()}
-    found = {supervisor: "supervisor"}
+    parts = {supervisor: "supervisor"}
     names: dict[int, str] = {}
     for pid in parents:
         child = pid
         while child in parents and parents[child] != supervisor:
             child = parents[child]
         if child in parents:
-            found[pid] = names.setdefault(child, name_part(child))
-    return found
+            parts[pid] = names.setdefault(child, name_part(child))
+    return parts
 
 
 def name_part(pid: int) -> str:
@@ -62,5 +62,5 @@ def _has_code(pid: int) -> bool:
 
 def read_memory(name: str, process: int | str = "self") -> int:
     """Returns a field of a process's memory in bytes: VmRSS is what it has, VmHWM the peak of that."""
-    found = re.search(rf"{name}:\s+(\d+) kB", Path(f"/proc/{process}/status").read_text())
-    return int(found[1]) * 1024 if found else 0
+    match = re.search(rf"{name}:\s+(\d+) kB", Path(f"/proc/{process}/status").read_text())
+    return int(match[1]) * 1024 if match else 0

@@ -25,16 +25,16 @@ class Program:
 
 def find_programs(package: str) -> dict[str, Program]:
     """Returns the programs of a package by their names."""
-    found = {}
+    programs = {}
     for path in sorted((ROOT / package).rglob("*.py")):
         tree = ast.parse(path.read_text(encoding="utf-8"))
         if any(isinstance(node, ast.FunctionDef) and node.name == "main" for node in tree.body):
             name = path.stem.replace("_", "-")
-            if name in found:
+            if name in programs:
                 raise ValueError(f"two programs are called {name}")
             module = ".".join(path.relative_to(ROOT).with_suffix("").parts)
-            found[name] = Program(module, (ast.get_docstring(tree) or "").partition("\n\n")[0].replace("\n", " "))
-    return found
+            programs[name] = Program(module, (ast.get_docstring(tree) or "").partition("\n\n")[0].replace("\n", " "))
+    return programs
 
 
 def run_named(package: str) -> None:
@@ -43,8 +43,8 @@ def run_named(package: str) -> None:
     name = sys.argv[1] if len(sys.argv) > 1 else ""
     if name in ("", "-h", "--help"):
         width = max(map(len, programs))
-        for each, program in sorted(programs.items()):
-            print(f"{each:{width}}  {program.summary}")
+        for program_name, program in sorted(programs.items()):
+            print(f"{program_name:{width}}  {program.summary}")
         print(f"\n`./run {package} NAME --help` lists the options of one.")
         return
     if name not in programs:

@@ -97,17 +97,17 @@ class StoredTreeSum:
             self._blobs, self._nodes = [], 0
 
 
-def append_call_trees(project_id: int, trees: Sequence[tuple[int, PackedTree]], section: int | None = None) -> None:
+def append_call_trees(project_id: int, trees: Sequence[tuple[int, PackedTree]], stripe: int | None = None) -> None:
     """Adds a tree to each cell's. `trees` is sorted by cell id; call under the groups' locks."""
-    append_pieces(CELL_TREES, project_id, [((cell_id,), tree) for cell_id, tree in trees], section)
+    append_pieces(CELL_TREES, project_id, [((cell_id,), tree) for cell_id, tree in trees], stripe)
 
 
 def append_pieces(
-    table: TreeTable, project_id: int, trees: Sequence[tuple[Key, PackedTree]], section: int | None = None
+    table: TreeTable, project_id: int, trees: Sequence[tuple[Key, PackedTree]], stripe: int | None = None
 ) -> None:
     """Adds trees to a table, each to the tree of its key. `trees` is sorted; call under the groups' locks.
 
-    With a section, whose lock is held, others may append too. Then one of them merges a tree's pieces at a time.
+    With a stripe, whose lock is held, others may append too. Then one of them merges a tree's pieces at a time.
     """
     trees = [(key, tree) for key, tree in trees if tree.nodes]
     if not trees:
@@ -116,7 +116,7 @@ def append_pieces(
     stale: list[Key] = []
     full = [key for key, _ in trees if len(pieces.get(key, ())) >= settings.CALLTREE_MAX_PIECES]
     merging: dict[Key, list[int]] = {}
-    ours = pick_mergeable(project_id, table.name, full, section)
+    ours = pick_mergeable(project_id, table.name, full, stripe)
     for key, tree in trees:
         if key in ours:
             merging[key] = pick_newest(pieces[key], tree.nodes)
@@ -128,14 +128,14 @@ def append_pieces(
         if key in merging:  # others may have merged some of them since they were looked at
             older = [decode_call_tree(blobs[*key, piece]) for piece in merging[key] if (*key, piece) in blobs]
             merged = pack_call_tree(merge_call_trees([*older, tree.tree()]))
-        rows.append((*key, next_piece((piece for piece, _ in pieces.get(key, ())), section), *merged))
+        rows.append((*key, next_piece((piece for piece, _ in pieces.get(key, ())), stripe), *merged))
     with connection.cursor() as cursor:
         cursor.execute(table.append, [project_id, *(list(column) for column in zip(*rows, strict=True))])
 
 
-def pick_mergeable(project_id: int, table: str, full: Sequence[Key], section: int | None) -> set[Key]:
-    """Returns the keys with many pieces that the caller merges: all, or in a section those that no one merges now."""
-    if section is None or not full:
+def pick_mergeable(project_id: int, table: str, full: Sequence[Key], stripe: int | None) -> set[Key]:
+    """Returns the keys with many pieces that the caller merges: all, or in a stripe those that no one merges now."""
+    if stripe is None or not full:
         return set(full)
     return {key for key, is_ours in zip(full, try_keys(project_id, table, full), strict=True) if is_ours}
 

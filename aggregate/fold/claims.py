@@ -1,7 +1,7 @@
 """Claiming pending traces: a few small groups of one project at a time, under a lease bound to the worker's heartbeat.
 
 Projects take turns, so that the backlog of one delays another by one batch of each project at most. Of a group that has
-more pending traces than a batch, some sections are claimed (`aggregate.fold.lock_stripes`). A batch of one group shares
+more pending traces than a batch, some stripes are claimed (`aggregate.fold.lock_stripes`). A batch of one group shares
 it, so that several workers may fold it. Batches of several groups, which are small, have them alone.
 
 A claim ends with its time, or with its worker's lease (`aggregate.worker_leases`). Attempts are counted here, before
@@ -17,7 +17,7 @@ from django.conf import settings
 from django.db import connection, transaction
 
 from aggregate.fold.linger import Linger
-from aggregate.fold.lock_stripes import SECTIONS, choose_sections
+from aggregate.fold.lock_stripes import STRIPES, choose_stripes
 from aggregate.sql import select_rows
 from aggregate.worker_leases import own_token, register
 from ingest.models import PENDING
@@ -56,7 +56,7 @@ WITH live AS MATERIALIZED (
 SELECT group_id, is_alone, count(*), sum(body_bytes), max(received_at)
 FROM queue GROUP BY 1, 2 ORDER BY min(received_at), 1, 2
 """
-# Of some sections of a group, or of all.
+# Of some stripes of a group, or of all.
 PICK: Final = """
 WITH live AS MATERIALIZED (
     SELECT token FROM aggregate_workerlease WHERE heartbeat_at > now() - make_interval(secs => %(silence_s)s))
@@ -66,8 +66,8 @@ WHERE r.project_id = %(project_id)s AND r.group_id = %(group_id)s AND r.state = 
   AND (r.claimed_until IS NULL OR r.claimed_until < now() OR (
     r.claim_token IS NOT NULL AND NOT EXISTS (SELECT 1 FROM live WHERE live.token = r.claim_token)))
   AND (r.attempts >= %(batch_attempts)s) = %(is_alone)s
-  AND (%(sections)s::int[] IS NULL
-    OR get_byte(uuid_send(r.view_id), 15) %% %(all_sections)s = ANY(%(sections)s::int[]))
+  AND (%(stripes)s::int[] IS NULL
+    OR get_byte(uuid_send(r.view_id), 15) %% %(all_stripes)s = ANY(%(stripes)s::int[]))
 ORDER BY r.received_at, r.view_id, r.seq LIMIT %(traces)s FOR UPDATE OF r SKIP LOCKED
 """
 # `= ANY` on the key's second column limits the plan to the wanted rows, whatever the planner believes about a table
@@ -109,7 +109,7 @@ class Claim:
     is_alone: bool
     traces: list[ClaimedTrace]
     token: UUID | None = None  # of the lease; None for traces that are only folded again
-    shared_group: int | None = None  # one that others may fold too, in other sections
+    shared_group: int | None = None  # one that others may fold too, in other stripes
 
 
 def read_claimed(row: tuple[Any, ...]) -> ClaimedTrace:  # Any: a row as the driver types it
@@ -191,7 +191,7 @@ def _pick(project_id: int) -> tuple[Claim, bool]:
         "candidate_rows": CANDIDATE_ROWS,
         "pending": PENDING,
         "silence_s": settings.CLAIM_SILENCE_S,
-        "all_sections": SECTIONS,
+        "all_stripes": STRIPES,
     }
     candidates = select_rows(CANDIDATES, queue)
     is_alone = bool(candidates and candidates[0][1])
@@ -202,11 +202,11 @@ def _pick(project_id: int) -> tuple[Claim, bool]:
     for group_id, candidate_alone, traces, size, until in candidates:
         if candidate_alone != is_alone:
             continue
-        sections = None
+        stripes = None
         if not is_alone and (traces > room or size > room_bytes):
             shared = group_id
-            sections = choose_sections(project_id, group_id, until=until, room=room, room_bytes=room_bytes)
-        of_group = {"group_id": group_id, "is_alone": is_alone, "traces": room, "sections": sections}
+            stripes = choose_stripes(project_id, group_id, until=until, room=room, room_bytes=room_bytes)
+        of_group = {"group_id": group_id, "is_alone": is_alone, "traces": room, "stripes": stripes}
         rows = _pick_group(queue | of_group, room_bytes)
         claimed.extend(rows)
         room, room_bytes = room - len(rows), room_bytes - sum(row.body_bytes for row in rows)

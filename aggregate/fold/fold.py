@@ -21,8 +21,8 @@ from aggregate.fold.hotspots import add_to_hotspots
 from aggregate.fold.interning import CellKey, intern_cells, settle_cells
 from aggregate.fold.late_arrivals import GroupShared, ViewsExpired, rebuild_views
 from aggregate.fold.linger import Linger
-from aggregate.fold.lock_stripes import sections_of
-from aggregate.fold.locks import lock_cells, lock_groups, lock_sections
+from aggregate.fold.lock_stripes import stripes_of
+from aggregate.fold.locks import lock_cells, lock_groups, lock_stripes
 from aggregate.fold.receipt_counts import add_receipt_counts
 from aggregate.fold.rollups import add_to_days
 from aggregate.fold.writes import (
@@ -192,7 +192,7 @@ def write_batch(batch: FoldedBatch) -> None:
 def _write(batch: FoldedBatch, interned: Mapping[CellKey, int]) -> None:
     claim = batch.claim
     with transaction.atomic():
-        sections = _lock(claim)
+        stripes = _lock(claim)
         lock_claimed(claim)
         cell_ids = settle_cells(claim.project_id, interned)
         views, deltas = _grow_views(batch, cell_ids)
@@ -201,19 +201,19 @@ def _write(batch: FoldedBatch, interned: Mapping[CellKey, int]) -> None:
             trees.setdefault(cell_ids[key], []).append(batch.sums.tree(key))
         # Several hours may be in one day by now.
         pieces = [(cell_id, merge_packed(of_cell)) for cell_id, of_cell in sorted(trees.items())]
-        _write_effects(claim.project_id, sorted(deltas.items(), key=lambda row: row[0]), pieces, views, sections)
+        _write_effects(claim.project_id, sorted(deltas.items(), key=lambda row: row[0]), pieces, views, stripes)
         mark_receipts(claim.project_id, batch.folded, batch.rejected)
 
 
 def _lock(claim: Claim) -> list[int]:
-    """Locks the groups of a claim, or the sections of one that it shares; returns these."""
+    """Locks the groups of a claim, or the stripes of one that it shares; returns these."""
     group_ids = sorted({trace.group_id for trace in claim.traces})
     if claim.shared_group is None:
         lock_groups(claim.project_id, group_ids)
         return []
-    sections = sections_of([trace.view_id for trace in claim.traces if trace.group_id == claim.shared_group])
-    lock_sections(claim.project_id, group_ids, claim.shared_group, sections)
-    return sections
+    stripes = stripes_of([trace.view_id for trace in claim.traces if trace.group_id == claim.shared_group])
+    lock_stripes(claim.project_id, group_ids, claim.shared_group, stripes)
+    return stripes
 
 
 def _grow_views(batch: FoldedBatch, cell_ids: Mapping[CellKey, int]) -> tuple[list[GrownView], dict[int, CellDelta]]:
@@ -246,17 +246,17 @@ def _write_effects(
     deltas: Sequence[tuple[int, CellDelta]],
     trees: Sequence[tuple[int, PackedTree]],
     views: list[GrownView],
-    sections: Sequence[int],
+    stripes: Sequence[int],
 ) -> None:
     """Writes all but receipts. Cells come last: folds that share a group wait for each other's cells."""
     if not deltas:
         return
-    section = sections[0] if sections else None
-    add_to_hotspots(project_id, deltas, section)
-    append_call_trees(project_id, trees, section)
+    stripe = stripes[0] if stripes else None
+    add_to_hotspots(project_id, deltas, stripe)
+    append_call_trees(project_id, trees, stripe)
     write_views(project_id, sorted(views, key=lambda view: (view.view_id, view.group_id)))
-    add_to_days(project_id, deltas, trees, section)
-    if sections:
+    add_to_days(project_id, deltas, trees, stripe)
+    if stripes:
         lock_cells(project_id, [cell_id for cell_id, _ in deltas])
     add_to_cells(project_id, deltas)
 

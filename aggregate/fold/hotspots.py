@@ -79,23 +79,23 @@ FROM ({pack(unpack("pieces"))}) AS s JOIN new USING (cell_id) ORDER BY s.cell_id
 """
 
 
-def add_to_hotspots(project_id: int, deltas: Sequence[tuple[int, CellDelta]], section: int | None = None) -> None:
+def add_to_hotspots(project_id: int, deltas: Sequence[tuple[int, CellDelta]], stripe: int | None = None) -> None:
     """Adds to hotspots' sums, as a piece of each cell. `deltas` are sorted by cell; call under the groups' locks.
 
-    With a section, whose lock is held, others may append too. Then one of them merges a cell's pieces at a time.
+    With a stripe, whose lock is held, others may append too. Then one of them merges a cell's pieces at a time.
     """
     deltas = [(cell_id, delta) for cell_id, delta in deltas if delta.hotspots]
     if not deltas:
         return
     known = _load_sizes(project_id, [cell_id for cell_id, _ in deltas])
     full = [(cell_id,) for cell_id, pieces in known.items() if len(pieces) >= settings.HOTSPOT_MAX_PIECES]
-    ours = pick_mergeable(project_id, "aggregate_hotspotpiece", full, section)
+    ours = pick_mergeable(project_id, "aggregate_hotspotpiece", full, stripe)
     plain: list[tuple[Any, ...]] = []
     merged: list[tuple[Any, ...]] = []
     stale: list[tuple[int, int]] = []
     for cell_id, delta in deltas:
         pieces = known.get(cell_id, [])
-        row = (cell_id, next_piece((piece for piece, _ in pieces), section), *_array_texts(delta))
+        row = (cell_id, next_piece((piece for piece, _ in pieces), stripe), *_array_texts(delta))
         if (cell_id,) not in ours:
             plain.append(row)
         else:

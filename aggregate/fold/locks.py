@@ -1,6 +1,6 @@
 """Advisory locks: of groups, for changes of their sums, and one that keeps raw traces from being deleted meanwhile.
 
-Every other change of a group's sums has its lock alone. Only folds of different sections of it share the lock.
+Every other change of a group's sums has its lock alone. Only folds of different stripes of it share the lock.
 """
 
 from collections.abc import Sequence
@@ -9,12 +9,12 @@ from zlib import crc32
 
 from django.db import connection
 
-from aggregate.fold.lock_stripes import SECTIONS
+from aggregate.fold.lock_stripes import STRIPES
 from ingest.deadline import idle_timeout
 
 RAW_LOCK: Final = 0x7261_7765  # "rawe"
 MERGE_CLASS: Final = -1  # in the place of the project's id in groups' locks, which is positive
-SECTION_CLASS: Final = -1  # minus the project's id
+STRIPE_CLASS: Final = -1  # minus the project's id
 
 
 def lock_groups(project_id: int, group_ids: Sequence[int]) -> None:
@@ -28,14 +28,14 @@ def lock_groups(project_id: int, group_ids: Sequence[int]) -> None:
         cursor.fetchall()
 
 
-def lock_sections(project_id: int, group_ids: Sequence[int], shared: int, sections: Sequence[int]) -> None:
-    """Takes the groups' locks as `lock_groups` does, except that one is `shared`, and then its sections' locks.
+def lock_stripes(project_id: int, group_ids: Sequence[int], shared: int, stripes: Sequence[int]) -> None:
+    """Takes the groups' locks as `lock_groups` does, except that one is `shared`, and then its stripes' locks.
 
-    Sections come after all groups, so that no holder of one waits for a group.
+    Stripes come after all groups, so that no holder of one waits for a group.
     """
-    numbers = sorted((shared * SECTIONS + section + 2**31) % 2**32 - 2**31 for section in sections)  # as int4
+    numbers = sorted((shared * STRIPES + stripe + 2**31) % 2**32 - 2**31 for stripe in stripes)  # as int4
     rows = [(project_id, group_id, group_id == shared) for group_id in group_ids]
-    rows += [(SECTION_CLASS - project_id, number, False) for number in numbers]
+    rows += [(STRIPE_CLASS - project_id, number, False) for number in numbers]
     with connection.cursor() as cursor:
         cursor.execute(
             """SELECT CASE WHEN is_shared THEN pg_advisory_xact_lock_shared(class, number)

@@ -100,11 +100,11 @@ def add_to_days(
     project_id: int,
     deltas: Sequence[tuple[int, CellDelta]],
     trees: Sequence[tuple[int, PackedTree]],
-    section: int | None = None,
+    stripe: int | None = None,
 ) -> None:
     """Adds to the roll-up the additions to cells that are rolled. One statement if none is rolled.
 
-    With a section, others may add at the same time: trees first, since they wait for the rows of hotspots.
+    With a stripe, others may add at the same time: trees first, since they wait for the rows of hotspots.
     """
     with connection.cursor() as cursor:
         cursor.execute(
@@ -117,7 +117,7 @@ def add_to_days(
     for cell_id, tree in trees:
         if cell_id in days:
             of_days.setdefault(days[cell_id], []).append(tree)
-    append_pieces(DAY_TREES, project_id, [(day, merge_packed(of_days[day])) for day in sorted(of_days)], section)
+    append_pieces(DAY_TREES, project_id, [(day, merge_packed(of_days[day])) for day in sorted(of_days)], stripe)
     _add_hotspots(
         project_id,
         [

@@ -1,6 +1,6 @@
 """Funcs without hotspots are marked unused, and deleted with their labels some hours later.
 
-A worker remembers the ids of funcs for an hour, and may still use one that was just marked.
+A worker caches the ids of funcs for an hour, and may still use one that was just marked.
 """
 
 from datetime import datetime, timedelta
@@ -10,7 +10,7 @@ from django.db import connection, transaction
 
 from aggregate.time_budget import end_step
 
-UNUSED_HOURS: Final = 3  # workers forget funcs after one hour (ingest.storage.groups.CACHED_S)
+UNUSED_HOURS: Final = 3  # workers cache funcs for one hour (ingest.storage.groups.CACHED_S)
 BATCH_FUNCS: Final = 5_000
 
 # A func of a call tree or of a view's contribution has a hotspot in the same cell.

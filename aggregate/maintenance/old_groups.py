@@ -1,6 +1,6 @@
 """Groups without data are closed, and deleted some hours later.
 
-A web process remembers the ids of groups for an hour, and may still store a trace of a group that was just closed.
+A web process caches the ids of groups for an hour, and may still store a trace of a group that was just closed.
 """
 
 from datetime import datetime, timedelta
@@ -11,7 +11,7 @@ from django.db import connection, transaction
 from aggregate.fold.locks import lock_groups
 from ingest.models import PENDING
 
-CLOSED_HOURS: Final = 3  # processes forget groups after one hour (ingest.storage.groups.CACHED_S)
+CLOSED_HOURS: Final = 3  # processes cache groups for one hour (ingest.storage.groups.CACHED_S)
 BATCH_GROUPS: Final = 1_000
 
 

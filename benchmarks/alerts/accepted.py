@@ -23,14 +23,14 @@ GROWN_FROM: Final = 0.25  # the excess whose growth is shown
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Retold:
+class RepeatedAlarm:
     """What became of an accepted excess: after how many days it was told again; None if it was not."""
 
     after_days: int | None
     was_quiet: bool = False  # days were quiet in between: what was accepted was over
 
 
-def follow_accepted(days: Sequence[Figure | None], excess: float, growth: float = 1.0) -> Retold | None:
+def follow_accepted(days: Sequence[Figure | None], excess: float, growth: float = 1.0) -> RepeatedAlarm | None:
     """Returns what became of an excess over a budget after it was accepted; None if it was never confirmed.
 
     `days` are relative to the true mean, which is `excess` over the budget, and `growth` times as far afterwards.
@@ -50,8 +50,8 @@ def follow_accepted(days: Sequence[Figure | None], excess: float, growth: float 
         standing = kept or step(standing, evidence, bad_to_confirm=DAYS_TO_CONFIRM)
         was_quiet |= standing.quiet >= QUIET_TO_RESOLVE
         if standing.state is State.CONFIRMED:
-            return Retold(after_days=number, was_quiet=was_quiet)
-    return Retold(after_days=None, was_quiet=was_quiet)
+            return RepeatedAlarm(after_days=number, was_quiet=was_quiet)
+    return RepeatedAlarm(after_days=None, was_quiet=was_quiet)
 
 
 def describe_accepted(projects: int) -> Iterator[str]:
@@ -59,11 +59,11 @@ def describe_accepted(projects: int) -> Iterator[str]:
     months = simulate_months(projects, False)
     yield f"{projects} budgets each; accepted excesses that are told again in the month, %, and after quiet days"
     yield ""
-    yield f"| budget on | views a day | {' | '.join(f'{each:.0%} over' for each in ACCEPTED)} |"
+    yield f"| budget on | views a day | {' | '.join(f'{excess:.0%} over' for excess in ACCEPTED)} |"
     yield f"|---|---:|{'---:|' * len(ACCEPTED)}"
     for kind in KINDS:
         for views in VIEWS_A_DAY:
-            cells = [_count_retold(months, kind, views, each) for each in ACCEPTED]
+            cells = [_count_repeated(months, kind, views, excess) for excess in ACCEPTED]
             yield f"| {kind} | {views:,} | {' | '.join(cells)} |"
     yield ""
     heads = [f"excess {growth:.0f} times as large: told again, %, after days" for growth in GROWTHS]
@@ -77,28 +77,28 @@ def describe_accepted(projects: int) -> Iterator[str]:
     yield "| page slower by | accepted slowdowns | told again |"
     yield "|---:|---:|---:|"
     for factor in FACTORS:
-        watched = [each.watched for each in follow_projects(projects, factor, accepts=True)]
-        counts = [sum(len(found) for found in column) for column in zip(*map(_sizes, watched), strict=True)]
+        watched = [release.watched for release in follow_projects(projects, factor, accepts=True)]
+        counts = [sum(len(pages) for pages in column) for column in zip(*map(_sizes, watched), strict=True)]
         yield f"| {factor:g}× | {counts[0]:,} | {counts[1]:,} |"
 
 
 def _sizes(watched: Watched) -> tuple[Sized, Sized]:
-    return watched.accepted, watched.retold
+    return watched.accepted, watched.repeated
 
 
-def _follow(months: Sequence[Month], kind: Kind, views: int, excess: float, growth: float = 1.0) -> list[Retold]:
-    found = (follow_accepted(month.days[kind], excess, growth) for month in months if month.views_a_day == views)
-    return [each for each in found if each is not None]
+def _follow(months: Sequence[Month], kind: Kind, views: int, excess: float, growth: float = 1.0) -> list[RepeatedAlarm]:
+    outcomes = (follow_accepted(month.days[kind], excess, growth) for month in months if month.views_a_day == views)
+    return [outcome for outcome in outcomes if outcome is not None]
 
 
-def _count_retold(months: Sequence[Month], kind: Kind, views: int, excess: float) -> str:
-    found = _follow(months, kind, views, excess)
-    told = [each for each in found if each.after_days is not None]
-    quiet = sum(each.was_quiet for each in told)
-    return f"{percent(len(told), len(found))} of {len(found)}, {quiet}" if found else "–"
+def _count_repeated(months: Sequence[Month], kind: Kind, views: int, excess: float) -> str:
+    outcomes = _follow(months, kind, views, excess)
+    repeated = [outcome for outcome in outcomes if outcome.after_days is not None]
+    quiet = sum(outcome.was_quiet for outcome in repeated)
+    return f"{percent(len(repeated), len(outcomes))} of {len(outcomes)}, {quiet}" if outcomes else "–"
 
 
 def _describe_growth(months: Sequence[Month], kind: Kind, views: int, growth: float) -> str:
-    found = _follow(months, kind, views, GROWN_FROM, growth)
-    told = [each.after_days for each in found if each.after_days is not None]
-    return f"{percent(len(told), len(found))}, {median(told):.0f}" if told else percent(0, max(len(found), 1))
+    outcomes = _follow(months, kind, views, GROWN_FROM, growth)
+    days = [outcome.after_days for outcome in outcomes if outcome.after_days is not None]
+    return f"{percent(len(days), len(outcomes))}, {median(days):.0f}" if days else percent(0, max(len(outcomes), 1))

@@ -44,32 +44,34 @@ class Arrived:
 
     def of_page(self, number: int) -> "Arrived":
         """Returns the views of one page."""
-        own = self.page == number
-        return replace(self, page=self.page[own], hour=self.hour[own], device=self.device[own], us=self.us[own])
+        mask = self.page == number
+        return replace(self, page=self.page[mask], hour=self.hour[mask], device=self.device[mask], us=self.us[mask])
 
     def sample(self) -> ViewSample:
         """Returns the views that are read: the first ones, since the order of arrival is random."""
         most = max(LEAST_VIEWS, MOST_VIEWS * PAGES_OF_ALL // max(len(self.names), PAGES_OF_ALL))
-        kept = np.sort(np.concatenate([np.flatnonzero(self.page == each)[:most] for each in range(len(self.names))]))
+        kept = np.sort(
+            np.concatenate([np.flatnonzero(self.page == number)[:most] for number in range(len(self.names))])
+        )
         codes = np.array([text_code(name) for name in self.names])
-        facts = ViewColumns.of(
+        columns = ViewColumns.of(
             self.us[kept].tolist(),
             [0] * kept.size,
             self.device[kept].tolist(),
             page=codes[self.page[kept]].tolist(),
         )
-        return sample_of_times(facts, population=self.views)
+        return sample_of_times(columns, population=self.views)
 
     def known(self, *, by_page: bool) -> KnownKinds:
         """Returns the exact sums of all views by page (0 without) and device class."""
-        found = {}
+        sums = {}
         for page in np.unique(self.page).tolist():
             code = text_code(self.names[page])
             for device in np.unique(self.device).tolist():
-                own = (self.page == page) & (self.device == device)
-                if own.any():
-                    found[code, device, 0] = ClassSums(int(own.sum()), int(self.us[own].sum()))
-        return found
+                mask = (self.page == page) & (self.device == device)
+                if mask.any():
+                    sums[code, device, 0] = ClassSums(int(mask.sum()), int(self.us[mask].sum()))
+        return sums
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,12 +108,12 @@ def receive(
         is_slower = slower is not None and slower.page == number
         recorded = slower.recorded if slower is not None and is_slower and slower.recorded else page_before
         for day in range(days):
-            own = np.flatnonzero((page == number) & (hour // HOURS == day))
-            if own.size:
-                device[own], us[own] = _draw(rng, recorded, own.size, spread)
+            indices = np.flatnonzero((page == number) & (hour // HOURS == day))
+            if indices.size:
+                device[indices], us[indices] = _draw(rng, recorded, indices.size, spread)
     if slower is not None:
         us = np.where(page == slower.page, np.rint(us * slower.factor).astype(np.int64), us)
-    return Arrived(page=page, hour=hour, device=device, us=us, names=[each.name for each in pages])
+    return Arrived(page=page, hour=hour, device=device, us=us, names=[recorded_page.name for recorded_page in pages])
 
 
 def _draw(rng: np.random.Generator, page: Recorded, size: int, spread: float) -> tuple[IntColumn, IntColumn]:
@@ -121,8 +123,8 @@ def _draw(rng: np.random.Generator, page: Recorded, size: int, spread: float) ->
     device = rng.choice(classes, size=size, p=chance)
     time = page.js_us + page.hidden_us
     us = np.zeros(size)
-    for each in classes.tolist():
-        own = np.flatnonzero(device == each)
-        us[own] = rng.choice(time[page.device == each], size=own.size)
+    for device_class in classes.tolist():
+        indices = np.flatnonzero(device == device_class)
+        us[indices] = rng.choice(time[page.device == device_class], size=indices.size)
     factor = rng.lognormal(-(spread**2) / 2, spread, size)
     return device, np.rint(us * factor).astype(np.int64)

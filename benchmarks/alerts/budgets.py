@@ -94,8 +94,8 @@ def find_truth(pages: Sequence[Recorded], shares: Sequence[float], func: int, sh
     slowest = chance[is_slowest].sum()
     chance = np.where(is_slowest, chance * (1 + shift / slowest), chance * (1 - shift / (1 - slowest)))
     view = np.repeat(np.arange(whole.js_us.size), whole.lengths)
-    own = whole.columns[0] == func
-    cost = np.bincount(view[own], (whole.columns[1] + whole.columns[2])[own], minlength=whole.js_us.size)
+    mask = whole.columns[0] == func
+    cost = np.bincount(view[mask], (whole.columns[1] + whole.columns[2])[mask], minlength=whole.js_us.size)
     time_us, cost_us = (float((chance * column).sum()) for column in (whole.js_us + whole.hidden_us, cost))
     return {"time": time_us / 1000, "share": cost_us / time_us, "new third parties": cost_us / 1000}
 
@@ -112,22 +112,22 @@ def measure_day(sample: ViewSample, func: int) -> dict[Kind, Figure | None]:
         wanted=[min(POINT_VIEWS, us.size)],
     )
     at = int(np.flatnonzero(sample.func_ids == func)[0]) if func in sample.func_ids else -1
-    own = sample.func == at
+    mask = sample.func == at
     only = replace(
         sample,
-        view=sample.view[own],
-        func=np.zeros(int(own.sum()), dtype=np.int64),
-        self_us=sample.self_us[own],
-        total_us=sample.total_us[own],
-        hidden_us=sample.hidden_us[own],
+        view=sample.view[mask],
+        func=np.zeros(int(mask.sum()), dtype=np.int64),
+        self_us=sample.self_us[mask],
+        total_us=sample.total_us[mask],
+        hidden_us=sample.hidden_us[mask],
         func_ids=np.array([func]),
     )
-    found = summarise(only, "self+hidden")
-    if found.is_too_few:
+    summary = summarise(only, "self+hidden")
+    if summary.is_too_few:
         return {"time": None if time.is_too_few else time.ms_per_view, "share": None, "new third parties": None}
     cost, share = NEVER_RAN, NEVER_RAN
-    if found.functions:
-        cost, share = found.functions[0].ms_per_view, found.functions[0].share or NEVER_RAN
+    if summary.functions:
+        cost, share = summary.functions[0].ms_per_view, summary.functions[0].share or NEVER_RAN
     return {"time": None if time.is_too_few else time.ms_per_view, "share": share, "new third parties": cost}
 
 
@@ -178,11 +178,11 @@ def _alarms(months: Sequence[Month], kind: Kind, views: int, limit: float) -> li
 
 
 def _count_false(months: Sequence[Month], kind: Kind, views: int, above: float) -> str:
-    found = _alarms(months, kind, views, 1 + above)
-    return percent(sum(day is not None for day in found), len(found))
+    days = _alarms(months, kind, views, 1 + above)
+    return percent(sum(day is not None for day in days), len(days))
 
 
 def _describe_excess(months: Sequence[Month], kind: Kind, views: int, excess: float) -> str:
-    found = _alarms(months, kind, views, 1 / excess)
-    seen = [day for day in found if day is not None]
-    return f"{percent(len(seen), len(found))}, {median(seen):.0f}" if seen else f"{percent(0, len(found))}, –"
+    days = _alarms(months, kind, views, 1 / excess)
+    seen = [day for day in days if day is not None]
+    return f"{percent(len(seen), len(days))}, {median(seen):.0f}" if seen else f"{percent(0, len(days))}, –"

@@ -18,7 +18,7 @@ STEPS: Final = 10
 class Watched:
     """What became of a release. `suspected` and `confirmed` have the views of each page when it was first so.
 
-    With `accepts`, whatever is confirmed is accepted at once: `accepted` has its ms per view, and `retold` the pages
+    With `accepts`, whatever is confirmed is accepted at once: `accepted` has its ms per view, and `repeated` the pages
     that were confirmed once more. The key None is all pages together.
     """
 
@@ -27,7 +27,7 @@ class Watched:
     confirmed: dict[str | None, int] = field(default_factory=dict)
     accepts: bool = False
     accepted: dict[str | None, float] = field(default_factory=dict)
-    retold: set[str | None] = field(default_factory=set)
+    repeated: set[str | None] = field(default_factory=set)
 
     def step(self, standing: Standing, change: Change, bound: float) -> Standing:
         """Returns the standing of a page after one more look, and notes what is confirmed."""
@@ -36,7 +36,7 @@ class Watched:
         if after.state is not State.CONFIRMED:
             return after
         if change.page in self.accepted:
-            self.retold.add(change.page)
+            self.repeated.add(change.page)
         self.confirmed.setdefault(change.page, change.views[1])
         if not self.accepts or change.difference is None:
             return after
@@ -44,8 +44,8 @@ class Watched:
         return Standing(State.RESOLVED)
 
     def _keep_accepted(self, standing: Standing, evidence: Evidence, change: Change) -> Standing | None:
-        found = change.difference
-        low = found.ci95.low if found is not None and found.ci95 is not None else None
+        difference = change.difference
+        low = difference.ci95.low if difference is not None and difference.ci95 is not None else None
         return step_accepted(standing, evidence, low=low, accepted=self.accepted.get(change.page), limit=0.0)
 
 
@@ -53,7 +53,7 @@ def alert_release(
     base: Arrived, head: Arrived, *, days: int, until: str | None = None, accepts: bool = False
 ) -> Watched:
     """Alerts a release for some days, once an hour, or until a page is confirmed; `base` is complete."""
-    found, points = Watched(accepts=accepts), list[LookPoint]()
+    watched, points = Watched(accepts=accepts), list[LookPoint]()
     standings: dict[str | None, Standing] = {}
     day_before = int((base.hour >= base.hour.max() - HOURS).sum()) if base.views else 0
     for hour in range(1, days * HOURS + 1):
@@ -67,14 +67,14 @@ def alert_release(
         if not is_used(now.views, of_all) or not is_another_look(points, point):
             continue
         points.append(point)
-        _look(found, standings, base, now, bound_of_newest(points))
-        found.looks += 1
-        if until is not None and until in found.confirmed:
+        _look(watched, standings, base, now, bound_of_newest(points))
+        watched.looks += 1
+        if until is not None and until in watched.confirmed:
             break
-    return found
+    return watched
 
 
-def _look(found: Watched, standings: dict[str | None, Standing], base: Arrived, head: Arrived, bound: float) -> None:
+def _look(watched: Watched, standings: dict[str | None, Standing], base: Arrived, head: Arrived, bound: float) -> None:
     pages: dict[str, Comparison] = {}
     for number, name in enumerate(base.names):
         sides = base.of_page(number), head.of_page(number)
@@ -85,10 +85,10 @@ def _look(found: Watched, standings: dict[str | None, Standing], base: Arrived, 
     whole = next(iter(pages.values())) if len(pages) == 1 else _compare(base, head, by_page=True)
     judgement = judge(whole, pages, bound=bound)
     for change in [*judgement.pages, *([judgement.whole] if len(pages) > 1 else [])]:
-        standing = found.step(standings.get(change.page, Standing()), change, bound)
+        standing = watched.step(standings.get(change.page, Standing()), change, bound)
         standings[change.page] = standing
-        if standing.state is State.SUSPECTED or change.page in found.confirmed:
-            found.suspected.setdefault(change.page, change.views[1])
+        if standing.state is State.SUSPECTED or change.page in watched.confirmed:
+            watched.suspected.setdefault(change.page, change.views[1])
 
 
 def _compare(base: Arrived, head: Arrived, *, by_page: bool) -> Comparison:

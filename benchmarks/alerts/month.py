@@ -81,7 +81,7 @@ def follow_month(rng: np.random.Generator, traffic: Traffic, number: int) -> lis
             spread=traffic.spread,
         )
 
-    found, before = [], arrive()
+    followed, before = [], arrive()
     for _ in range(DAYS // days):
         slower = traffic.choose(rng)
         head = arrive(slower)
@@ -90,9 +90,11 @@ def follow_month(rng: np.random.Generator, traffic: Traffic, number: int) -> lis
         until = None if traffic.accepts else name or None
         watched = alert_release(before, head, days=days, until=until, accepts=traffic.accepts)
         sizes = [int((side.page == page).sum()) for side in (before, head)]
-        found.append(Followed(factor=traffic.factor, page=name, base_views=sizes[0], views=sizes[1], watched=watched))
+        followed.append(
+            Followed(factor=traffic.factor, page=name, base_views=sizes[0], views=sizes[1], watched=watched)
+        )
         before = arrive()
-    return found
+    return followed
 
 
 def follow_projects(projects: int, factor: float, *, accepts: bool = False) -> list[Followed]:
@@ -100,15 +102,15 @@ def follow_projects(projects: int, factor: float, *, accepts: bool = False) -> l
     with ProcessPoolExecutor(PROCESSES) as pool:
         given = range(projects), [factor] * projects, [accepts] * projects
         done = pool.map(follow_project, *given, chunksize=4)
-        return [each for project in done for each in project]
+        return [release for project in done for release in project]
 
 
 def describe_calm(calm: Sequence[Followed]) -> Iterator[str]:
     """Yields the table of false alarms. Their interval is Wilson's."""
     yield "| unchanged releases | looks (median) | ever suspected, % | falsely confirmed, % | 95 % interval |"
     yield "|---:|---:|---:|---:|---:|"
-    counts = [sum(bool(each) for each in column) for column in (_of(calm, "suspected"), _of(calm, "confirmed"))]
-    looks = median(each.watched.looks for each in calm)
+    counts = [sum(bool(pages) for pages in column) for column in (_of(calm, "suspected"), _of(calm, "confirmed"))]
+    looks = median(release.watched.looks for release in calm)
     low, high = wilson_interval(np.array([counts[1] / len(calm)]), len(calm))
     yield (
         f"| {len(calm):,} | {looks:.0f} | {percent(counts[0], len(calm))} | {100 * counts[1] / len(calm):.2f} "
@@ -133,17 +135,17 @@ def describe_alerts(projects: int, calm_projects: int) -> Iterator[str]:
 
 
 def _of(followed: Sequence[Followed], name: str) -> list[dict[str | None, int]]:
-    return [getattr(each.watched, name) for each in followed]
+    return [getattr(release.watched, name) for release in followed]
 
 
 def describe_found(name: str, followed: Sequence[Followed]) -> str:
     """Returns the row of some releases with a slower page: how many were found, and after how many views."""
-    found = {
-        state: [views.get(each.page) for each, views in zip(followed, _of(followed, state), strict=True)]
+    columns = {
+        state: [views.get(release.page) for release, views in zip(followed, _of(followed, state), strict=True)]
         for state in ("suspected", "confirmed")
     }
-    others = sum(bool(set(each.watched.confirmed) - {each.page, None}) for each in followed)
-    seen = {state: [views for views in column if views is not None] for state, column in found.items()}
+    others = sum(bool(set(release.watched.confirmed) - {release.page, None}) for release in followed)
+    seen = {state: [views for views in column if views is not None] for state, column in columns.items()}
     cells = [
         name,
         f"{len(followed):,}",

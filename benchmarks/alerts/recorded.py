@@ -55,13 +55,13 @@ def read_truth_pages() -> tuple[dict[str, list[Recorded]], dict[tuple[str, str],
         views[release, app, page].append((parts.js_us, parts.hidden_us, DEVICE_OF_THROTTLE[recording["throttle"]]))
         kinds = read_truth(recording).kinds
         real_us[release, f"{app}{page}"] += kinds[JS] + kinds[COLLECTION]
-    found: dict[str, list[Recorded]] = defaultdict(list)
+    pages: dict[str, list[Recorded]] = defaultdict(list)
     empty = np.zeros(0, dtype=np.int64)
     for (release, app, page), rows in sorted(views.items()):
         js_us, hidden_us, device = (np.array(column, dtype=np.int64) for column in zip(*rows, strict=True))
         none = np.zeros_like(js_us)
         columns = (empty, empty, empty)  # only whole views are compared
-        found[release].append(
+        pages[release].append(
             Recorded(
                 app=app,
                 page=page,
@@ -73,7 +73,7 @@ def read_truth_pages() -> tuple[dict[str, list[Recorded]], dict[tuple[str, str],
                 tag=none,
             )
         )
-    return dict(found), dict(real_us)
+    return dict(pages), dict(real_us)
 
 
 @cache
@@ -93,13 +93,13 @@ def load_recorded(has_truth: bool) -> Population:
         base, head = pages[RELEASE], pages[SLOWER_RELEASE]
         means = [{page.name: real_us[release, page.name] for page in base} for release in (RELEASE, SLOWER_RELEASE)]
         spread = TRUTH_SPREAD
-    apps = {app: list(own) for app, own in groupby(base, key=lambda page: page.app)}
+    apps = {app: list(pages) for app, pages in groupby(base, key=lambda page: page.app)}
     later = {page.name: page for page in head}
     return Population(
         base=apps,
         slower={
-            app: {at: later[page.name] for at, page in enumerate(own) if page.name in affected}
-            for app, own in apps.items()
+            app: {at: later[page.name] for at, page in enumerate(pages) if page.name in affected}
+            for app, pages in apps.items()
         },
         factors={name: means[1][name] / means[0][name] for name in sorted(affected)},
         spread=spread,
@@ -120,7 +120,7 @@ def follow_all(has_truth: bool, projects: int, is_slower: bool) -> list[Followed
     """Returns what became of the releases of all projects."""
     with ProcessPoolExecutor(PROCESSES) as pool:
         given = [has_truth] * projects, range(projects), [is_slower] * projects
-        return [each for project in pool.map(follow_recorded, *given, chunksize=4) for each in project]
+        return [release for project in pool.map(follow_recorded, *given, chunksize=4) for release in project]
 
 
 def describe_recorded(projects: int, calm: int) -> Iterator[str]:
@@ -138,9 +138,9 @@ def describe_recorded(projects: int, calm: int) -> Iterator[str]:
         )
         yield "|---|---:|---:|---:|---:|---:|---:|---:|"
         for page, factor in population.factors.items():
-            own = [each for each in followed if each.page == page]
-            yield f"| {page} {describe_found(f'{factor:.2f}×', own)}"
+            releases = [release for release in followed if release.page == page]
+            yield f"| {page} {describe_found(f'{factor:.2f}×', releases)}"
         yield ""
-        sizes = [recorded.js_us.size for own in population.base.values() for recorded in own]
+        sizes = [recorded.js_us.size for pages in population.base.values() for recorded in pages]
         yield f"{median(sizes):.0f} recordings per page and release"
         yield ""

@@ -75,22 +75,22 @@ def _list_works(
         return lambda batch: read_written(fold_batch(module, batch))
 
     works: list[tuple[str, Callable[[], object]]] = [
-        ("gunzip and decode only", _each(lambda body: decoder.decode(gzip.decompress(body.body)), bodies)),
-        ("every check, pure", _each(lambda body: decode_envelope(gzip.decompress(body.body), limits), bodies)),
-        ("fold, pure", _each(lambda batch: fold_batch(None, batch), batches)),
-        ("fold and what is written, pure", _each(written(None), batches)),
+        ("gunzip and decode only", over_all(lambda body: decoder.decode(gzip.decompress(body.body)), bodies)),
+        ("every check, pure", over_all(lambda body: decode_envelope(gzip.decompress(body.body), limits), bodies)),
+        ("fold, pure", over_all(lambda batch: fold_batch(None, batch), batches)),
+        ("fold and what is written, pure", over_all(written(None), batches)),
     ]
     if kernel is not None:
         endpoint = CompiledCheck(kernel, limits, max_bytes=MAX_BODY_BYTES)
         works += [
-            ("every check, compiled", _each(lambda body: endpoint.check(body.body), bodies)),
-            ("fold, compiled", _each(lambda batch: fold_batch(kernel, batch), batches)),
-            ("fold and what is written, compiled", _each(written(kernel), batches)),
+            ("every check, compiled", over_all(lambda body: endpoint.check(body.body), bodies)),
+            ("fold, compiled", over_all(lambda batch: fold_batch(kernel, batch), batches)),
+            ("fold and what is written, compiled", over_all(written(kernel), batches)),
         ]
     return works
 
 
-def _each(work: Callable[[T], object], inputs: Sequence[T]) -> Callable[[], None]:
+def over_all(work: Callable[[T], object], inputs: Sequence[T]) -> Callable[[], None]:
     """Returns work on all inputs that keeps no result: memory in use would make all of it slower."""
 
     def run() -> None:

@@ -16,7 +16,7 @@ from profcore.sums.batch_sums import open_sums
 from profcore.sums.fold import CellFold, fold_trace
 from profcore.trace.funcs import FuncTable
 from profcore.trace.wire import Limits, decode_envelope
-from tests.hostile.shapes import SHAPES, Shape, make_largest
+from tests.hostile.shapes import SHAPES, TraceShape, make_largest
 
 HEAD: Final = "shape                        sent  expanded    checks      fold  fold/byte  compiled, half of it"
 
@@ -47,7 +47,7 @@ def bench_hostile(limits: Limits) -> list[HostileCost]:
     return sorted((measure_shape(shape, limits) for shape in SHAPES), key=lambda cost: -cost.fold_s)
 
 
-def measure_shape(shape: Shape, limits: Limits) -> HostileCost:
+def measure_shape(shape: TraceShape, limits: Limits) -> HostileCost:
     body = msgspec.json.encode(make_largest(shape, limits))
     check_s, fold_s = _take(body, limits)
     return HostileCost(

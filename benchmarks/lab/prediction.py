@@ -61,7 +61,7 @@ def predict(stack: RunningStack, recorded: Recorded) -> Outcome:
     """Posts all releases in turn, and asks before each one's field views are there."""
     tokens = {slug: stack.create_project(slug) for slug in (FIELD, LAB)}
     releases = sorted({release for _, release in recorded})
-    found: list[Prediction] = []
+    predictions: list[Prediction] = []
     missed: list[str] = []
     for before, release in zip([None, *releases], releases, strict=False):
         post_views(stack, LAB, recorded["lab", release])
@@ -75,10 +75,10 @@ def predict(stack: RunningStack, recorded: Recorded) -> Outcome:
                 side: measure(stack, tokens[FIELD], RELEASES[before].name, RELEASES[release].name, side)
                 for side in DEVICES
             }
-            found += list_predictions(answer, RELEASES[release], measured)
-            named = {each["label"] for each in answer["functions"]}
+            predictions += list_predictions(answer, RELEASES[release], measured)
+            named = {function["label"] for function in answer["functions"]}
             missed += [f"{RELEASES[release].name} {name}" for name in RELEASES[release].changed if name not in named]
-    return Outcome(predictions=found, missed=missed)
+    return Outcome(predictions=predictions, missed=missed)
 
 
 def post_views(stack: RunningStack, key: str, envelopes: Sequence[Envelope]) -> None:
@@ -88,16 +88,16 @@ def post_views(stack: RunningStack, key: str, envelopes: Sequence[Envelope]) -> 
         url = f"{stack.url}/ingest/v1/traces?key={key}"
         request = urllib.request.Request(url, body, {"Content-Type": "application/json"})  # noqa: S310  # our own
         with urllib.request.urlopen(request, timeout=60) as response:  # noqa: S310
-            told = json.load(response)
-        if told["rejected"]:
-            raise RuntimeError(f"refused: {told['rejected'][0]}")
+            answer = json.load(response)
+        if answer["rejected"]:
+            raise RuntimeError(f"refused: {answer['rejected'][0]}")
 
 
 def ask_lab(stack: RunningStack, tokens: Mapping[str, str], base: str, release: str) -> dict[str, Any]:  # Any: JSON
     """Returns what the command predicts, as it writes it for programs."""
     with tempfile.TemporaryDirectory() as folder:
-        told = Path(folder) / "lab.json"
-        words = ["lab", "--project", FIELD, "--lab-project", LAB, "--base", base, "--release", release]
+        path = Path(folder) / "lab.json"
+        arguments = ["lab", "--project", FIELD, "--lab-project", LAB, "--base", base, "--release", release]
         known = {
             "FIELDFLAME_URL": stack.url,
             "FIELDFLAME_TOKEN": tokens[FIELD],
@@ -105,7 +105,7 @@ def ask_lab(stack: RunningStack, tokens: Mapping[str, str], base: str, release: 
             "PYTHONPATH": str(PACKAGE),
         }
         done = subprocess.run(
-            [sys.executable, "-m", "fieldflame", *words, "--json", str(told)],
+            [sys.executable, "-m", "fieldflame", *arguments, "--json", str(path)],
             env={**os.environ, **known},
             capture_output=True,
             text=True,
@@ -113,7 +113,7 @@ def ask_lab(stack: RunningStack, tokens: Mapping[str, str], base: str, release: 
         )
         if done.returncode != 0:
             raise RuntimeError(f"fieldflame lab ended with {done.returncode}: {done.stdout}{done.stderr}")
-        answer: dict[str, Any] = json.loads(told.read_text(encoding="utf-8"))
+        answer: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
         return answer
 
 
@@ -122,25 +122,25 @@ def measure(stack: RunningStack, token: str, base: str, head: str, side: Side) -
     devices = "".join(f"&device={device}" for device in DEVICES[side])
     question = f"compare?base_release={base}&head_release={head}&measure=self%2Bhidden"
     answer = stack.read(FIELD, token, f"{question}{devices}&limit=1000")
-    return {each["label"]: each for each in answer["functions"]}
+    return {function["label"]: function for function in answer["functions"]}
 
 
 def list_predictions(
     answer: Mapping[str, Any], release: Release, measured: Mapping[Side, Mapping[str, Mapping[str, Any]]]
 ) -> list[Prediction]:
     """Returns the estimates of a release beside what was measured."""
-    found = []
-    for each in answer["functions"]:
+    predictions = []
+    for function in answer["functions"]:
         for side, functions in measured.items():
-            guess = each["field"].get(side)
-            there = functions.get(each["label"], {"delta_ms_per_view": None, "delta_ci95": None})
-            found.append(
+            guess = function["field"].get(side)
+            there = functions.get(function["label"], {"delta_ms_per_view": None, "delta_ci95": None})
+            predictions.append(
                 Prediction(
                     release=release.name,
-                    function=each["label"],
-                    kind=release.changed.get(each["label"], ""),
+                    function=function["label"],
+                    kind=release.changed.get(function["label"], ""),
                     side=side,
-                    lab=(each["lab_base_ms"], each["lab_head_ms"]),
+                    lab=(function["lab_base_ms"], function["lab_head_ms"]),
                     estimate=guess and guess["delta_ms_per_view"],
                     ci95=guess and tuple(guess["ci95"]),
                     is_own=bool(guess and guess["is_own_factor"]),
@@ -148,4 +148,4 @@ def list_predictions(
                     measured_ci95=there["delta_ci95"] and tuple(there["delta_ci95"]),
                 )
             )
-    return found
+    return predictions

@@ -42,20 +42,20 @@ def bench_memory(traces: int, reads: int, readers: int) -> Iterator[Moment]:
         post_all(stack.port, bodies, 8)
         stack.wait_until_folded({PROJECT: token}, limit_s=FOLD_LIMIT_S)
         yield take(stack, f"after {traces} heavy traces")
-        found = find_reads(run_here(stack.store_environment, "memory", "--project", PROJECT))
-        yield take(stack, f"after a round: {read_all(stack, found, len(found.addresses), 1)}")
-        yield take(stack, f"after more by one: {read_all(stack, found, reads, 1)}")
-        yield take(stack, f"after more by {readers} at a time: {read_all(stack, found, reads, readers)}")
+        targets = find_reads(run_here(stack.store_environment, "memory", "--project", PROJECT))
+        yield take(stack, f"after a round: {read_all(stack, targets, len(targets.addresses), 1)}")
+        yield take(stack, f"after more by one: {read_all(stack, targets, reads, 1)}")
+        yield take(stack, f"after more by {readers} at a time: {read_all(stack, targets, reads, readers)}")
 
 
-def read_all(stack: RunningStack, found: Reads, reads: int, readers: int) -> str:
+def read_all(stack: RunningStack, targets: Reads, reads: int, readers: int) -> str:
     """Reads from the running server; returns the statuses, and the peak of its largest web process meanwhile."""
     assert stack.process is not None
     pids = find_web_processes(stack.process.pid)
     peak = 0.0
 
     def read_one(number: int) -> int:
-        return read(stack.port, found.cookie, found.addresses[number % len(found.addresses)])[0]
+        return read(stack.port, targets.cookie, targets.addresses[number % len(targets.addresses)])[0]
 
     statuses: Counter[int] = Counter()
     with ThreadPoolExecutor(readers) as pool:

@@ -111,8 +111,8 @@ def import_profiles(stack: RunningStack, files: Mapping[str, bytes]) -> dict[str
         for part, body in files.items():
             path = Path(folder) / f"{part}.speedscope.json"
             path.write_bytes(body)
-            words = ["--project", OWN_PROJECT, "--release", "here", "--page", f"/{part}"]
-            stack.manage("import_traces", str(path), *words)
+            arguments = ["--project", OWN_PROJECT, "--release", "here", "--page", f"/{part}"]
+            stack.manage("import_traces", str(path), *arguments)
     stack.wait_until_folded({OWN_PROJECT: token}, limit_s=FOLD_LIMIT_S)
     return {part: stack.read(OWN_PROJECT, token, f"functions?{urlencode({'page': f'/{part}'})}") for part in files}
 

@@ -95,8 +95,8 @@ def tidy(body: bytes) -> bytes:
 
 def shorten_path(path: str) -> str:
     """Returns a file's path below what it was imported from."""
-    _, found, rest = path.rpartition("/site-packages/")
-    if found:
+    _, separator, rest = path.rpartition("/site-packages/")
+    if separator:
         return rest
     for folder in (f"{BASE_DIR}/", f"{sysconfig.get_path('stdlib')}/"):
         if path.startswith(folder):
@@ -105,10 +105,10 @@ def shorten_path(path: str) -> str:
 
 
 def _start(program: str, pid: int, base: Path, *, is_gil_only: bool) -> "subprocess.Popen[bytes]":
-    words = [program, "record", "--pid", str(pid), "--rate", str(RATE_HZ), *(["--gil"] if is_gil_only else [])]
-    words += ["--format", "speedscope", "--output", str(_file_of(base))]
+    command = [program, "record", "--pid", str(pid), "--rate", str(RATE_HZ), *(["--gil"] if is_gil_only else [])]
+    command += ["--format", "speedscope", "--output", str(_file_of(base))]
     with base.with_suffix(".log").open("wb") as log:
-        return subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+        return subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
 
 
 def _wait_until_started(process: "subprocess.Popen[bytes]", base: Path, pid: int) -> None:

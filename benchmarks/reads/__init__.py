@@ -1,1 +1,1 @@
-"""Benchmarks of reads: questions, pages, first screens and exports."""
+"""Benchmarks of reads: queries, pages, first screens and exports."""

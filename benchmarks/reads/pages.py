@@ -87,5 +87,5 @@ def main() -> None:
         print("\n".join(describe(bench_pages(project, options.rounds))))
         return
     with run_stack() as stack:
-        words = ("--views", str(options.views), "--rounds", str(options.rounds))
-        print(run_here(stack.store_environment, "pages", *words))
+        arguments = ("--views", str(options.views), "--rounds", str(options.rounds))
+        print(run_here(stack.store_environment, "pages", *arguments))

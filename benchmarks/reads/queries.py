@@ -1,4 +1,4 @@
-"""Measures the answers to the questions of the dashboard and of the read API, over many page views."""
+"""Measures the queries of the dashboard and of the read API, over many page views."""
 
 import math
 import time
@@ -36,7 +36,7 @@ SLICE_FORMATS = [name for name, exporter in EXPORTERS.items() if "slice" in expo
 
 @dataclass(frozen=True, slots=True)
 class QueryResult:
-    """One query's times in ms over the rounds; the first one separately, as nothing is remembered or cached then."""
+    """One query's times in ms over the rounds; the first one separately, as nothing is cached then."""
 
     question: str
     p50_ms: float
@@ -51,7 +51,7 @@ def bench_queries(views: int, rounds: int) -> tuple[int, list[QueryResult]]:
     def sliced(release: Sequence[str] = (), page: Sequence[str] = ()) -> Slice:
         return resolve_slice(project.pk, SliceQuery(release=release, page=page))
 
-    questions: dict[str, Callable[[], object]] = {
+    queries: dict[str, Callable[[], object]] = {
         "top functions of the busiest page, one release": lambda: select_functions(
             sliced([LAST_RELEASE], [TOP_PAGE]), limit=100
         ),
@@ -93,7 +93,7 @@ def bench_queries(views: int, rounds: int) -> tuple[int, list[QueryResult]]:
         "state of the queue": lambda: select_status(project.pk),
         **{f"export of everything: {name}": partial(write_export, project, name) for name in SLICE_FORMATS},
     }
-    return written, [_measure(name, ask, rounds) for name, ask in questions.items()]
+    return written, [_measure(name, ask, rounds) for name, ask in queries.items()]
 
 
 def write_export(project: Project, name: str) -> int:
@@ -141,8 +141,8 @@ def main() -> None:
     options = parser.parse_args()
     if not options.here:
         with run_stack() as stack:
-            words = ("--views", str(options.views), "--rounds", str(options.rounds))
-            print(run_here(stack.store_environment, "queries", *words))
+            arguments = ("--views", str(options.views), "--rounds", str(options.rounds))
+            print(run_here(stack.store_environment, "queries", *arguments))
         return
     views, results = bench_queries(options.views, options.rounds)
     print(f"{views:,} views")

@@ -93,13 +93,13 @@ def describe(visits: Sequence[Paint]) -> str:
     lines = []
     for screen, _, _ in SCREENS:
         for is_cold in (True, False):
-            found = [visit for visit in visits if (visit.screen, visit.is_cold) == (screen, is_cold)]
-            paints = sorted(visit.paint_ms for visit in found)
-            answer = statistics.median(visit.answer_ms for visit in found)
+            group = [visit for visit in visits if (visit.screen, visit.is_cold) == (screen, is_cold)]
+            paints = sorted(visit.paint_ms for visit in group)
+            answer = statistics.median(visit.answer_ms for visit in group)
             lines.append(
                 f"  {screen:18} {'cold' if is_cold else 'warm'}  LCP {statistics.median(paints):6.0f} ms "
                 f"({paints[0]:.0f} to {paints[-1]:.0f})  first byte {answer:5.0f} ms  "
-                f"CLS {max(visit.shift for visit in found):.3f}  n {len(found)}"
+                f"CLS {max(visit.shift for visit in group):.3f}  n {len(group)}"
             )
     return "\n".join(lines)
 

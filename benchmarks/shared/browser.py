@@ -8,7 +8,7 @@ from tools.recording.programs import ProgramError, find_chromium
 def add_chromium(parser: ArgumentParser) -> None:
     """Adds the option that names a browser; by default, the one of this machine."""
     try:
-        found = find_chromium()
+        program = find_chromium()
     except ProgramError:
-        found = "chromium"
-    parser.add_argument("--chromium", default=found, help="the browser (default: %(default)s)")
+        program = "chromium"
+    parser.add_argument("--chromium", default=program, help="the browser (default: %(default)s)")

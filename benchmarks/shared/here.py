@@ -13,9 +13,9 @@ def add_here(parser: ArgumentParser) -> None:
     parser.add_argument("--here", action="store_true", help=SUPPRESS)
 
 
-def run_here(environment: Mapping[str, str], name: str, *words: str) -> str:
+def run_here(environment: Mapping[str, str], name: str, *arguments: str) -> str:
     """Returns what a benchmark prints in this environment. Raises RuntimeError if it fails."""
-    command = [sys.executable, "-m", "benchmarks", name, "--here", *words]
+    command = [sys.executable, "-m", "benchmarks", name, "--here", *arguments]
     done = subprocess.run(command, cwd=BASE_DIR, env=dict(environment), stdout=subprocess.PIPE, text=True, check=False)
     if done.returncode != 0:
         raise RuntimeError(f"{name} failed; the reason is above")

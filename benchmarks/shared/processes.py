@@ -59,13 +59,13 @@ class Share:
 def take_shares(stack: RunningStack) -> list[Share]:
     """Returns the memory of each process below the supervisor and of itself."""
     assert stack.process is not None
-    found = []
+    shares = []
     for pid, part in find_parts(stack.process.pid).items():
         try:
-            found.append(read_share(pid, part))
+            shares.append(read_share(pid, part))
         except OSError:
             continue  # gone
-    return sorted(found, key=lambda share: (share.part, share.pid))
+    return sorted(shares, key=lambda share: (share.part, share.pid))
 
 
 def read_share(pid: int, part: str) -> Share:
@@ -92,9 +92,9 @@ def describe_memory(shares: Sequence[Share]) -> str:
     """Returns a table: a line for each process of ours, one for all of each store."""
     lines = ["  part         processes     PSS     own     RSS    peak"]
     for part in dict.fromkeys(share.part for share in shares):
-        own = [share for share in shares if share.part == part]
-        for group in [own] if part in ("postgres", "valkey") else [[share] for share in own]:
-            sums = [sum(getattr(each, name) for each in group) for name in ("pss_mb", "own_mb")]
-            tops = [max(getattr(each, name) for each in group) for name in ("rss_mb", "peak_mb")]
+        part_shares = [share for share in shares if share.part == part]
+        for group in [part_shares] if part in ("postgres", "valkey") else [[share] for share in part_shares]:
+            sums = [sum(getattr(share, name) for share in group) for name in ("pss_mb", "own_mb")]
+            tops = [max(getattr(share, name) for share in group) for name in ("rss_mb", "peak_mb")]
             lines.append(f"  {part:12s} {len(group):9d}{''.join(f'{value:8.1f}' for value in (*sums, *tops))}")
     return "\n".join(lines)

@@ -65,9 +65,9 @@ def make_addresses(project: Project) -> list[str]:
     made = []
     for params in ([], [page], [page, release]):
         for root, reads in ((f"/projects/{project.slug}/", PAGES), (f"/api/v1/projects/{project.slug}/", ANSWERS)):
-            for each in reads:
-                path, _, own = each.format(**arguments).partition("?")
-                query = "&".join(words for words in (own, urlencode(params)) if words)
+            for template in reads:
+                path, _, template_query = template.format(**arguments).partition("?")
+                query = "&".join(part for part in (template_query, urlencode(params)) if part)
                 made.append(f"{root}{path}?{query}" if query else root + path)
     return made
 

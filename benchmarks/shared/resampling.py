@@ -12,5 +12,5 @@ ROUNDS: Final = 2_000
 def find_interval(rows: Sequence[T], statistic: Callable[[Sequence[T]], float]) -> tuple[float, float]:
     """Returns the 95 % interval of a statistic of some rows, by drawing as many of them again and again."""
     chance = random.Random(0)  # noqa: S311  # repeatable, and no secret
-    found = sorted(statistic(chance.choices(rows, k=len(rows))) for _ in range(ROUNDS))
-    return found[round(ROUNDS * 0.025)], found[round(ROUNDS * 0.975)]
+    statistics = sorted(statistic(chance.choices(rows, k=len(rows))) for _ in range(ROUNDS))
+    return statistics[round(ROUNDS * 0.025)], statistics[round(ROUNDS * 0.975)]

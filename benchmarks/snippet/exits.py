@@ -113,7 +113,7 @@ async def _visit(
 async def _run(visits: int, chromium: str, at_a_time: int, seed: int) -> ExitsResult:
     endpoint, pages = IngestServer(), dict[str, tuple[str, dict[str, str]]]()
     chance = random.Random(seed)  # noqa: S311  # repeatable, and no secret
-    found: list[Visit] = []
+    results: list[Visit] = []
     with serve(pages, endpoint) as port:
         pages["/"] = (write_page(f"http://endpoint.test:{port}"), {"Document-Policy": POLICY})
         pages["/next"] = ("<!doctype html><title>next</title>", {})
@@ -135,23 +135,23 @@ async def _run(visits: int, chromium: str, at_a_time: int, seed: int) -> ExitsRe
                 how, has_cache = EXITS[number % len(EXITS)], number // len(EXITS) % 2 == 0
                 stay_s = chance.uniform(SHORTEST_S, LONGEST_S)
                 async with places:
-                    facts = await _visit(browsers[has_cache], endpoint, _Plan(number, how, stay_s), port)
-                own = [e for e in facts["envelopes"] if abs(e["timeOrigin"] - facts["begun_ms"]) < 1]
-                found.append(
+                    visit = await _visit(browsers[has_cache], endpoint, _Plan(number, how, stay_s), port)
+                envelopes = [e for e in visit["envelopes"] if abs(e["timeOrigin"] - visit["begun_ms"]) < 1]
+                results.append(
                     Visit(
                         exit=how,
                         has_cache=has_cache,
-                        length_ms=facts["length_ms"],
-                        arrived_ms=covered_ms(own, facts["length_ms"]),
-                        envelopes=len(own),
-                        has_beacon=str(number) in endpoint.own,
+                        length_ms=visit["length_ms"],
+                        arrived_ms=covered_ms(envelopes, visit["length_ms"]),
+                        envelopes=len(envelopes),
+                        has_beacon=str(number) in endpoint.beacons,
                     )
                 )
                 bar.update()
 
             await asyncio.gather(*(one(number) for number in range(visits)))
             bar.close()
-    return ExitsResult(visits=found, posts=endpoint.posts, sent_bytes=endpoint.sent_bytes)
+    return ExitsResult(visits=results, posts=endpoint.posts, sent_bytes=endpoint.sent_bytes)
 
 
 def bench_exits(*, visits: int, chromium: str, at_a_time: int, seed: int = 1) -> ExitsResult:

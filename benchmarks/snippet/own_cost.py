@@ -52,7 +52,7 @@ def read_apps(folder: Path) -> dict[str, dict[str, tuple[str, dict[str, str]]]]:
 async def _renderers(session: CDPSession) -> dict[int, float]:
     """Returns the processor s of each renderer, by process."""
     answer = await session.send("SystemInfo.getProcessInfo")
-    return {each["id"]: each["cpuTime"] for each in answer["processInfo"] if each["type"] == "renderer"}
+    return {process["id"]: process["cpuTime"] for process in answer["processInfo"] if process["type"] == "renderer"}
 
 
 async def _load(browser: Browser, session: CDPSession, url: str) -> tuple[float, float]:
@@ -60,12 +60,14 @@ async def _load(browser: Browser, session: CDPSession, url: str) -> tuple[float,
     context = await browser.new_context()
     try:
         page = await context.new_page()
-        own = await context.new_cdp_session(page)
-        await own.send("Performance.enable")
+        page_session = await context.new_cdp_session(page)
+        await page_session.send("Performance.enable")
         await page.goto(url, wait_until="commit")
         await asyncio.sleep(STAY_S)
         after = await _renderers(session)
-        metrics = {each["name"]: each["value"] for each in (await own.send("Performance.getMetrics"))["metrics"]}
+        metrics = {
+            metric["name"]: metric["value"] for metric in (await page_session.send("Performance.getMetrics"))["metrics"]
+        }
     finally:
         await context.close()
     processor_s = sum(used - before.get(process, 0.0) for process, used in after.items())
@@ -73,7 +75,7 @@ async def _load(browser: Browser, session: CDPSession, url: str) -> tuple[float,
 
 
 async def _run(apps: Mapping[str, Mapping[str, tuple[str, dict[str, str]]]], loads: int, chromium: str) -> list[Load]:
-    found: list[Load] = []
+    results: list[Load] = []
     chance = random.Random(1)  # noqa: S311  # repeatable, and no secret
     async with async_playwright() as playwright:
         browser = await playwright.chromium.launch(
@@ -95,11 +97,11 @@ async def _run(apps: Mapping[str, Mapping[str, tuple[str, dict[str, str]]]], loa
                     for kind in chance.sample(KINDS, len(KINDS)):
                         pages["/"] = kind_pages[kind]
                         used = await _load(browser, session, f"http://127.0.0.1:{port}/?visit=0")
-                        found.append(Load(app=app, kind=kind, processor_s=used[0], tasks_ms=used[1]))
+                        results.append(Load(app=app, kind=kind, processor_s=used[0], tasks_ms=used[1]))
                         bar.update()
         bar.close()
         await browser.close()
-    return found
+    return results
 
 
 def bench_own_cost(*, apps: Path, loads: int, chromium: str) -> list[Load]:

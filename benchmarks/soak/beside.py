@@ -43,8 +43,8 @@ class Beside:
 
     def stop(self) -> None:
         """Ends them, and raises what went wrong."""
-        for each in self._repeated:
-            each.stop()
+        for reader in self._repeated:
+            reader.stop()
         self._celery.close()
 
     def _read(self) -> None:

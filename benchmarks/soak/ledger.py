@@ -93,7 +93,7 @@ class Ledger:
 
     def list_in_state(self, state: int) -> list[int]:
         """Returns the posts in a state."""
-        return [post for post, each in enumerate(self.states) if each == state]
+        return [post for post, current in enumerate(self.states) if current == state]
 
     def count(self, state: int) -> int:
         """Returns the number of posts in a state."""

@@ -21,7 +21,7 @@ from benchmarks.soak.ledger import ACCEPTED, REFUSED, Ledger
 from benchmarks.soak.report import SoakResult, describe_soak
 from benchmarks.soak.sending import Sender, Sent
 from benchmarks.soak.traces import SoakTrace, prepare
-from benchmarks.soak.watching import Watch, count_pending, take_used
+from benchmarks.soak.watching import StackMonitor, count_pending, take_used
 from ops.supervisor.running import RunningStack, run_stack
 from tests.corpus import Json
 
@@ -92,14 +92,14 @@ class Soak:
         self.send_all_that_is_folded("warm", WARM_S)
         self.wait_until_folded()
         reads = find_reads(run_here(self.stack.store_environment, "memory", "--project", PROJECT))
-        beside, watch = Beside(self.stack, reads), Watch(self.stack)
+        beside, monitor = Beside(self.stack, reads), StackMonitor(self.stack)
         try:
-            return self.run_phases(beside, watch)
+            return self.run_phases(beside, monitor)
         finally:
             beside.stop()
-            watch.stop()
+            monitor.stop()
 
-    def run_phases(self, beside: Beside, watch: Watch) -> SoakResult:
+    def run_phases(self, beside: Beside, monitor: StackMonitor) -> SoakResult:
         plan = self.plan
         self.tell(f"the capacity is measured for {plan.capacity_s:.0f} s")
         capacity = self.measure_capacity()
@@ -117,7 +117,7 @@ class Soak:
         self.tell("what had no clear answer is posted again, and all is folded")
         repeated = self.sender.repeat_unknown(FOLD_LIMIT_S)
         self.wait_until_folded()
-        watch.stop()
+        monitor.stop()
         status: dict[str, Any] = self.stack.read(PROJECT, self.token, "status")
         accepted = self.ledger.count(ACCEPTED)
         return SoakResult(
@@ -127,7 +127,7 @@ class Soak:
             drained_s=drained_s,
             done=beside.done,
             used=(before, used),
-            looks=watch.looks,
+            looks=monitor.looks,
             accepted=accepted,
             refused=self.ledger.count(REFUSED),
             repeated=repeated,

@@ -41,7 +41,7 @@ class Used:
     table_bytes: dict[str, int]
 
 
-class Watch:
+class StackMonitor:
     """Looks at a stack every second, until it is stopped."""
 
     def __init__(self, stack: RunningStack) -> None:

@@ -29,14 +29,16 @@ def sample_of(ms: FloatColumn, *, whole: FloatColumn | None = None, rate: FloatC
     view, func = np.nonzero(us)
     js_us = us.sum(1) if whole is None else np.rint(10_000 * whole).astype(np.int64)
     zeros = [0] * len(us)
-    facts = ViewColumns.of(js_us.tolist(), zeros, zeros, None if rate is None else rate.tolist())
-    own = us[view, func]
-    return sample_of_columns(np.bincount(view, minlength=len(us)), [func, own, own, np.zeros_like(own)], facts)
+    columns = ViewColumns.of(js_us.tolist(), zeros, zeros, None if rate is None else rate.tolist())
+    self_us = us[view, func]
+    return sample_of_columns(
+        np.bincount(view, minlength=len(us)), [func, self_us, self_us, np.zeros_like(self_us)], columns
+    )
 
 
 def _count(intervals: Sequence[Interval | None], truth: float) -> tuple[int, int]:
-    known = [each for each in intervals if each is not None]
-    return sum(each.low <= truth <= each.high for each in known), len(known)
+    known = [interval for interval in intervals if interval is not None]
+    return sum(interval.low <= truth <= interval.high for interval in known), len(known)
 
 
 def _ci(figure: Figure | None) -> Interval | None:
@@ -48,8 +50,8 @@ def cover_means(views: int, sigma: float, zeros: float, rounds: int) -> Sequence
     hits = known = 0
     for seed in range(rounds):
         rng = np.random.default_rng([seed, views, int(10 * sigma), int(10 * zeros)])
-        found = summarise(sample_of(skewed(rng, views, sigma, zeros)), min_views=1).functions
-        ours = _count([each.ms_per_view.ci95 for each in found], 10 * (1 - zeros))
+        functions = summarise(sample_of(skewed(rng, views, sigma, zeros)), min_views=1).functions
+        ours = _count([function.ms_per_view.ci95 for function in functions], 10 * (1 - zeros))
         hits, known = hits + ours[0], known + ours[1]
     return [percent(hits, known)]
 
@@ -62,8 +64,8 @@ def cover_shares(views: int, sigma: float, zeros: float, rounds: int) -> Sequenc
         device = rng.lognormal(0, 0.5, views)
         whole = 50 * device * rng.lognormal(-0.045, 0.3, views)
         sample = sample_of(skewed(rng, views, sigma, zeros) * device[:, None], whole=whole)
-        found = summarise(sample, min_views=1).functions
-        ours = _count([_ci(each.share) for each in found], (1 - zeros) / 50)
+        functions = summarise(sample, min_views=1).functions
+        ours = _count([_ci(function.share) for function in functions], (1 - zeros) / 50)
         hits, known = hits + ours[0], known + ours[1]
     return [percent(hits, known)]
 
@@ -74,7 +76,7 @@ def cover_differences(views: int, sigma: float, zeros: float, rounds: int) -> Se
     for seed in range(rounds):
         rng = np.random.default_rng([seed, views, int(10 * sigma), int(10 * zeros)])
         sides = [sample_of(skewed(rng, views, sigma, zeros)) for _ in range(2)]
-        ours = _count([each.ci95 for each in compare(sides[0], sides[1]).functions], 0.0)
+        ours = _count([function.ci95 for function in compare(sides[0], sides[1]).functions], 0.0)
         hits, known = hits + ours[0], known + ours[1]
     return [percent(hits, known)]
 
@@ -96,10 +98,10 @@ def cover_rates(rates: tuple[float, float], views: int, rounds: int) -> Sequence
             unseen += 1
             continue
         ms = skewed(rng, views, 1.0, 0.0) * np.where(is_fast, FAST, SLOW)[:, None]
-        found = summarise(sample_of(ms, rate=np.where(is_fast, *rates))).functions
-        given += bool(found)
-        means += [each.ms_per_view.value for each in found]
-        ours = _count([each.ms_per_view.ci95 for each in found], truth)
+        functions = summarise(sample_of(ms, rate=np.where(is_fast, *rates))).functions
+        given += bool(functions)
+        means += [function.ms_per_view.value for function in functions]
+        ours = _count([function.ms_per_view.ci95 for function in functions], truth)
         hits, known = hits + ours[0], known + ours[1]
     bias = f"{100 * (np.mean(means) / truth - 1):+.1f}" if means else "–"
     return [percent(unseen, rounds), percent(given, rounds), percent(hits, known), bias]
@@ -114,9 +116,9 @@ def cover_recorded(views: int, rounds: int) -> Sequence[str]:
         size = page.js_us.size
         truth = np.bincount(page.columns[0], page.columns[1]) / 1_000 / size
         ran = np.bincount(page.columns[0], page.columns[1] > 0) / size
-        for each in summarise(draw(np.random.default_rng([seed, views]), page, views), min_views=1).functions:
-            ours = _count([each.ms_per_view.ci95], float(truth[each.func_id]))
-            for name in ("all", "rare") if ran[each.func_id] < RARE else ("all",):
+        for function in summarise(draw(np.random.default_rng([seed, views]), page, views), min_views=1).functions:
+            ours = _count([function.ms_per_view.ci95], float(truth[function.func_id]))
+            for name in ("all", "rare") if ran[function.func_id] < RARE else ("all",):
                 counts[name][0] += ours[0]
                 counts[name][1] += ours[1]
     return [percent(*counts["all"]), percent(*counts["rare"])]

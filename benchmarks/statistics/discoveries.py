@@ -15,9 +15,9 @@ PAGE_SHIFT = 0.12
 SLOWER_PHONES = 0.2
 
 
-def _is_verdict(found: Comparison) -> bool:
+def _is_verdict(comparison: Comparison) -> bool:
     """Tells whether the whole time is called slower or faster."""
-    whole = found.overall
+    whole = comparison.overall
     has_zero = whole is None or whole.ci95 is None or whole.ci95.low <= 0 <= whole.ci95.high
     return whole is not None and whole.is_significant and not has_zero
 
@@ -26,7 +26,7 @@ def _by_app(pages: Sequence[Recorded]) -> list[list[Recorded]]:
     apps: dict[str, list[Recorded]] = {}
     for page in pages:
         apps.setdefault(page.app, []).append(page)
-    return [each for each in apps.values() if len(each) > 1]
+    return [pages for pages in apps.values() if len(pages) > 1]
 
 
 def _draw_nothing(
@@ -46,7 +46,7 @@ def _draw_nothing(
     if kind == "coarse":
         head = draw(rng, page, views, slow=SLOWER_PHONES)
         one = np.ones(views, dtype=np.int64)
-        coarse = [replace(each, columns=replace(each.columns, device_class=one)) for each in (base, head)]
+        coarse = [replace(sample, columns=replace(sample.columns, device_class=one)) for sample in (base, head)]
         return coarse[0], coarse[1]
     if kind == "rates":
         return base, draw(rng, page, views, rates=(0.1, 1.0))
@@ -59,25 +59,25 @@ def find_nothing(kind: str, views: int, by_page: bool, rounds: int) -> Sequence[
     functions = verdicts = few = 0
     for seed in range(rounds):
         base, head = _draw_nothing(np.random.default_rng([seed, views]), pages, kind, views, seed)
-        found = compare(base, head, by_page=by_page)
-        few += found.is_too_few
-        functions += any(each.is_significant for each in found.functions)
-        verdicts += _is_verdict(found)
+        comparison = compare(base, head, by_page=by_page)
+        few += comparison.is_too_few
+        functions += any(function.is_significant for function in comparison.functions)
+        verdicts += _is_verdict(comparison)
     return [percent(functions, rounds - few), percent(verdicts, rounds - few), percent(few, rounds)]
 
 
 def find_change(views: int, factor: float, rounds: int) -> Sequence[str]:
     """Returns how often a slower func is found, and how often another one is."""
     pages = load_population()
-    found = other = 0
+    hits = other = 0
     for seed in range(rounds):
         rng = np.random.default_rng([seed, views, int(100 * factor)])
         page = pages[seed % len(pages)]
         func = page.heaviest(HEAVIEST)[rng.integers(HEAVIEST)]
         answer = compare(draw(rng, page, views), draw(rng, page, views, change=Change(func, factor)))
-        found += any(each.func_id == func for each in answer.increases)
-        other += any(each.func_id != func and each.is_significant for each in answer.functions)
-    return [percent(found, rounds), percent(other, rounds)]
+        hits += any(increase.func_id == func for increase in answer.increases)
+        other += any(function.func_id != func and function.is_significant for function in answer.functions)
+    return [percent(hits, rounds), percent(other, rounds)]
 
 
 def list_discoveries(rounds: int) -> list[Table]:

@@ -25,7 +25,7 @@ def look_as_verdicts(base_views: int, views_a_day: int, hours: int, rounds: int,
     total, before, bound = np.zeros(rounds), 0.0, 0.0
     points: list[LookPoint] = []
     is_alarmed = np.zeros(rounds, dtype=bool)
-    found: list[int] = []
+    counts: list[int] = []
     for hour in range(hours, 2 * DAYS * 24 + 1, hours):
         views = views_a_day * hour / 24
         total += rng.normal(0, 1, rounds) * np.sqrt(views - before)
@@ -37,8 +37,8 @@ def look_as_verdicts(base_views: int, views_a_day: int, hours: int, rounds: int,
             bound = bound_of_newest(points)
         is_alarmed |= p < bound
         if hour == DAYS * 24:
-            found += [int((p < 0.05).sum()), int(is_alarmed.sum())]
-    return [percent(each, rounds) for each in [*found, int(is_alarmed.sum())]]
+            counts += [int((p < 0.05).sum()), int(is_alarmed.sum())]
+    return [percent(count, rounds) for count in [*counts, int(is_alarmed.sum())]]
 
 
 def list_peeking(rounds: int) -> list[Table]:

@@ -61,7 +61,7 @@ class Change:
 class _Growing:
     lengths: list[int] = field(default_factory=list)
     columns: tuple[list[int], list[int], list[int]] = field(default_factory=lambda: ([], [], []))
-    facts: list[tuple[int, int, int, int]] = field(default_factory=list)
+    views: list[tuple[int, int, int, int]] = field(default_factory=list)
 
 
 def read_population(release: str = RELEASE) -> list[Recorded]:
@@ -74,16 +74,18 @@ def read_population(release: str = RELEASE) -> list[Recorded]:
         fold = fold_trace(decode_envelope(json.dumps(wire).encode(), Limits()), page=wire["page"], funcs=funcs)
         view = ViewFold()
         view.add(fold, is_truncated=False)
-        own = contribution_of(view.sums, range(len(funcs.keys)))
+        contribution = contribution_of(view.sums, range(len(funcs.keys)))
         page = pages.setdefault((app, wire["page"]), _Growing())
-        page.lengths.append(len(own.func))
-        for column, values in zip(page.columns, (own.func, own.self_us, own.hidden_us), strict=True):
+        page.lengths.append(len(contribution.func))
+        for column, values in zip(
+            page.columns, (contribution.func, contribution.self_us, contribution.hidden_us), strict=True
+        ):
             column.extend(values)
         tags = wire["tags"]
         device = CLASSES.index(tags["class"]) + 1 if tags["class"] in CLASSES else 0
-        page.facts.append((fold.parts.js_us, fold.parts.hidden_us, device, text_code(tags["input"])))
+        page.views.append((fold.parts.js_us, fold.parts.hidden_us, device, text_code(tags["input"])))
     assert len(CLASSES) < len(DEVICE_CLASSES)
-    return [_close(app, page, own) for (app, page), own in sorted(pages.items())]
+    return [_close(app, page, growing) for (app, page), growing in sorted(pages.items())]
 
 
 @cache
@@ -92,13 +94,13 @@ def load_population() -> list[Recorded]:
     return read_population()
 
 
-def _close(app: str, page: str, own: _Growing) -> Recorded:
-    js_us, hidden_us, device, tag = (np.array(column, dtype=np.int64) for column in zip(*own.facts, strict=True))
-    func, self_us, hidden = (np.array(column, dtype=np.int64) for column in own.columns)
+def _close(app: str, page: str, growing: _Growing) -> Recorded:
+    js_us, hidden_us, device, tag = (np.array(column, dtype=np.int64) for column in zip(*growing.views, strict=True))
+    func, self_us, hidden = (np.array(column, dtype=np.int64) for column in growing.columns)
     return Recorded(
         app=app,
         page=page,
-        lengths=np.array(own.lengths, dtype=np.int64),
+        lengths=np.array(growing.lengths, dtype=np.int64),
         columns=(func, self_us, hidden),
         js_us=js_us,
         hidden_us=hidden_us,
@@ -160,7 +162,7 @@ def draw_pages(
     self_us, hidden_us = _whole(self_us * own_factor), _whole(hidden_us * own_factor)
     names = [page.name for page in pages]
     page_of = np.repeat(np.arange(len(pages)), [page.js_us.size for page in pages])
-    facts = ViewColumns.of(
+    columns = ViewColumns.of(
         (_whole(whole.js_us[picked] * factor) + extra[0]).tolist(),
         (_whole(whole.hidden_us[picked] * factor) + extra[1]).tolist(),
         whole.device[picked].tolist(),
@@ -168,7 +170,7 @@ def draw_pages(
         page=np.array([text_code(name) for name in names])[page_of[picked]].tolist(),
         tag=whole.tag[picked].tolist(),
     )
-    return sample_of_columns(lengths, [func, self_us, self_us, hidden_us], facts)
+    return sample_of_columns(lengths, [func, self_us, self_us, hidden_us], columns)
 
 
 def join_pages(pages: Sequence[Recorded]) -> Recorded:

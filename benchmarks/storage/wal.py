@@ -64,8 +64,8 @@ class WalResult:
 def bench_wal(kind: str, *, traces: int, batch: int) -> WalResult:
     """Measures in a server of its own."""
     with open_temporary_stores("wal") as stores:
-        words = ("--kind", kind, "--traces", str(traces), "--batch", str(batch))
-        run = Run(**json.loads(run_here(stores.environment, "wal", *words)))
+        arguments = ("--kind", kind, "--traces", str(traces), "--batch", str(batch))
+        run = Run(**json.loads(run_here(stores.environment, "wal", *arguments)))
         return _read_log(stores.folder.postgres, run, batch)
 
 
@@ -139,7 +139,7 @@ def _read_log(data: Path, run: Run, batch: int) -> WalResult:
         check=True,
         text=True,
     )
-    found: Counter[tuple[str, str]] = Counter()
+    sizes: Counter[tuple[str, str]] = Counter()
     phases = iter(run.phases)
     part, _, phase_end = next(phases)
     for line in done.stdout.splitlines():
@@ -151,12 +151,12 @@ def _read_log(data: Path, run: Run, batch: int) -> WalResult:
             part, _, phase_end = next(phases)
         relation = RELATION.search(line)
         name = re.sub(r"_\d{8}$", "", run.relations.get(relation[2], "other") if relation else "other")
-        found[part, name] += total
+        sizes[part, name] += total
     return WalResult(
         traces=run.traces,
         batch=batch,
         body_bytes=run.body_bytes,
-        wal_bytes={key: size / run.traces for key, size in found.items()},
+        wal_bytes={key: size / run.traces for key, size in sizes.items()},
         processor_ms={name: 1000 * s / run.traces for name, s in run.processor_s.items()},
     )
 

@@ -1,4 +1,4 @@
-"""Comparisons and tables of functions that pages and the read API share: the last ones are remembered."""
+"""Comparisons and tables of functions that pages and the read API share: the last ones are cached."""
 
 import threading
 from collections import OrderedDict
@@ -21,7 +21,7 @@ from profcore.stats.views import Measure
 
 # A table is narrowed, ordered and searched over one comparison. One of 2,000 functions takes 2 MB.
 COMPARISONS_KEPT: Final = 4
-# Of all remembered tables together, as `weigh_table` estimates them: some thousand rows.
+# Of all cached tables together, as `weigh_table` estimates them: some thousand rows.
 TABLE_BYTES_KEPT: Final = 8_000_000
 ROW_BYTES: Final = 3_000  # a row with its estimates by two measures, without its texts
 CHAR_BYTES: Final = 4  # at most
@@ -35,19 +35,19 @@ WINDOW_ROWS: Final = 1_000  # of each window, in which the ranked rows are looke
 T = TypeVar("T")
 
 
-def remember_comparison(
+def cached_comparison(
     base: Slice, head: Slice, measure: Measure, group_by: str, key: str, *, stratify: str = ""
 ) -> SliceComparison:
     """Returns the comparison of two slices. The last ones are kept in memory.
 
     `key` is the result of `key_of_sides` as a text: one more trace makes another comparison.
     """
-    return _remember(base, head, measure, group_by, key, stratify)
+    return _compare(base, head, measure, group_by, key, stratify)
 
 
 @keep
 @lru_cache(maxsize=COMPARISONS_KEPT)
-def _remember(base: Slice, head: Slice, measure: Measure, group_by: str, _key: str, stratify: str) -> SliceComparison:
+def _compare(base: Slice, head: Slice, measure: Measure, group_by: str, _key: str, stratify: str) -> SliceComparison:
     return compare_slices(base, head, measure=measure, group_by=group_by, stratify=stratify)
 
 
@@ -122,8 +122,8 @@ VITALS: Final = keep(Memory(weigh_vitals, VITALS_BYTES_KEPT))
 def answer_table(slice_: Slice, query: TableQuery) -> FunctionTable:
     """Returns the table of a slice with its estimates. The last ones are kept until a trace is folded into the slice.
 
-    Fine slices are not remembered: what decides them is not in their cells. One statement more than the table takes,
-    but only three if it is remembered.
+    Fine slices are not cached: what decides them is not in their cells. One statement more than the table takes,
+    but only three if it is cached.
     """
     if slice_.is_fine:
         return select_estimated(slice_, query)

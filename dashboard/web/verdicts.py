@@ -20,7 +20,7 @@ from aggregate.selectors.verdict.looks import find_plan, has_looks
 from aggregate.selectors.verdict.page_changes import MEASURE
 from aggregate.selectors.verdict.verdict import Verdict, select_verdict
 from alerts.auto_resolve.rollbacks import BaseChoice, Rollback, choose_base, select_rolled_back
-from dashboard.web.cache import key_of_sides, remember_comparison
+from dashboard.web.cache import cached_comparison, key_of_sides
 from dashboard.web.params import read_side
 from profcore.caching import keep
 
@@ -132,7 +132,7 @@ def _cached_verdict(base: Slice, head: Slice, sides_key: str, _plan: str) -> Ver
 
 
 def answer_breakdown(base: Slice, head: Slice) -> Breakdown:
-    """Returns two sides by dimension, judged by the verdict's bound; remembered as verdicts are."""
+    """Returns two sides by dimension, judged by the verdict's bound; cached as verdicts are."""
     key = key_of_verdict(base, head)
     verdict = answer_verdict(base, head, key)
     return _cached_breakdown(base, head, repr(key[0]), verdict.judgement.bound)
@@ -145,7 +145,7 @@ def _cached_breakdown(base: Slice, head: Slice, _key: str, bound: float) -> Brea
 
 
 def compare_functions(base: Slice, head: Slice, *, sides_key: str | None = None) -> SliceComparison:
-    """Returns the comparison of the functions of two slices, remembered as that of the page "Compare" is."""
-    return remember_comparison(
+    """Returns the comparison of the functions of two slices, cached as that of the page "Compare" is."""
+    return cached_comparison(
         base, head, MEASURE, "function", repr(key_of_sides(base, head)) if sides_key is None else sides_key
     )

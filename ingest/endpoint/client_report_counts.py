@@ -22,7 +22,7 @@ from profcore.trace.absence import Absence
 
 SHARDS: Final = 8  # as many rows as a process has connections
 FULL_CHECK_S: Final = 10.0  # a project without room is taken to have none for this long
-MAX_FULL: Final = 1_000  # projects × days that are remembered to have none
+MAX_FULL: Final = 1_000  # projects × days that are known to have none
 
 Row = tuple[int, date, str, int, int, int, int]  # project, day, page, browser, reason, status, shard
 

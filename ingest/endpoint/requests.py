@@ -125,7 +125,7 @@ def skip_body(post: IngestRequest) -> None:
 
 @cached(entries=1_000, chars=200)
 def key_in(query: str) -> str:
-    """Returns the key that a query names, empty if there is none. Posts repeat it, so results are remembered."""
+    """Returns the key that a query names, empty if there is none. Posts repeat it, so results are cached."""
     try:
         fields = parse_qs(query, max_num_fields=MAX_QUERY_FIELDS)
     except ValueError:

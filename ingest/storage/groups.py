@@ -15,7 +15,7 @@ from profcore.caching import keep
 
 OTHER: Final = "(other)"  # the release and the page of traces without a group of their own
 FULL_CHECK_S: Final = 10.0  # a project without room is taken to have none for this long
-CACHED_S: Final = 3_600  # expiry marks an unused row first, and deletes it hours later: no one remembers it then
+CACHED_S: Final = 3_600  # expiry marks an unused row first, and deletes it hours later: no one has it cached then
 MAX_CACHED: Final = 100_000  # about 20 MB; a project's hot funcs and groups are a few thousand
 
 K = TypeVar("K")
@@ -28,7 +28,7 @@ class IdCache(dict[K, int]):
     _since_s = 0.0
 
     def clear_sometimes(self) -> None:
-        """Forgets all ids if they are many, or remembered for an hour."""
+        """Removes all ids if they are many, or cached for an hour."""
         now_s = time.monotonic()
         if len(self) > MAX_CACHED or now_s - self._since_s > CACHED_S:
             self.clear()

@@ -90,7 +90,7 @@ def store_views(project: Project, now: datetime, views: int) -> Iterator[int]:
 
 
 def _store_batch(key: KeyConfig, arrivals: Sequence[Arrival], received_at: datetime) -> None:
-    # Before the transaction: the process remembers ids of groups, and a failed statement would end the transaction.
+    # Before the transaction: the process caches ids of groups, and a failed statement would end the transaction.
     intern_groups(
         key.project_id, [(arrival.envelope.release, page_of(arrival.envelope, key.route_rules)) for arrival in arrivals]
     )

@@ -131,7 +131,7 @@ SELECT (SELECT count(*) FROM few), coalesce(extract(epoch FROM clock_timestamp()
 UNFINISHED_JOBS: Final = f"""
 SELECT state, count(*), extract(epoch FROM clock_timestamp() - min(created_at))
 FROM aggregate_job WHERE state <= {Job.State.RUNNING.value} GROUP BY state"""
-GUARD: Final = f"""
+ALERTS: Final = f"""
 SELECT (SELECT count(*) FROM alerts_alertstate WHERE state = {State.SUSPECTED.value}),
        (SELECT count(*) FROM alerts_alertstate WHERE state = {State.CONFIRMED.value}),
        (SELECT count(*) FROM alerts_message
@@ -247,7 +247,7 @@ def _read_jobs() -> Iterator[GaugeMetricFamily]:
 
 
 def _read_alerts() -> Iterator[GaugeMetricFamily]:
-    ((suspected, confirmed, waiting, failed),) = _ask(GUARD)
+    ((suspected, confirmed, waiting, failed),) = _ask(ALERTS)
     yield ALERT_STATES.make([("suspected", suspected), ("confirmed", confirmed)])
     yield MESSAGES_WAITING.make([("waiting", waiting), ("failed", failed)])
 
@@ -318,8 +318,8 @@ def ask_valkey() -> list[GaugeMetricFamily]:
 class KeptGauges(Collector):
     """The gauges of both stores, kept for `KEPT_S`. While one thread asks, others wait for its answer."""
 
-    def __init__(self, *questions: Callable[[], list[GaugeMetricFamily]]) -> None:
-        self._questions = questions
+    def __init__(self, *queries: Callable[[], list[GaugeMetricFamily]]) -> None:
+        self._queries = queries
         self._lock = threading.Lock()
         self._families: list[GaugeMetricFamily] = []
         self._valid_until_s = 0.0
@@ -327,7 +327,7 @@ class KeptGauges(Collector):
     def collect(self) -> Iterator[GaugeMetricFamily]:
         with self._lock:
             if time.monotonic() >= self._valid_until_s:
-                self._families = [family for ask in self._questions for family in ask()]
+                self._families = [family for ask in self._queries for family in ask()]
                 self._valid_until_s = time.monotonic() + KEPT_S
             families = self._families
         yield from families

@@ -40,8 +40,8 @@ class Views:
 @cache
 def regressions() -> list[dict[str, Any]]:
     """Returns the changes injected into each app, as stored in the JSON."""
-    found: list[dict[str, Any]] = json.loads((DATA / "corpus-regressions.json").read_text())
-    return found
+    entries: list[dict[str, Any]] = json.loads((DATA / "corpus-regressions.json").read_text())
+    return entries
 
 
 def unhash(uri: str | None) -> str | None:
@@ -93,10 +93,10 @@ def page_samples(app: str, page: str, base: str, head: str) -> tuple[ViewSample,
     samples = []
     for release in (base, head):
         views = groups[app, page, release]
-        facts = ViewColumns.of(
+        columns = ViewColumns.of(
             [parts.js_us for parts in views.parts], [parts.hidden_us for parts in views.parts], views.device_class
         )
-        sample = sample_of(views.contributions, facts)
+        sample = sample_of(views.contributions, columns)
         samples.append(group_funcs(sample, group_of[sample.func_ids]))
     return samples[0], samples[1], labels
 

@@ -7,7 +7,7 @@ from profcore.sums.fold import fold_trace
 from profcore.trace.funcs import FuncKey, FuncTable
 from profcore.trace.wire import Envelope
 from tests.profcore.formats.builders import export_of
-from tests.profcore.formats.readers import READERS, Key, Sums, Told, told_sums
+from tests.profcore.formats.readers import READERS, FormatReader, Key, Sums, format_sums
 
 HOSTILE = (
     "(idle)",
@@ -57,13 +57,13 @@ def hostile_export() -> SliceExport:
 
 def find_differences(export: SliceExport, format_name: str) -> list[str]:
     """Returns a line for each func for which a format differs from the export."""
-    told = READERS[format_name]
-    expected = told_sums(export, told)
-    found = told.read(b"".join(EXPORTERS[told.exporter].write(export)))
-    lines = [f"idle: {found.idle_us}, not {expected.idle_us}"] if found.idle_us != expected.idle_us else []
+    reader = READERS[format_name]
+    expected = format_sums(export, reader)
+    sums = reader.read(b"".join(EXPORTERS[reader.exporter].write(export)))
+    lines = [f"idle: {sums.idle_us}, not {expected.idle_us}"] if sums.idle_us != expected.idle_us else []
     for what, ours, theirs in (
-        ("self", expected.self_us, found.self_us),
-        ("total", expected.total_us, found.total_us),
+        ("self", expected.self_us, sums.self_us),
+        ("total", expected.total_us, sums.total_us),
     ):
         for key in ours.keys() | theirs.keys():
             if ours.get(key) != theirs.get(key):
@@ -83,11 +83,11 @@ def export_view(*views: list[Envelope], page: str = "/cart") -> TimelineExport:
     )
 
 
-def fold_sums(traces: list[Envelope], told: Told, page: str = "/cart") -> Sums:
+def fold_sums(traces: list[Envelope], reader: FormatReader, page: str = "/cart") -> Sums:
     """Returns the fold's sums of traces, in the terms of a format."""
 
     def key_of(key: FuncKey) -> Key:
-        return told.key(Key(key.name or "(anonymous)", key.uri, key.line or None, key.column or None))
+        return reader.key(Key(key.name or "(anonymous)", key.uri, key.line or None, key.column or None))
 
     funcs, sums = FuncTable(), Sums()
     for envelope in traces:
@@ -97,6 +97,6 @@ def fold_sums(traces: list[Envelope], told: Told, page: str = "/cart") -> Sums:
                 if us:
                     key = key_of(funcs.keys[index])
                     into[key] = into.get(key, 0) + us
-        sums.add([told.key(Key("(hidden)"))], fold.parts.hidden_us)
-        sums.idle_us += fold.parts.idle_us if told.idle else 0
+        sums.add([reader.key(Key("(hidden)"))], fold.parts.hidden_us)
+        sums.idle_us += fold.parts.idle_us if reader.idle else 0
     return sums

@@ -8,9 +8,9 @@ from pathlib import Path
 from ops.supervisor.running import RunningStack
 
 
-def find_processes(stack: RunningStack, *words: bytes) -> list[int]:
+def find_processes(stack: RunningStack, *arguments: bytes) -> list[int]:
     """Returns the processes of a stack whose command line holds all words."""
-    found = []
+    pids = []
     for entry in Path("/proc").iterdir():
         if not entry.name.isdigit():
             continue
@@ -18,9 +18,9 @@ def find_processes(stack: RunningStack, *words: bytes) -> list[int]:
             command = (entry / "cmdline").read_bytes()
             environ = (entry / "environ").read_bytes()
             is_ours = os.fsencode(stack.folder.path) in environ or os.fsencode(stack.folder.path) in command
-            if is_ours and all(word in command for word in words):
-                found.append(int(entry.name))
-    return found
+            if is_ours and all(word in command for word in arguments):
+                pids.append(int(entry.name))
+    return pids
 
 
 def parent_of(pid: int) -> int:

@@ -13,7 +13,9 @@ MEASURES: list[Measure] = ["self+hidden", "self"]
 
 def expected_funcs(app: str) -> list[str]:
     """Returns the injected function and the callee that carries its cost."""
-    names: list[str] = next(each["selfTimeExpectedIn"] for each in regressions() if each["app"] == app)
+    names: list[str] = next(
+        regression["selfTimeExpectedIn"] for regression in regressions() if regression["app"] == app
+    )
     return names
 
 
@@ -38,7 +40,7 @@ def test_nothing_is_found_on_a_page_where_nothing_was_injected(app: str, page: s
     base, head, labels = page_samples(app, page, "1.0.0", "1.1.0")
     answer = compare(base, head, measure=measure)
     assert not answer.is_too_few
-    assert [(labels[each.func_id], each.q) for each in answer.functions if each.q < 0.05] == []
+    assert [(labels[function.func_id], function.q) for function in answer.functions if function.q < 0.05] == []
 
 
 def test_there_are_six_affected_and_four_control_pages() -> None:
@@ -49,5 +51,5 @@ def test_there_are_six_affected_and_four_control_pages() -> None:
 def test_a_release_compared_with_itself_shows_no_change(app: str, page: str) -> None:
     base, _, _ = page_samples(app, page, "1.0.0", "1.0.0")
     answer = compare(base, base)
-    assert {each.p for each in answer.functions} == {1.0}
-    assert {each.delta_ms for each in answer.functions} == {0.0}
+    assert {function.p for function in answer.functions} == {1.0}
+    assert {function.delta_ms for function in answer.functions} == {0.0}

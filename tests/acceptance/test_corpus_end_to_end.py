@@ -30,7 +30,7 @@ def test_the_read_api_tells_the_same_numbers(folded: tuple[RunningStack, dict[st
         assert answer["samples"] == group["samples"]
         known = {part: us / 1000 for part, us in group["time_us"].items()}
         assert answer["time_ms"] == {**known, "engine": 0}  # the corpus has no long animation frames
-        told = {
+        rows = {
             (f["uri"], f["line"], f["column"], f["name"]): (
                 f["self_samples"],
                 f["total_samples"],
@@ -40,7 +40,7 @@ def test_the_read_api_tells_the_same_numbers(folded: tuple[RunningStack, dict[st
             )
             for f in answer["functions"]
         }
-        assert told == {
+        assert rows == {
             (f["uri"], f["line"], f["column"], f["name"]): (
                 f["self_samples"],
                 f["total_samples"],
@@ -92,15 +92,15 @@ def test_mozillas_reader_counts_in_the_downloads_what_the_api_tells(
     stack, tokens = folded
     for group in expected():
         slice_query = urlencode({"release": group["release"], "page": group["page"]})
-        told = stack.read(group["app"], tokens[group["app"]], f"functions?{slice_query}&limit=10000")
+        answer = stack.read(group["app"], tokens[group["app"]], f"functions?{slice_query}&limit=10000")
         profile = tmp_path / "profile.json.gz"
         profile.write_bytes(download(stack, group["app"], tokens[group["app"]], slice_query))
         counted = Counter(
             (func.name, round(func.self_ms * 1000), round(func.total_ms * 1000)) for func in read_functions(profile)
         )
-        hidden_us = round(told["time_ms"]["hidden"] * 1000)
+        hidden_us = round(answer["time_ms"]["hidden"] * 1000)
         wanted = Counter(
-            (f["label"], round(f["self_ms"] * 1000), round(f["total_ms"] * 1000)) for f in told["functions"]
+            (f["label"], round(f["self_ms"] * 1000), round(f["total_ms"] * 1000)) for f in answer["functions"]
         )
         assert counted == wanted + Counter({("(hidden)", hidden_us, hidden_us): 1})
 

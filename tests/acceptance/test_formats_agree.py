@@ -6,7 +6,7 @@ from profcore.formats.registry import EXPORTERS
 from tests.acceptance.exports import find_differences, hostile_export
 from tests.acceptance.recorded import Group, export_group, groups
 from tests.profcore.formats.builders import export_of
-from tests.profcore.formats.readers import READERS, told_sums
+from tests.profcore.formats.readers import READERS, format_sums
 
 
 @pytest.mark.slow(8)
@@ -36,6 +36,6 @@ def test_an_empty_slice_is_a_file_in_every_format(format_name: str) -> None:
 @pytest.mark.parametrize("format_name", READERS)
 def test_a_file_with_a_sample_moved_is_noticed(format_name: str) -> None:
     # The comparison itself: the same slice with a µs at another func must differ.
-    told = READERS[format_name]
-    moved = told.read(b"".join(EXPORTERS[told.exporter].write(export_of({"main render": 4, "main": 2}))))
-    assert moved.self_us != told_sums(export_of({"main render": 3, "main": 3}), told).self_us
+    reader = READERS[format_name]
+    moved = reader.read(b"".join(EXPORTERS[reader.exporter].write(export_of({"main render": 4, "main": 2}))))
+    assert moved.self_us != format_sums(export_of({"main render": 3, "main": 3}), reader).self_us

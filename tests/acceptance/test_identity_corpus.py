@@ -61,36 +61,43 @@ def name_of_source(source: str, name: str | None) -> str:
 def oracle_self_us(app: str) -> Counter[str]:
     """Returns self µs of both releases, by original source and name from an independent library."""
     names = {
-        (each["uri"], each["line"], each["column"], each["name"]): f"{each['sourcePath']}:{each['functionName']}"
-        for each in symbols()
-        if each["status"] == "mapped" and each["app"] == app and each["functionName"] not in ("", "(anonymous)")
+        (
+            symbol["uri"],
+            symbol["line"],
+            symbol["column"],
+            symbol["name"],
+        ): f"{symbol['sourcePath']}:{symbol['functionName']}"
+        for symbol in symbols()
+        if symbol["status"] == "mapped" and symbol["app"] == app and symbol["functionName"] not in ("", "(anonymous)")
     }
-    found: Counter[str] = Counter()
+    sums: Counter[str] = Counter()
     for group in expected():
         if group["app"] == app:
             for func in group["functions"]:
                 key = (func["uri"], func["line"], func["column"], func["name"])
                 if key in names:
-                    found[names[key]] += func["self_us"]
-    return found
+                    sums[names[key]] += func["self_us"]
+    return sums
 
 
-@pytest.mark.parametrize("app", [each["app"] for each in regressions()])
+@pytest.mark.parametrize("app", [regression["app"] for regression in regressions()])
 def test_labels_alone_find_what_was_injected_and_sum_up_to_what_the_oracle_found(app: str) -> None:
     project = fold_app(app)
-    facts = next(each for each in regressions() if each["app"] == app)
-    for page in facts["pages"]:
+    regression = next(regression for regression in regressions() if regression["app"] == app)
+    for page in regression["pages"]:
         sides = [Slice(project_id=project.pk, releases=(release,), pages=(page,)) for release in RELEASES]
         for measure in ("self+hidden", "self"):
             answer = compare_slices(sides[0], sides[1], measure=measure)
-            found = answer.comparison.functions
-            if page in facts["affectedPages"]:
-                first = answer.funcs[found[0].func_id]
-                assert first.label in facts["selfTimeExpectedIn"], (page, measure, first.label)
-                assert found[0].is_increase
-                assert found[0].status == "changed"
+            functions = answer.comparison.functions
+            if page in regression["affectedPages"]:
+                first = answer.funcs[functions[0].func_id]
+                assert first.label in regression["selfTimeExpectedIn"], (page, measure, first.label)
+                assert functions[0].is_increase
+                assert functions[0].status == "changed"
             else:
-                assert [(answer.funcs[each.func_id].label, each.q) for each in found if each.q < 0.05] == []
+                assert [
+                    (answer.funcs[function.func_id].label, function.q) for function in functions if function.q < 0.05
+                ] == []
     table = select_function_table(Slice(project_id=project.pk))
     ours: Counter[str] = Counter()
     for row in table.functions:
@@ -119,8 +126,8 @@ def test_what_a_release_only_renamed_is_one_row_of_its_comparison(app: str) -> N
     assert {was for was in renamed if not was.startswith("(anonymous)")} == {old}
     assert renamed[old] == new
     statuses = {
-        answer.funcs[each.func_id].label: each.status
-        for each in answer.comparison.functions
-        if answer.funcs[each.func_id].label in (old, new)
+        answer.funcs[function.func_id].label: function.status
+        for function in answer.comparison.functions
+        if answer.funcs[function.func_id].label in (old, new)
     }
     assert statuses == {new: "changed"}

@@ -19,7 +19,7 @@ from tests.format_judges import read_by_devtools, run_go_pprof
 from tests.profcore.formats.readers import READERS, Key, decode_message, decode_packed
 
 WRITES_VIEWS = {
-    name: told for name, told in READERS.items() if told.views and "timeline" in EXPORTERS[told.exporter].kinds
+    name: reader for name, reader in READERS.items() if reader.views and "timeline" in EXPORTERS[reader.exporter].kinds
 }
 
 
@@ -34,20 +34,20 @@ def traces_of(columns: str, **fields: Any) -> Envelope:
 @pytest.mark.parametrize("format_name", WRITES_VIEWS)
 @pytest.mark.parametrize("group", groups(), ids=" ".join)
 def test_a_recorded_view_has_the_times_of_the_fold(group: Group, format_name: str) -> None:
-    told, traces = WRITES_VIEWS[format_name], recorded_traces()[group][:1]
+    reader, traces = WRITES_VIEWS[format_name], recorded_traces()[group][:1]
 
-    found = told.read(write(told.exporter, export_view(traces, page=group[2])))
+    sums = reader.read(write(reader.exporter, export_view(traces, page=group[2])))
 
-    expected = fold_sums(traces, told, page=group[2])
-    assert (found.self_us, found.total_us) == (expected.self_us, expected.total_us)
+    expected = fold_sums(traces, reader, page=group[2])
+    assert (sums.self_us, sums.total_us) == (expected.self_us, expected.total_us)
     time = fold_trace(traces[0], page=group[2], funcs=FuncTable()).parts
     blank_us = time.unobserved_us + time.profiler_us if format_name == "speedscope" else 0  # it knows one kind of gap
-    assert found.idle_us == expected.idle_us + blank_us
+    assert sums.idle_us == expected.idle_us + blank_us
 
 
 @pytest.mark.parametrize("format_name", WRITES_VIEWS)
 def test_traces_that_follow_overlap_or_come_before_the_start_keep_their_times(format_name: str) -> None:
-    told = WRITES_VIEWS[format_name]
+    reader = WRITES_VIEWS[format_name]
     start = {"viewStart": TIME_ORIGIN_MS}
     traces = [
         traces_of("A\nA B\n-\nA", seq=0, timeOrigin=TIME_ORIGIN_MS - 50, **start),
@@ -56,13 +56,13 @@ def test_traces_that_follow_overlap_or_come_before_the_start_keep_their_times(fo
         traces_of("E", seq=3, timeOrigin=TIME_ORIGIN_MS + 1_015, **start),
     ]
 
-    found = told.read(write(told.exporter, export_view(traces)))
+    sums = reader.read(write(reader.exporter, export_view(traces)))
 
-    expected = fold_sums(traces, told)
+    expected = fold_sums(traces, reader)
     if format_name == "collapsed":  # each track below a root of its own
-        assert sum(found.self_us.values()) == sum(expected.self_us.values())
+        assert sum(sums.self_us.values()) == sum(expected.self_us.values())
         return
-    assert (found.self_us, found.total_us) == (expected.self_us, expected.total_us)
+    assert (sums.self_us, sums.total_us) == (expected.self_us, expected.total_us)
 
 
 def slices_of(body: bytes) -> list[tuple[str, int, int]]:
@@ -110,12 +110,12 @@ def test_marks_are_moments_and_stretches_that_may_overlap() -> None:
 
     trace = json.loads(write("trace-event", export_view([traces_of("A", marks=marks)])))
 
-    told = [
+    events = [
         (event["ph"], event["name"], event["ts"] - trace["metadata"]["origin_us"])
         for event in trace["traceEvents"]
         if event["name"].startswith("mark: ")
     ]
-    assert sorted(told) == [
+    assert sorted(events) == [
         ("I", "mark: largest-contentful-paint", 5_000),
         ("b", "mark: interaction", 20_000),
         ("b", "mark: longtask", 0),
@@ -151,7 +151,7 @@ def test_pprof_tells_when_a_sample_was_taken() -> None:
     assert profile[10] == [40_000_000]
 
 
-@pytest.mark.parametrize("name", sorted({told.exporter for told in WRITES_VIEWS.values()}))
+@pytest.mark.parametrize("name", sorted({reader.exporter for reader in WRITES_VIEWS.values()}))
 def test_several_views_are_told_apart_where_the_format_can(name: str) -> None:
     first = [traces_of("A", viewId="11111111-1111-4111-8111-111111111111")]
     second = [traces_of("A\nA B", viewId="22222222-2222-4222-8222-222222222222")]
@@ -167,7 +167,7 @@ def test_devtools_draws_views_as_the_fold_counts_them(tmp_path: Any) -> None:
     group = groups()[0]
     traces = recorded_traces()[group][:2]
     export = export_view(traces[:1], traces[1:], page=group[2])
-    told = READERS["trace-event stacks"]
+    reader = READERS["trace-event stacks"]
     (path := tmp_path / "view.trace.json").write_bytes(write("trace-event", export))
     (profile := tmp_path / "view.cpuprofile").write_bytes(write("cpuprofile", export_view(traces[:1], page=group[2])))
 
@@ -175,11 +175,11 @@ def test_devtools_draws_views_as_the_fold_counts_them(tmp_path: Any) -> None:
     (alone,) = read_by_devtools("cpuprofile", profile).values()
 
     for trace in traces:
-        (found,) = [
+        (view_sums,) = [
             sums for name, sums in threads.items() if name.startswith("Stacks") and str(trace.viewId)[:8] in name
         ]
-        expected = fold_sums([trace], told, page=group[2])
-        assert (found.self_us, found.total_us) == (expected.self_us, expected.total_us)
+        expected = fold_sums([trace], reader, page=group[2])
+        assert (view_sums.self_us, view_sums.total_us) == (expected.self_us, expected.total_us)
     expected = fold_sums(traces[:1], READERS["cpuprofile"], page=group[2])
     assert (alone.self_us, alone.total_us, alone.idle_us) == (expected.self_us, expected.total_us, expected.idle_us)
 
@@ -196,13 +196,14 @@ def test_the_command_of_pprof_tells_views_apart(tmp_path: Any) -> None:
 
 @pytest.mark.parametrize("format_name", WRITES_VIEWS)
 def test_the_engines_work_is_a_leaf_below_its_function_where_it_is_asked_for(format_name: str) -> None:
-    told = WRITES_VIEWS[format_name]
+    reader = WRITES_VIEWS[format_name]
     envelope = make_envelope("a", "A\nA B\nA B")
     envelope["trace"]["samples"][1]["marker"] = "layout"
     plain = export_view([decode_envelope(json.dumps(envelope).encode(), Limits())])
 
     without, leaves = (
-        told.read(write(told.exporter, replace(plain, engine_leaves=engine_leaves))) for engine_leaves in (False, True)
+        reader.read(write(reader.exporter, replace(plain, engine_leaves=engine_leaves)))
+        for engine_leaves in (False, True)
     )
 
     assert leaves.self_us[Key("(layout)")] == 10_000

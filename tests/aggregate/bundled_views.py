@@ -22,11 +22,11 @@ def func(project: Project, name: str, script: str) -> Func:
     return Func.objects.get(project=project, name=name, uri=f"https://shop.example/{script}")
 
 
-def label(project: Project, release: str, script: str, names: dict[str, str | None], **facts: Any) -> None:
+def label(project: Project, release: str, script: str, names: dict[str, str | None], **fields: Any) -> None:
     """Labels funcs of a script: the original of each is in `src/cart.ts`, at the line of the func's column."""
     for name, original in names.items():
         made = func(project, name, script)
-        make_label(made, release, "src/cart.ts", original, line=made.column or 0, **facts)
+        make_label(made, release, "src/cart.ts", original, line=made.column or 0, **fields)
 
 
 HASHED = {"1.0.0": "main-AAAAAAA1.js", "2.0.0": "main-BBBBBBB2.js"}

@@ -63,13 +63,15 @@ class Entry:
     def by_path(self) -> dict[tuple[FuncKey, ...], list[int]]:
         """Returns self µs, self samples and hidden µs by path of func keys, without what has none."""
         paths: list[tuple[FuncKey, ...]] = []
-        found: dict[tuple[FuncKey, ...], list[int]] = {}
+        totals: dict[tuple[FuncKey, ...], list[int]] = {}
         for stack, prefix in enumerate(self.fold.prefix):
             above = paths[prefix] if prefix >= 0 else ()
             paths.append((*above, self.funcs.keys[self.fold.func[stack]]))
-            own = [column[stack] for column in (self.fold.stack_us, self.fold.stack_samples, self.fold.stack_hidden_us)]
-            _add(found, paths[-1], own)
-        return {path: sums for path, sums in found.items() if any(sums)}
+            values = [
+                column[stack] for column in (self.fold.stack_us, self.fold.stack_samples, self.fold.stack_hidden_us)
+            ]
+            _add(totals, paths[-1], values)
+        return {path: sums for path, sums in totals.items() if any(sums)}
 
 
 def enter(envelope: Json) -> Entry:
@@ -106,8 +108,8 @@ def _parts(entries: list[Entry]) -> list[int]:
 
 
 def _markers(entries: list[Entry]) -> list[int] | None:
-    told = [entry.fold.marker_us for entry in entries if entry.fold.marker_us is not None]
-    return [sum(column) for column in zip(*told, strict=True)] if told else None
+    markers = [entry.fold.marker_us for entry in entries if entry.fold.marker_us is not None]
+    return [sum(column) for column in zip(*markers, strict=True)] if markers else None
 
 
 def cells_of(entries: list[Entry]) -> Sums:
@@ -154,15 +156,15 @@ def views_of(entries: list[Entry]) -> Sums:
     by_view: dict[tuple[Any, ...], list[Entry]] = defaultdict(list)
     for entry in entries:
         by_view[entry.view, entry.group].append(entry)
-    found: Sums = {}
+    views: Sums = {}
     for key, inside in by_view.items():
         funcs: dict[FuncKey, list[int]] = {}
         for entry in inside:
             for func, values in entry.by_func().items():
                 _add(funcs, func, values)
         is_truncated = any(entry.is_truncated for entry in inside)
-        found[key] = (len(inside), is_truncated, *_parts(inside), _markers(inside), funcs)
-    return found
+        views[key] = (len(inside), is_truncated, *_parts(inside), _markers(inside), funcs)
+    return views
 
 
 # --- What is stored, in the same shape --------------------------------------------------------------------------------
@@ -188,20 +190,20 @@ def read_cells(project_id: int) -> Sums:
 def read_hotspots(project_id: int) -> Sums:
     """Returns the stored hotspots, as `hotspots_of`; there are no rows of zeros."""
     names = ", ".join(f"sum(h.{name})::bigint" for name in (*SUM_NAMES, "views"))
-    found = rows(
+    hotspots = rows(
         f"""SELECT {PLACE}, {FUNC}, {names} FROM {CELLS}
             JOIN aggregate_hotspot h ON h.project_id = c.project_id AND h.cell_id = c.id
             JOIN aggregate_func f ON f.project_id = h.project_id AND f.id = h.func_id
             WHERE c.project_id = %s GROUP BY {PLACE}, {FUNC}""",
         project_id,
     )
-    return {(tuple(row[:6]), _func_key(*row[6:10])): tuple(row[10:]) for row in found}
+    return {(tuple(row[:6]), _func_key(*row[6:10])): tuple(row[10:]) for row in hotspots}
 
 
 def read_trees(project_id: int) -> Sums:
     """Returns the stored call trees, as `trees_of`, without nodes of zeros; a leaf of zeros fails."""
     funcs = _read_funcs(project_id)
-    found: dict[tuple[Any, ...], list[int]] = {}
+    trees: dict[tuple[Any, ...], list[int]] = {}
     for *place, blob in rows(
         f"""SELECT {PLACE}, p.blob FROM {CELLS}
             JOIN aggregate_calltreepiece p ON p.project_id = c.project_id AND p.cell_id = c.id
@@ -213,18 +215,18 @@ def read_trees(project_id: int) -> Sums:
         leaves = set(range(len(tree))) - set(tree.prefix)
         for node, prefix in enumerate(tree.prefix):
             paths.append(((*paths[prefix],) if prefix >= 0 else ()) + (funcs[tree.func[node]],))
-            own = [tree.self_us[node], tree.self_samples[node], tree.hidden_us[node]]
-            assert any(own) or node not in leaves, "an empty branch"
-            if any(own):
-                _add(found, (tuple(place), paths[-1]), own)
-    return found
+            values = [tree.self_us[node], tree.self_samples[node], tree.hidden_us[node]]
+            assert any(values) or node not in leaves, "an empty branch"
+            if any(values):
+                _add(trees, (tuple(place), paths[-1]), values)
+    return trees
 
 
 def read_views(project_id: int) -> Sums:
     """Returns the stored views, as `views_of`; each must lie in a cell of its group."""
     funcs = _read_funcs(project_id)
     parts = ", ".join(f"v.{name}" for name in TIME_PART_NAMES)
-    found: Sums = {}
+    views: Sums = {}
     for view, release, page, traces, is_truncated, *sums, markers, blob in rows(
         f"""SELECT v.view_id::text, g.release, g.page, v.traces, v.is_truncated, {parts}, v.marker_us, v.contribution
             FROM {CELLS} JOIN aggregate_pageview v ON v.project_id = c.project_id AND v.cell_id = c.id
@@ -236,13 +238,13 @@ def read_views(project_id: int) -> Sums:
         by_func = {
             funcs[func]: [column[position] for column in columns] for position, func in enumerate(contribution.func)
         }
-        found[view, (release, page)] = (traces, is_truncated, *sums, markers, by_func)
-    return found
+        views[view, (release, page)] = (traces, is_truncated, *sums, markers, by_func)
+    return views
 
 
 def _read_funcs(project_id: int) -> dict[int, FuncKey]:
-    found = rows(f"SELECT f.id, {FUNC} FROM aggregate_func f WHERE f.project_id = %s", project_id)
-    return {row[0]: _func_key(*row[1:]) for row in found}
+    funcs = rows(f"SELECT f.id, {FUNC} FROM aggregate_func f WHERE f.project_id = %s", project_id)
+    return {row[0]: _func_key(*row[1:]) for row in funcs}
 
 
 def assert_stored(

@@ -49,11 +49,11 @@ def be_killed() -> None:
 
 def database_url() -> str:
     """Returns the address of this test's database, for a process of its own."""
-    facts = connection.settings_dict
-    login = f"{facts['USER']}:{facts['PASSWORD']}" if facts["PASSWORD"] else facts["USER"]
-    if str(facts["HOST"]).startswith("/"):
-        return f"postgresql://{login}@/{facts['NAME']}?host={facts['HOST']}"
-    return f"postgresql://{login}@{facts['HOST']}:{facts['PORT']}/{facts['NAME']}"
+    database = connection.settings_dict
+    login = f"{database['USER']}:{database['PASSWORD']}" if database["PASSWORD"] else database["USER"]
+    if str(database["HOST"]).startswith("/"):
+        return f"postgresql://{login}@/{database['NAME']}?host={database['HOST']}"
+    return f"postgresql://{login}@{database['HOST']}:{database['PORT']}/{database['NAME']}"
 
 
 def is_held(project_id: int) -> bool:

@@ -108,9 +108,9 @@ def paths_of(trees: list[tuple[Any, ...]]) -> dict[tuple[Any, ...], tuple[int, .
         paths: list[tuple[int, ...]] = []
         for node, prefix in enumerate(tree.prefix):
             paths.append((*(paths[prefix] if prefix >= 0 else ()), tree.func[node]))
-            own = (tree.self_us[node], tree.self_samples[node], tree.hidden_us[node])
+            values = (tree.self_us[node], tree.self_samples[node], tree.hidden_us[node])
             path = (*key, paths[node])
-            sums[path] = tuple(map(sum, zip(sums.get(path, (0, 0, 0)), own, strict=True)))
+            sums[path] = tuple(map(sum, zip(sums.get(path, (0, 0, 0)), values, strict=True)))
     return sums
 
 
@@ -137,16 +137,16 @@ def assert_merged_hours_are_empty() -> None:
 def dump_rows() -> dict[str, list[tuple[Any, ...]]]:
     """Returns all rows that a fold writes, with dense ids and blobs; call trees are merged and by path."""
     tables = {"cell": "id", "pageview": "view_id, group_id", "pageday": "group_id, day_at"}
-    found = {
+    dump = {
         table: rows(f"SELECT * FROM aggregate_{table} ORDER BY project_id, {order}") for table, order in tables.items()
     }
     sums = ", ".join(f"sum({name})" for name in HOTSPOT_SUMS)
-    found["hotspot"] = rows(
+    dump["hotspot"] = rows(
         f"SELECT project_id, cell_id, func_id, {sums} FROM aggregate_hotspot GROUP BY 1, 2, 3 ORDER BY 1, 2, 3"
     )
-    found["pageview"] = [
-        tuple(bytes(value) if isinstance(value, memoryview) else value for value in row) for row in found["pageview"]
+    dump["pageview"] = [
+        tuple(bytes(value) if isinstance(value, memoryview) else value for value in row) for row in dump["pageview"]
     ]
     for project_id in {row[0] for row in rows("SELECT id FROM projects_project")}:
-        found[f"trees of {project_id}"] = sorted(read_trees(project_id).items(), key=str)
-    return found
+        dump[f"trees of {project_id}"] = sorted(read_trees(project_id).items(), key=str)
+    return dump

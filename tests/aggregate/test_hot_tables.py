@@ -17,13 +17,13 @@ pytestmark = pytest.mark.django_db
     ],
 )
 def test_they_are_vacuumed_early(table: str, share: str) -> None:
-    own, out_of_line = (
+    in_line, out_of_line = (
         "SELECT unnest(reloptions) FROM pg_class WHERE oid = %s::regclass",
         """SELECT unnest(t.reloptions) FROM pg_class c JOIN pg_class t ON t.oid = c.reltoastrelid
            WHERE c.oid = %s::regclass""",
     )
     wanted = (f"autovacuum_vacuum_scale_factor={share}",)
-    assert wanted in rows(own, table)
+    assert wanted in rows(in_line, table)
     assert wanted in rows(out_of_line, table)
 
 

@@ -61,15 +61,15 @@ def wait_until(is_so: Callable[[], bool], what: str) -> None:
 @contextmanager
 def forked_with_slot() -> Iterator[bool]:
     """Forks a process of this worker that takes a slot until the block ends; yields whether it got one."""
-    has_told, told = os.pipe()
+    read_end, write_end = os.pipe()
     pid = os.fork()
     if pid == 0:
         with try_semaphore() as has_slot:
-            os.write(told, b"y" if has_slot else b"n")
+            os.write(write_end, b"y" if has_slot else b"n")
             signal.pause()
         os._exit(0)
     try:
-        yield os.read(has_told, 1) == b"y"
+        yield os.read(read_end, 1) == b"y"
     finally:
         os.kill(pid, signal.SIGKILL)
         os.waitpid(pid, 0)
@@ -167,10 +167,12 @@ def run_worker(log: Path, app: str, **environment: str) -> Iterator[None]:
 @pytest.mark.slow(30)
 def test_jobs_that_take_long_leave_a_process_that_folds(shop: Project, tmp_path: Path) -> None:
     jobs = [start(shop, ("tag", tag)) for tag in ("a:1", "a:2")]
-    facts = connection.settings_dict
-    own = psycopg.connect(host=facts["HOST"], port=facts["PORT"], user=facts["USER"], dbname=facts["NAME"])
+    database = connection.settings_dict
+    session = psycopg.connect(
+        host=database["HOST"], port=database["PORT"], user=database["USER"], dbname=database["NAME"]
+    )
     with (
-        own as gate,
+        session as gate,
         run_worker(tmp_path / "log", "tests.fault_injection.slow_jobs", FIELDFLAME_JOBS_AT_ONCE="2"),
     ):
         gate.execute("SELECT pg_advisory_xact_lock(%s)", [GATE])

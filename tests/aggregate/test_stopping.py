@@ -110,9 +110,11 @@ def test_a_job_is_queued_again_and_its_attempt_does_not_count(shop: Project, sto
 @pytest.mark.slow(15)
 def test_a_worker_with_a_backlog_ends_within_a_batch(shop: Project, tmp_path: Path) -> None:
     post("shop-key", *(make_envelope(f"v{n}", "A\nA B") for n in range(TRACES)))
-    facts = connection.settings_dict
-    own = psycopg.connect(host=facts["HOST"], port=facts["PORT"], user=facts["USER"], dbname=facts["NAME"])
-    with own as gate:
+    database = connection.settings_dict
+    session = psycopg.connect(
+        host=database["HOST"], port=database["PORT"], user=database["USER"], dbname=database["NAME"]
+    )
+    with session as gate:
         ((group_id,),) = rows("SELECT id FROM ingest_group")
         gate.execute("SELECT pg_advisory_xact_lock(%s::int, %s)", [shop.pk, group_id])
         with (tmp_path / "log").open("wb") as log:

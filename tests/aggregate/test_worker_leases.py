@@ -128,7 +128,7 @@ def test_while_a_batch_is_folded_its_worker_beats(key: str, monkeypatch: pytest.
     monkeypatch.setattr(worker_leases, "BEAT_S", 0.01)
     post(key, make_envelope("a"))
 
-    def fold_for_long(claim: Claim, **words: object) -> FoldedBatch:
+    def fold_for_long(claim: Claim, **options: object) -> FoldedBatch:
         be_silent()
         deadline = time.monotonic() + LIMIT_S
         while rows("SELECT heartbeat_at < now() - interval '1 second' FROM aggregate_workerlease") == [(True,)]:

@@ -21,7 +21,7 @@ from tests.builders import make_func, make_hotspot, make_timed_views
 TODAY: Final = datetime(2026, 11, 20, 9, tzinfo=UTC)
 TIMES: Final = [90_000, 100_000, 110_000, 120_000] * 15
 APP, TAG = "https://shop.example/app.js", "https://tags.example/tag.js"
-Told = list[tuple[date, str]]
+ConfirmedDays = list[tuple[date, str]]
 
 
 def add_functions(
@@ -45,25 +45,25 @@ def add_functions(
     rank = {view.view_id: number for number, view in enumerate(last)}
     ran, sums = dict.fromkeys(parts, 0), dict.fromkeys(parts, 0)
     for view in rows:
-        own = {
+        by_name = {
             name: round(view.js_us * part * rng.uniform(0.8, 1.2))
             for name, part in parts.items()
             if rank[view.view_id] < (ran_by or {}).get(name, views)
         }
-        found = sorted((funcs[name].id, us) for name, us in own.items())
-        ids, times, zeros = [func for func, _ in found], [us for _, us in found], [0] * len(found)
-        ones = [1] * len(found)
+        costs = sorted((funcs[name].id, us) for name, us in by_name.items())
+        ids, times, zeros = [func for func, _ in costs], [us for _, us in costs], [0] * len(costs)
+        ones = [1] * len(costs)
         view.contribution = encode_contribution(
             Contribution(ids, times, times, zeros, ones, ones, hidden_total_us=zeros, uncertain_us=zeros)
         )
         view.save(update_fields=["contribution"])
-        for name, us in own.items():
+        for name, us in by_name.items():
             ran[name], sums[name] = ran[name] + 1, sums[name] + us
     for name, us in sums.items():
         make_hotspot(cell, funcs[name], self_us=us, total_us=us, views=ran[name])
 
 
-def follow_alert(alert: AlertRule, days_ago: int) -> Told:
+def follow_alert(alert: AlertRule, days_ago: int) -> ConfirmedDays:
     """Evaluates an alert each morning since so many days, and returns what it confirmed, with the day."""
     for number in range(days_ago, -1, -1):
         now = start_of_day(TODAY - timedelta(days=number)) + timedelta(hours=4)
@@ -74,7 +74,7 @@ def follow_alert(alert: AlertRule, days_ago: int) -> Told:
     return sorted(((change.at - timedelta(days=1)).date(), change.subject) for change in confirmed)
 
 
-def preview_alert(alert: AlertRule) -> Told:
+def preview_alert(alert: AlertRule) -> ConfirmedDays:
     """Returns what the preview of an alert says that it would have confirmed, likewise."""
-    found = preview_new_third_parties(alert.project_id, read_alert_query(alert), TODAY).reported
-    return sorted((on, each.name) for each in found for on in each.reported_on)
+    parties = preview_new_third_parties(alert.project_id, read_alert_query(alert), TODAY).reported
+    return sorted((on, party.name) for party in parties for on in party.reported_on)

@@ -43,10 +43,10 @@ def test_what_was_found_keeps_the_words_of_its_question(project: Project) -> Non
     evaluate(alert)
     share = {"measure": "share", "limit": 0.2, "by": "party", "name": "ads.example"}
     change_alert(alert, name="Renamed", question=share, is_on=True, now=TODAY)
-    for told in select_history(project, before=None, most=9):
-        assert told.said.headline.startswith("Renamed: ")
-        assert (told.said.where, told.said.how_much.partition(";")[2]) == ("device desktop", " the limit is 50 ms")
-        assert "device=desktop" in told.links.slice
+    for entry in select_history(project, before=None, most=9):
+        assert entry.said.headline.startswith("Renamed: ")
+        assert (entry.said.where, entry.said.how_much.partition(";")[2]) == ("device desktop", " the limit is 50 ms")
+        assert "device=desktop" in entry.links.slice
 
 
 @pytest.mark.parametrize("way", ["changed", "deleted"])
@@ -63,13 +63,13 @@ def test_what_is_open_ends_with_its_question(project: Project, way: str) -> None
     else:
         delete_alert(alert, TODAY)
     assert not AlertState.objects.exists()
-    (told,) = [each for each in select_history(project, before=None, most=9) if each.change.cause == way]
-    assert (told.change.state, told.change.was) == (State.RESOLVED, State.CONFIRMED)
-    assert told.said.headline == f"Script: no longer evaluated, since the alert was {way}"
-    assert told.said.since == f"2026-11-17 UTC until {TODAY:%Y-%m-%d %H:%M} UTC"
-    assert Notice.objects.get().change_id == told.change.id
-    body = encode_change(told)
-    assert (body["alert"], body["key"]) == ({"id": alert.id, "kind": "budget", "name": "Script"}, told.key)
+    (entry,) = [entry for entry in select_history(project, before=None, most=9) if entry.change.cause == way]
+    assert (entry.change.state, entry.change.was) == (State.RESOLVED, State.CONFIRMED)
+    assert entry.said.headline == f"Script: no longer evaluated, since the alert was {way}"
+    assert entry.said.since == f"2026-11-17 UTC until {TODAY:%Y-%m-%d %H:%M} UTC"
+    assert Notice.objects.get().change_id == entry.change.id
+    body = encode_change(entry)
+    assert (body["alert"], body["key"]) == ({"id": alert.id, "kind": "budget", "name": "Script"}, entry.key)
 
 
 def test_a_lower_limit_of_new_third_parties_is_held_against_the_last_days(project: Project) -> None:
@@ -103,5 +103,5 @@ def test_what_somebody_else_just_asked_is_compared_with_and_not_what_was_read_be
     read_before = AlertRule.objects.get(id=alert.id)
     change_alert(alert, question={**other, "limit": 80.0}, now=TODAY)
     change_alert(read_before, is_on=False, now=TODAY)  # what is not given stays as somebody else left it
-    found = AlertRule.objects.get(id=alert.id)
-    assert (found.question["limit"], found.is_on) == (80.0, False)
+    stored = AlertRule.objects.get(id=alert.id)
+    assert (stored.question["limit"], stored.is_on) == (80.0, False)

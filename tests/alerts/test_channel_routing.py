@@ -13,7 +13,7 @@ from profcore.alerts.states import State
 from projects.models import Project
 from tests.alerts.alerted_days import alert_it, evaluate, receive
 from tests.alerts.costly_days import TODAY
-from tests.alerts.told_changes import NOON, change_state
+from tests.alerts.state_changes import NOON, change_state
 from tests.builders import make_project
 
 pytestmark = pytest.mark.django_db

@@ -29,9 +29,9 @@ def fill(app: str) -> Project:
     project = make_project(app)
     envelopes = [envelope for name, envelope in corpus_envelopes() if name == app]
     for release in ("1.0.0", "1.1.0"):
-        own = [envelope for envelope in envelopes if envelope["release"] == release]
-        for start in range(0, len(own), 50):
-            post(f"KEY-{app}", *own[start : start + 50])
+        of_release = [envelope for envelope in envelopes if envelope["release"] == release]
+        for start in range(0, len(of_release), 50):
+            post(f"KEY-{app}", *of_release[start : start + 50])
         fold_all()
     days = {"1.0.0": 9, "1.1.0": 1}
     for release, age in days.items():
@@ -62,9 +62,9 @@ def replay(project: Project, times: int) -> None:
         kind = (group.release, group.page, DEVICE_CLASSES[cells[view.cell_id].device_class])
         recorded[kind].append(view.js_us + view.hidden_us)
     starts_at = max(cell.starts_at for cell in cells.values()) + timedelta(hours=1)
-    for (release, page, device), own in sorted(recorded.items()):
-        factors = rng.lognormal(-(0.3**2) / 2, 0.3, times * len(own))
-        times_us = [round(us) for us in rng.choice(own, times * len(own)) * factors]
+    for (release, page, device), measured_us in sorted(recorded.items()):
+        factors = rng.lognormal(-(0.3**2) / 2, 0.3, times * len(measured_us))
+        times_us = [round(us) for us in rng.choice(measured_us, times * len(measured_us)) * factors]
         make_timed_views(project, times_us, release=release, page=page, device=device, starts_at=starts_at)
 
 

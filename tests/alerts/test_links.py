@@ -20,8 +20,14 @@ DAYS = [("from", "2026-11-16T00:00Z"), ("to", "2026-11-18T00:00Z")]
 def link(kind: str, question: dict[str, Any], **change: Any) -> tuple[str, list[tuple[str, str]]]:
     """Returns the path and the parameters of the link of a change after two days."""
     alert = AlertRule(kind=kind, question=clean_alert_query(kind, question))
-    facts = {"at": MIDNIGHT, "began_at": MIDNIGHT - timedelta(days=1), "subject": "", "release": "", "base_release": ""}
-    address = urlsplit(slice_path(Project(slug="shop"), alert, StateChange(**{**facts, **change})))
+    fields = {
+        "at": MIDNIGHT,
+        "began_at": MIDNIGHT - timedelta(days=1),
+        "subject": "",
+        "release": "",
+        "base_release": "",
+    }
+    address = urlsplit(slice_path(Project(slug="shop"), alert, StateChange(**{**fields, **change})))
     return address.path, parse_qsl(address.query)
 
 
@@ -29,8 +35,8 @@ def link(kind: str, question: dict[str, Any], **change: Any) -> tuple[str, list[
 def test_a_share_leads_to_its_group_on_its_days(by: str) -> None:
     where = {"page": "/cart", "device": "mobile-low"}
     asked = {"measure": "share", "limit": 0.2, "by": by, "name": "react & co", **where}
-    found = [*where.items(), *DAYS, ("group_by", by), ("q", "react & co")]
-    assert link("budget", asked) == ("/projects/shop/functions/", found)
+    query = [*where.items(), *DAYS, ("group_by", by), ("q", "react & co")]
+    assert link("budget", asked) == ("/projects/shop/functions/", query)
 
 
 def test_a_share_of_a_function_leads_to_the_functions() -> None:
@@ -39,8 +45,8 @@ def test_a_share_of_a_function_leads_to_the_functions() -> None:
 
 
 def test_new_third_parties_leads_to_what_is_new() -> None:
-    found = [*DAYS, ("group_by", "party"), ("q", "Google Tag Manager")]
-    assert link("new_third_parties", {"limit": 5, "by": "party"}, subject="Google Tag Manager")[1] == found
+    query = [*DAYS, ("group_by", "party"), ("q", "Google Tag Manager")]
+    assert link("new_third_parties", {"limit": 5, "by": "party"}, subject="Google Tag Manager")[1] == query
 
 
 def test_an_open_state_leads_to_its_last_judged_day_and_an_accepted_one_to_the_last_midnight() -> None:
@@ -49,20 +55,20 @@ def test_an_open_state_leads_to_its_last_judged_day_and_an_accepted_one_to_the_l
     for change in ({"seen_at": seen_at}, {"at": seen_at + timedelta(hours=13)}):
         moments = {name: value for name, value in change.items() if name != "seen_at"}
         alert = AlertRule(kind="new_third_parties", question=clean_alert_query("new_third_parties", asked))
-        told = StateChange(**{"at": MIDNIGHT, "began_at": MIDNIGHT, "subject": "x", **moments})
-        told.seen_at = change.get("seen_at")
-        query = dict(parse_qsl(urlsplit(slice_path(Project(slug="shop"), alert, told)).query))
+        state_change = StateChange(**{"at": MIDNIGHT, "began_at": MIDNIGHT, "subject": "x", **moments})
+        state_change.seen_at = change.get("seen_at")
+        query = dict(parse_qsl(urlsplit(slice_path(Project(slug="shop"), alert, state_change)).query))
         assert (query["from"], query["to"]) == ("2026-11-17T00:00Z", "2026-11-21T00:00Z")
 
 
 def test_a_quiet_day_is_one_day() -> None:
-    found = dict(link("new_third_parties", {"limit": 5, "by": "party"}, subject="x", began_at=None)[1])
-    assert (found["from"], found["to"]) == ("2026-11-17T00:00Z", "2026-11-18T00:00Z")
+    query = dict(link("new_third_parties", {"limit": 5, "by": "party"}, subject="x", began_at=None)[1])
+    assert (query["from"], query["to"]) == ("2026-11-17T00:00Z", "2026-11-18T00:00Z")
 
 
 def test_a_long_name_is_cut_to_what_the_search_takes() -> None:
-    found = dict(link("new_third_parties", {"limit": 5, "by": "package"}, subject="x" * 400)[1])
-    assert found["q"] == "x" * MAX_SEARCH_CHARS
+    query = dict(link("new_third_parties", {"limit": 5, "by": "package"}, subject="x" * 400)[1])
+    assert query["q"] == "x" * MAX_SEARCH_CHARS
     assert MAX_SEARCH_CHARS == MAX_SEARCH
 
 

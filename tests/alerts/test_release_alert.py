@@ -75,8 +75,8 @@ def test_too_few_views_say_nothing(project: Project) -> None:
 def test_a_slower_page_is_confirmed_and_no_other(project: Project) -> None:
     receive(project, "1.1", cart=2.0)
     receive(project, "1.1", cart=2.0)
-    found = alert(project)
-    assert (found["/cart"], found["/home"]) == ("CONFIRMED", "OK")
+    by_page = alert(project)
+    assert (by_page["/cart"], by_page["/home"]) == ("CONFIRMED", "OK")
     row = StateChange.objects.get(page="/cart")
     assert (row.was, row.look, row.base_release, row.base_views, row.views) == (State.UNKNOWN, 1, "1.0", 400, 200)
     assert row.value == pytest.approx(13.0)
@@ -124,10 +124,10 @@ def test_a_faster_release_ends_an_alarm_and_says_so(project: Project) -> None:
     assert states(project, "1.1")["/cart"] == "RESOLVED"
     end = StateChange.objects.get(page="/cart", state=State.RESOLVED)
     assert (end.cause, end.about_release, end.release) == ("release", "1.2", "1.1")
-    told = next(each for each in select_history(project, before=None, most=9) if each.change.id == end.id)
-    assert told.said.headline == "1.2 made /cart faster again after 1.1"
-    assert told.said.how_much.startswith("it was +")
-    assert "/compare/?base_release=1.1&head_release=1.2&page=%2Fcart" in told.links.slice
+    entry = next(entry for entry in select_history(project, before=None, most=9) if entry.change.id == end.id)
+    assert entry.said.headline == "1.2 made /cart faster again after 1.1"
+    assert entry.said.how_much.startswith("it was +")
+    assert "/compare/?base_release=1.1&head_release=1.2&page=%2Fcart" in entry.links.slice
 
 
 def test_what_a_newer_release_ended_stays_over_until_that_one_is_rolled_back(project: Project) -> None:
@@ -174,7 +174,7 @@ def test_a_person_can_accept_a_slowdown(project: Project) -> None:
     assert accept(AlertRule.objects.get(id=RELEASE_ALERT_ID), row.subject_key, timezone.now()) is None
 
 
-def test_what_was_accepted_is_not_told_again_by_the_next_looks(project: Project) -> None:
+def test_what_was_accepted_is_not_reported_again_by_the_next_looks(project: Project) -> None:
     receive(project, "1.1", cart=2.0)
     assert alert(project)["/cart"] == "CONFIRMED"
     row = AlertState.objects.get(page="/cart")
@@ -261,6 +261,6 @@ def test_how_much_of_the_plan_is_over_is_that_of_the_evaluation(hour: int, reach
     project = rolled_back.make_shop()
     rolled_back.receive(project, "1.1", range(48, 50), views=48)
     rolled_back.look(project, hour)
-    found = VerdictLook.objects.get()
-    assert found.reached == pytest.approx(reached)
-    assert found.looked_at == rolled_back.at(hour)
+    look = VerdictLook.objects.get()
+    assert look.reached == pytest.approx(reached)
+    assert look.looked_at == rolled_back.at(hour)

@@ -15,15 +15,15 @@ FRAMEWORK: Final = ("Command", "Migration")
 
 def list_classes() -> dict[tuple[str, str], list[str]]:
     """Returns the modules that define each class at their top, by package and class name."""
-    found: dict[tuple[str, str], list[str]] = defaultdict(list)
+    classes: dict[tuple[str, str], list[str]] = defaultdict(list)
     for module in list_modules():
         package = module.partition(".")[0]
         if package not in PACKAGES or module.startswith(FOREIGN):
             continue
         for node in parse_module(module).body:
             if isinstance(node, ast.ClassDef) and node.name not in FRAMEWORK:
-                found[package, node.name].append(module)
-    return found
+                classes[package, node.name].append(module)
+    return classes
 
 
 def test_a_class_name_has_one_meaning_in_its_package() -> None:
@@ -35,23 +35,23 @@ def test_a_class_name_has_one_meaning_in_its_package() -> None:
 def test_records_of_many_fields_take_keywords() -> None:
     """Columns are exempt: they are built column by column, in their order."""
     columns = {"CallTree", "Contribution", "Segments", "TimelineSamples", "TimeParts"}
-    found = []
+    names = []
     for module in list_modules():
         if module.partition(".")[0] not in PACKAGES:
             continue
         for node in ast.walk(parse_module(module)):
             if isinstance(node, ast.ClassDef) and node.name not in columns and takes_positions(node):
-                found.append(f"{module}.{node.name}")
-    assert found == []
+                names.append(f"{module}.{node.name}")
+    assert names == []
 
 
 def takes_positions(node: ast.ClassDef) -> bool:
     """Tells whether a class is a dataclass of more than four fields that can be built by position."""
     for decorator in node.decorator_list:
         if isinstance(decorator, ast.Call) and ast.unparse(decorator.func) == "dataclass":
-            annotated = [each for each in node.body if isinstance(each, ast.AnnAssign)]
-            by_position = takewhile(lambda each: ast.unparse(each.annotation) != "KW_ONLY", annotated)
-            fields = [each for each in by_position if is_field(each)]
+            annotated = [statement for statement in node.body if isinstance(statement, ast.AnnAssign)]
+            by_position = takewhile(lambda statement: ast.unparse(statement.annotation) != "KW_ONLY", annotated)
+            fields = [statement for statement in by_position if is_field(statement)]
             return len(fields) > 4 and not any(word.arg == "kw_only" for word in decorator.keywords)
     return False
 

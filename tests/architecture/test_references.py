@@ -45,12 +45,12 @@ def find_missing(path: str) -> list[str]:
     """Returns what the texts of a file name and the tree does not have."""
     missing = []
     for line, text in list_texts(path):
-        for found in PATH.findall(text):
-            if not any((root / found).exists() for root in ROOTS) and "NAME" not in found:
-                missing.append(f"{path}:{line}: {found}")
-        for found in FOLDER.findall(text):
-            if found not in MADE and not (ROOT / found).exists():
-                missing.append(f"{path}:{line}: {found}")
+        for mentioned in PATH.findall(text):
+            if not any((root / mentioned).exists() for root in ROOTS) and "NAME" not in mentioned:
+                missing.append(f"{path}:{line}: {mentioned}")
+        for mentioned in FOLDER.findall(text):
+            if mentioned not in MADE and not (ROOT / mentioned).exists():
+                missing.append(f"{path}:{line}: {mentioned}")
         for match in DOTTED.finditer(text):
             if not OTHERS.search(match.group()) and not exists(match.group()):
                 missing.append(f"{path}:{line}: {match.group()}")
@@ -76,7 +76,7 @@ def exists(name: str) -> bool:
 @pytest.mark.parametrize("suffix", [".py", ".md", ".html", ".js", ".css", ".ts"])
 def test_every_path_and_name_that_is_mentioned_exists(suffix: str) -> None:
     paths = [path for path in list_files(suffix) if not path.startswith(EXEMPT) and "/migrations/" not in path]
-    assert [found for path in paths for found in find_missing(path)] == []
+    assert [missing for path in paths for missing in find_missing(path)] == []
 
 
 def list_imports_in_strings(module: str) -> Iterator[str]:
@@ -89,9 +89,9 @@ def list_imports_in_strings(module: str) -> Iterator[str]:
 
 @pytest.mark.slow(12)
 def test_code_in_strings_imports_what_exists() -> None:
-    found = {(module, name) for module in list_modules() for name in list_imports_in_strings(module)}
-    assert found
-    assert {(module, name) for module, name in found if not exists(name)} == set()
+    imports = {(module, name) for module in list_modules() for name in list_imports_in_strings(module)}
+    assert imports
+    assert {(module, name) for module, name in imports if not exists(name)} == set()
 
 
 def test_a_name_that_is_gone_is_found() -> None:

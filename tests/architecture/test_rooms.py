@@ -1,4 +1,4 @@
-"""The rooms of the house: no folder is crowded, and rooms depend on each other one way only."""
+"""The rooms of packages: no folder is crowded, and rooms depend on each other one way only."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable
@@ -14,7 +14,7 @@ LISTS: Final = ("migrations",)
 # What may import what: each layer, those below it.
 LAYERS: Final = ("profcore", "projects", "ingest", "aggregate", "alerts", "dashboard")
 # Packages and rooms whose children are rooms of their own.
-HOUSES: Final = (
+PARENTS: Final = (
     "profcore",
     "projects",
     "ingest",
@@ -28,20 +28,20 @@ HOUSES: Final = (
 )
 
 
-def room_of(module: str, house: str) -> str | None:
-    """Returns the child of a house that a module is in; None if it is not in the house."""
-    if not module.startswith(f"{house}."):
+def room_of(module: str, package: str) -> str | None:
+    """Returns the child of a package that a module is in; None if it is not in the package."""
+    if not module.startswith(f"{package}."):
         return None
-    return module.removeprefix(f"{house}.").partition(".")[0]
+    return module.removeprefix(f"{package}.").partition(".")[0]
 
 
-def draw_arrows(house: str) -> dict[str, set[str]]:
-    """Returns for each room of a house the rooms that it imports."""
+def draw_arrows(package: str) -> dict[str, set[str]]:
+    """Returns for each room of a package the rooms that it imports."""
     arrows: dict[str, set[str]] = defaultdict(set)
     for module in list_modules():
-        here = room_of(module, house)
+        here = room_of(module, package)
         for target in imports_of(module) if here else ():
-            there = room_of(target, house)
+            there = room_of(target, package)
             if here and there and there != here:
                 arrows[here].add(there)
     return dict(arrows)
@@ -75,9 +75,9 @@ def test_no_folder_is_crowded() -> None:
     assert crowded == {}
 
 
-@pytest.mark.parametrize("house", HOUSES)
-def test_rooms_import_each_other_one_way_only(house: str) -> None:
-    assert find_circle(draw_arrows(house)) == []
+@pytest.mark.parametrize("package", PARENTS)
+def test_rooms_import_each_other_one_way_only(package: str) -> None:
+    assert find_circle(draw_arrows(package)) == []
 
 
 def test_a_circle_is_found() -> None:
@@ -88,14 +88,14 @@ def test_a_circle_is_found() -> None:
 @pytest.mark.parametrize("layer", LAYERS)
 def test_a_layer_imports_only_the_layers_below_it(layer: str) -> None:
     above = set(LAYERS[LAYERS.index(layer) + 1 :]) | {"config", "ops"}
-    found = {
+    imports = {
         (module, target)
         for module in list_modules()
         if module.partition(".")[0] == layer
         for target in imports_of(module)
         if target.partition(".")[0] in above
     }
-    assert found == set()
+    assert imports == set()
 
 
 def list_imports_of(importers: Iterable[str], targets: set[str]) -> set[tuple[str, str]]:

@@ -42,7 +42,7 @@ def test_both_themes_have_the_same_colours() -> None:
 
 
 def test_no_other_style_sheet_has_a_font_size() -> None:
-    found = {
+    by_sheet = {
         path: re.findall(r"font(?:-size)?: [\d.]+px", text) for path, text in list_styles().items() if path != TOKENS
     }
-    assert {path: sizes for path, sizes in found.items() if sizes} == {}
+    assert {path: sizes for path, sizes in by_sheet.items() if sizes} == {}

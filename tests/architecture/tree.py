@@ -62,24 +62,24 @@ def imports_of(name: str) -> tuple[str, ...]:
 def _find_imports(name: str) -> Iterator[str]:
     for node in ast.walk(parse_module(name)):
         if isinstance(node, ast.Import):
-            found = [find_module(alias.name) for alias in node.names]
+            modules = [find_module(alias.name) for alias in node.names]
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            found = [find_module(f"{node.module}.{alias.name}") for alias in node.names]
+            modules = [find_module(f"{node.module}.{alias.name}") for alias in node.names]
         else:
             continue
-        yield from (module for module in found if module and module != name)
+        yield from (module for module in modules if module and module != name)
 
 
 @cache
 def find_outside_imports(name: str) -> set[str]:
     """Returns the packages outside of the project that a module imports, wherever in its text it does."""
-    found = set()
+    packages = set()
     for node in ast.walk(parse_module(name)):
         if isinstance(node, ast.Import):
-            found |= {alias.name.partition(".")[0] for alias in node.names}
+            packages |= {alias.name.partition(".")[0] for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            found.add(node.module.partition(".")[0])
-    return found - {module.partition(".")[0] for module in list_modules()}
+            packages.add(node.module.partition(".")[0])
+    return packages - {module.partition(".")[0] for module in list_modules()}
 
 
 @cache

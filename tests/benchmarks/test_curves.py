@@ -23,7 +23,7 @@ def test_the_exponent_of_a_power_is_found(exponent: float) -> None:
     assert find_exponent(sizes, [3 * size**exponent for size in sizes]) == pytest.approx(exponent, abs=1e-9)
 
 
-def test_sizes_are_told_in_ascending_order() -> None:
+def test_sizes_are_printed_in_ascending_order() -> None:
     points = make_points(1.0, 2.0)
     assert list(describe(points[::-1])) == list(describe(points))
     assert [line.split() for line in describe(points)][1] == ["read", "1.0", "2.0", "0.30"]

@@ -73,8 +73,8 @@ def make_profile(frames: list[tuple[str, str | None]], threads: list[list[list[i
     shared = {"frames": [{"name": name, "file": file, "line": 3, "col": None} for name, file in frames]}
     weights = [[0.004] * len(samples) for samples in threads]
     profiles = [
-        {"startValue": 0.0, "endValue": 9.0, "samples": samples, "weights": each}
-        for samples, each in zip(threads, weights, strict=True)
+        {"startValue": 0.0, "endValue": 9.0, "samples": samples, "weights": thread_weights}
+        for samples, thread_weights in zip(threads, weights, strict=True)
     ]
     return json.dumps({"shared": shared, "profiles": profiles}).encode()
 
@@ -155,6 +155,6 @@ def test_a_whole_fieldflame_is_profiled(tmp_path: Path, monkeypatch: pytest.Monk
         assert sum(cost.self_ms for cost in costs) == pytest.approx(result.processor_ms[part])
     posts = [cost for cost in result.statements if "INSERT INTO ingest_rawtrace" in cost.text]
     assert [1 <= cost.calls <= 40 for cost in posts] == [True]  # posts that wait for a connection share a statement
-    told: list[str] = []
-    describe(result, told.append)
-    assert "PostgreSQL by statement" in told[-1]
+    lines: list[str] = []
+    describe(result, lines.append)
+    assert "PostgreSQL by statement" in lines[-1]

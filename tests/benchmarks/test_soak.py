@@ -48,8 +48,8 @@ def test_partitions_count_as_the_table_they_are_part_of(db: None) -> None:
 def test_a_body_is_the_recorded_envelope_as_another_view() -> None:
     recorded = make_recorded("a", "A\nA B\n-")
     sent = json.loads(gzip.decompress(prepare(recorded).make_body(VIEW, 3, 1_795_256_990_131.5)))
-    own = {"viewId": str(VIEW), "seq": 3, "timeOrigin": 1_795_256_990_131.5, "viewStart": 1_795_256_990_131.5}
-    assert sent == {**recorded, **own}
+    fields = {"viewId": str(VIEW), "seq": 3, "timeOrigin": 1_795_256_990_131.5, "viewStart": 1_795_256_990_131.5}
+    assert sent == {**recorded, **fields}
 
 
 def test_the_ledger_expects_the_sums_of_what_was_accepted_and_of_nothing_else() -> None:
@@ -121,8 +121,8 @@ def test_a_short_soak_loses_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     """With overload; nothing is said of times and sizes here."""
     monkeypatch.setattr(soak, "WARM_S", 2.0)
     monkeypatch.setattr(soak, "OVERLOAD_CONNECTIONS", 64)
-    told: list[str] = []
-    result = bench_soak(read_envelopes()[::20], PLAN, told.append)
+    lines: list[str] = []
+    result = bench_soak(read_envelopes()[::20], PLAN, lines.append)
     assert result.differences == []
     assert result.status["received"] == result.accepted > 100
     kept = dict(list_promises(result))

@@ -33,7 +33,7 @@ def test_mixes_can_be_moved() -> None:
         draw(rng, page, 4_000, slow=0.2),
         draw(rng, page, 4_000, rates=(0.1, 1)),
     )
-    shares = [np.mean(each.columns.device_class == page.device.max()) for each in (usual, slow)]
+    shares = [np.mean(sample.columns.device_class == page.device.max()) for sample in (usual, slow)]
     assert shares[1] - shares[0] == pytest.approx(0.2, abs=0.04)
     assert set(rated.columns.sample_rate) == {0.1, 1.0}
     assert set(rated.columns.device_class[rated.columns.sample_rate < 1]) == {1}

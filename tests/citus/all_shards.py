@@ -35,9 +35,9 @@ REASONS: Final[Mapping[str, str]] = {
     "aggregate/maintenance/old_receipts.py:_list_border_projects": "which projects have rows of a day or two ago",
     "aggregate/maintenance/retention.py:expire_all": "old refolds",
     "aggregate/maintenance/retention.py:_drop_partition": "whether a partition may go",
-    # The guard. Partial indexes have the few rows that are due.
+    # Alerts. Partial indexes have the few rows that are due.
     "alerts/evaluating.py:list_due": "the alerts of all projects that are due",
-    "alerts/rules.py:make_release_alerts": "which projects have a watch, twice a minute",
+    "alerts/rules.py:make_release_alerts": "which projects have an alert on releases, twice a minute",
     "alerts/delivery/gathering.py:list_due_channels": "which channels have notices that are due",
     "alerts/delivery/sending.py:list_due": "the messages of all projects that are due",
     # Packs in the object store. Their partial indexes have only those that wait.

@@ -73,16 +73,18 @@ def make_site() -> Site:
 def addresses_of(site: Site) -> Iterator[str]:
     """Yields every address of the API and the pages that reads, and exports in every format."""
     for address in (*API_ADDRESSES, *PAGE_ADDRESSES, *ADMIN_ADDRESSES, *PROJECT_QUESTION_ADDRESSES):
-        own = address.replace("/projects/shop/", f"/projects/{SLUG}/").replace(
+        rewritten = address.replace("/projects/shop/", f"/projects/{SLUG}/").replace(
             "=1.0.0&head_release=1.0.0", f"={BASE}&head_release={HEAD}"
         )
-        own = own.replace("base_release=1.0.0&head_release=2.0.0", f"base_release={BASE}&head_release={HEAD}")
-        own = (
-            own.replace(VIEW_ID, site.view)
+        rewritten = rewritten.replace(
+            "base_release=1.0.0&head_release=2.0.0", f"base_release={BASE}&head_release={HEAD}"
+        )
+        rewritten = (
+            rewritten.replace(VIEW_ID, site.view)
             .replace(TRACE, site.trace)
             .replace("functions/1/", f"functions/{site.func}/")
         )
-        yield own
+        yield rewritten
     slices = ["", f"release={HEAD}", "device=desktop&browser=chrome", f"view={site.view}", "func_over=1:5"]
     for which in slices:
         for kind in (

@@ -37,8 +37,8 @@ def url_of(name: str) -> str:
 def list_nodes() -> list[Node]:
     """Returns the servers of the cluster, the coordinator first."""
     with psycopg.connect(os.environ[URL_NAME]) as connection:
-        found = connection.execute("SELECT nodename, nodeport, groupid = 0 FROM pg_dist_node ORDER BY groupid")
-        return [Node(*row) for row in found]
+        nodes = connection.execute("SELECT nodename, nodeport, groupid = 0 FROM pg_dist_node ORDER BY groupid")
+        return [Node(*row) for row in nodes]
 
 
 def create_database(name: str) -> None:

@@ -2,7 +2,7 @@
 
     FIELDFLAME_TEST_VIEWS=600 ./test tests/citus/measure_reads.py -s
 
-Both databases hold the same rows, and are asked in turns. Nothing is remembered between two questions. On a busy
+Both databases hold the same rows, and are asked in turns. Nothing is cached between two queries. On a busy
 machine the least tells more than the median.
 """
 
@@ -52,15 +52,15 @@ def test_measure() -> None:
     site = make_site()
     number = site.project.pk
     since = datetime.now(UTC) - timedelta(days=28)
-    questions: dict[str, Callable[[], object]] = {
+    queries: dict[str, Callable[[], object]] = {
         name: lambda address=address: ask(site.client, address)  # type: ignore[misc]
         for name, address in ADDRESSES.items()
     }
-    questions["search over projects: functions by name"] = lambda: find_functions([number], "draw", limit=8)
-    questions["summaries of projects"] = lambda: select_project_summaries([number])
-    questions["days of projects"] = lambda: select_project_days([number], since)
-    questions["next job, none waits"] = claim_job
-    questions["next script, none waits"] = claim_script
+    queries["search over projects: functions by name"] = lambda: find_functions([number], "draw", limit=8)
+    queries["summaries of projects"] = lambda: select_project_summaries([number])
+    queries["days of projects"] = lambda: select_project_days([number], since)
+    queries["next job, none waits"] = claim_job
+    queries["next script, none waits"] = claim_script
     taken: dict[tuple[str, bool], list[float]] = {}
     statements: dict[str, int] = {}
     with open_database() as url:
@@ -68,7 +68,7 @@ def test_measure() -> None:
         for _ in range(TURNS):
             for on_citus in (False, True):
                 with asking(url) if on_citus else nullcontext():
-                    for name, read in questions.items():
+                    for name, read in queries.items():
                         read()
                         for _ in range(ROUNDS):
                             clear_caches()
@@ -80,8 +80,8 @@ def test_measure() -> None:
                         statements[name] = len(queries)
     print("\n| question | statements | plain: least, p50 | Citus: least, p50 | ratio |")
     print("|---|---|---|---|---|")
-    for name in questions:
+    for name in queries:
         plain, spread = taken[name, False], taken[name, True]
-        cells = [f"{min(each):.1f}, {median(each):.1f} ms" for each in (plain, spread)]
+        cells = [f"{min(times):.1f}, {median(times):.1f} ms" for times in (plain, spread)]
         print(f"| {name} | {statements[name]} | {' | '.join(cells)} | {min(spread) / min(plain):.1f} |")
     print(os.uname().machine, datetime.now(UTC).date())

@@ -40,5 +40,5 @@ class Scope:
         for name, relation in self.relations.items():
             if (alias is None or alias == name) and column in relation.columns:
                 return relation.columns[column]
-        found = self.outer.find_node(alias, column) if self.is_as_a_join and self.outer else None
-        return None if found is not None and column != KEY else found  # a project's own row is on every server
+        node = self.outer.find_node(alias, column) if self.is_as_a_join and self.outer else None
+        return None if node is not None and column != KEY else node  # a project's own row is on every server

@@ -41,19 +41,19 @@ def watch_statements(patch: pytest.MonkeyPatch) -> None:
 
 def take_broken() -> list[str]:
     """Returns sentences on the statements that broke a rule since the last call."""
-    found = list(dict.fromkeys(_broken))
+    broken = list(dict.fromkeys(_broken))
     _broken.clear()
-    return found
+    return broken
 
 
 def _watched(send: Any, *, is_many: bool) -> Any:  # Any: a method of psycopg
-    def sent(cursor: psycopg.Cursor[Any], query: Any, params: Any = None, *words: Any, **named: Any) -> Any:
+    def sent(cursor: psycopg.Cursor[Any], query: Any, params: Any = None, *arguments: Any, **named: Any) -> Any:
         if isinstance(query, Composable):
             query = query.as_string(cursor.connection)
         if isinstance(query, str) and query not in _good:
             first = next(iter(params), None) if is_many and isinstance(params, list) else params
             _look(cursor, query, None if is_many and first is params else first)
-        return send(cursor, query, params, *words, **named)
+        return send(cursor, query, params, *arguments, **named)
 
     return sent
 
@@ -103,8 +103,8 @@ def list_functions(paths: Iterable[str]) -> set[str]:
     """Returns `module:function` of all functions of some modules."""
     import ast
 
-    found = set()
+    names = set()
     for path in set(paths):
         tree = ast.parse((ROOT / path).read_text(encoding="utf-8"))
-        found |= {f"{path}:{node.name}" for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
-    return found
+        names |= {f"{path}:{node.name}" for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
+    return names

@@ -151,8 +151,8 @@ class _Reading:
             return columns
         while query.op != 0 and query.larg is not None:
             query = query.larg
-        own = [name_of(target) for target in query.targetList or ()]
-        return {new: columns[old] for new, old in zip(names, own, strict=False) if old in columns}
+        targets = [name_of(target) for target in query.targetList or ()]
+        return {new: columns[old] for new, old in zip(names, targets, strict=False) if old in columns}
 
     def _read_select(self, select: Any, scope: Scope) -> Mapping[str, Node]:
         self._read_with(select.withClause, scope)
@@ -191,7 +191,7 @@ class _Reading:
                 self._read_from((source.larg, source.rarg), scope)
                 self._read_condition(source.quals, scope)
                 if source.usingClause and KEY in [name.sval for name in source.usingClause]:
-                    nodes = [each.columns[KEY] for each in scope.relations.values() if KEY in each.columns]
+                    nodes = [relation.columns[KEY] for relation in scope.relations.values() if KEY in relation.columns]
                     for node in nodes[1:]:
                         self._equate(nodes[0], node)
             elif isinstance(source, ast.RangeSubselect):
@@ -229,7 +229,7 @@ class _Reading:
         self.changed.add(insert.relation.relname)
         select = insert.selectStmt
         self.add_table(insert.relation, scope)
-        own = next(iter(scope.relations.values())).columns.get(KEY)
+        key = next(iter(scope.relations.values())).columns.get(KEY)
         names = [column.name for column in insert.cols or ()]
         if isinstance(select, ast.SelectStmt):
             columns = self.read(select, Scope(scope, queries=scope.queries))
@@ -238,11 +238,11 @@ class _Reading:
             if (
                 place is not None
                 and not select.larg
-                and all(isinstance(each, ast.RangeFunction) for each in select.fromClause or ())
+                and all(isinstance(source, ast.RangeFunction) for source in select.fromClause or ())
             ):
                 value = CONSTANT  # each row says whose it is
-            if own is not None and value is not None:
-                self._equate(own, value)
+            if key is not None and value is not None:
+                self._equate(key, value)
         conflict = insert.onConflictClause
         if conflict is not None:
             self._read_condition(conflict.whereClause, scope)
@@ -311,8 +311,8 @@ class _Reading:
     def _walk(self, node: object, scope: Scope) -> None:
         """Reads the subqueries and functions of an expression."""
         if isinstance(node, (list, tuple)):
-            for each in node:
-                self._walk(each, scope)
+            for child in node:
+                self._walk(child, scope)
         elif isinstance(node, (ast.SelectStmt, ast.InsertStmt, ast.UpdateStmt, ast.DeleteStmt)):
             self.read(node, scope)
         elif isinstance(node, ast.Node):

@@ -159,7 +159,7 @@ def make_old(connection: "psycopg.Connection[tuple[object, ...]]", app: str) -> 
 
 def list_with_cells(connection: "psycopg.Connection[tuple[object, ...]]") -> set[object]:
     """Returns the projects that have cells."""
-    found = connection.execute(
+    slugs = connection.execute(
         "SELECT p.slug FROM aggregate_cell c JOIN projects_project p ON p.id = c.project_id GROUP BY 1"
     )
-    return {slug for (slug,) in found}
+    return {slug for (slug,) in slugs}

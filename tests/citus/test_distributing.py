@@ -10,9 +10,9 @@ from tests.citus.cluster import is_on_citus
 pytestmark = [pytest.mark.django_db, pytest.mark.skipif(is_on_citus(), reason="this database is distributed")]
 
 
-@pytest.mark.parametrize("words", [[], ["--check"]])
-def test_it_refuses_without_the_extension_and_says_what_to_do(words: list[str]) -> None:
+@pytest.mark.parametrize("arguments", [[], ["--check"]])
+def test_it_refuses_without_the_extension_and_says_what_to_do(arguments: list[str]) -> None:
     assert not has_citus()
     with pytest.raises(CommandError, match="CREATE EXTENSION citus in this database on all of them"):
-        call_command("distribute", *words)
+        call_command("distribute", *arguments)
     assert not is_distributed()

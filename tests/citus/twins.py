@@ -27,10 +27,10 @@ WHERE i.inhparent = 'ingest_rawtrace'::regclass ORDER BY 1
 """
 
 
-def manage(url: str, *words: str) -> None:
+def manage(url: str, *arguments: str) -> None:
     """Runs `manage.py WORDS` with a database."""
     environment = {**os.environ, "DATABASE_URL": url, "FIELDFLAME_CITUS_SHARDS": "4"}
-    command = [sys.executable, str(ROOT / "manage.py"), *words]
+    command = [sys.executable, str(ROOT / "manage.py"), *arguments]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=LIMIT_S, check=False)
     assert done.returncode == 0, done.stderr
 
@@ -79,9 +79,9 @@ def _copy_table(here: psycopg.Connection, there: psycopg.Connection, table: str)
 
 @contextmanager
 def asking(url: str) -> Iterator[None]:
-    """Lets the process ask another database meanwhile; it remembers nothing of the one before."""
-    facts, address = connection.settings_dict, urlsplit(url)
-    before = {name: facts[name] for name in ("NAME", "HOST", "PORT", "USER", "PASSWORD")}
+    """Lets the process ask another database meanwhile; it caches nothing of the one before."""
+    settings, address = connection.settings_dict, urlsplit(url)
+    before = {name: settings[name] for name in ("NAME", "HOST", "PORT", "USER", "PASSWORD")}
     other = {
         "NAME": address.path.strip("/"),
         "HOST": address.hostname or "",
@@ -96,9 +96,9 @@ def asking(url: str) -> Iterator[None]:
         _ask(before)
 
 
-def _ask(facts: Mapping[str, object]) -> None:
+def _ask(settings: Mapping[str, object]) -> None:
     connection.close()
     connection.close_pool()  # type: ignore[attr-defined]  # of our own backend
     STORE_POOL.close()
-    connection.settings_dict.update(facts)
+    connection.settings_dict.update(settings)
     clear_caches()

@@ -25,17 +25,17 @@ def read_commands() -> list[list[str]]:
     return [shlex.split(command) for command in CURL.findall(readme + "\n\n")]
 
 
-def run_curl(client: Client, words: list[str], token: str) -> bytes:
+def run_curl(client: Client, arguments: list[str], token: str) -> bytes:
     """Sends what curl would send of these words; returns the answer's body."""
-    url = urlsplit(next(word for word in words if word.startswith("http://")))
-    given = dict(words[at + 1].split(": ", 1) for at, word in enumerate(words) if word == "-H")
+    url = urlsplit(next(word for word in arguments if word.startswith("http://")))
+    given = dict(arguments[at + 1].split(": ", 1) for at, word in enumerate(arguments) if word == "-H")
     headers = {name: value.replace("ff_…", token) for name, value in given.items()}
     path = f"{url.path}?{url.query}"
-    if "--data-binary" not in words:
+    if "--data-binary" not in arguments:
         answer = client.get(path, headers=headers)
     else:
         kind = headers.pop("Content-Type", FORM)
-        answer = client.post(path, words[words.index("--data-binary") + 1], content_type=kind, headers=headers)
+        answer = client.post(path, arguments[arguments.index("--data-binary") + 1], content_type=kind, headers=headers)
     assert answer.status_code in {200, 202}, answer.getvalue()
     return answer.getvalue()
 
@@ -46,7 +46,7 @@ def test_a_trace_goes_in_and_comes_back(client: Client) -> None:
     post, functions, profile = read_commands()
     assert json.loads(run_curl(client, post, token)) == {"accepted": 1, "rejected": []}
     fold_all()
-    found = json.loads(run_curl(client, functions, token))
-    assert [row["name"] for row in found["functions"]] == ["renderCart"]
+    answer = json.loads(run_curl(client, functions, token))
+    assert [row["name"] for row in answer["functions"]] == ["renderCart"]
     assert profile[profile.index("-o") + 1].endswith(".json.gz")
     assert b"renderCart" in gzip.decompress(run_curl(client, profile, token))

@@ -56,10 +56,10 @@ class Proxy:
 
 def require_program(name: str) -> str:
     """Returns where a program of the system is; skips the test where it is missing."""
-    found = shutil.which(name, path=f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin")
-    if found is None:
+    path = shutil.which(name, path=f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin")
+    if path is None:
         pytest.skip(f"{name} is not installed on this machine")
-    return found
+    return path
 
 
 def lay_out_proxy(folder: Path, conf: str, upstream_port: int) -> Proxy:

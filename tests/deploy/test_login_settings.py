@@ -50,7 +50,7 @@ def test_the_provider_of_this_machine_may_be_plain() -> None:
 
 
 @pytest.mark.parametrize(
-    ("settings", "words"),
+    ("settings", "message"),
     [
         ({"FIELDFLAME_PASSWORD_LOGIN": "0"}, "no one could log in"),
         ({"FIELDFLAME_OIDC_ISSUER": "https://id.example"}, "FIELDFLAME_OIDC_CLIENT_ID"),
@@ -58,23 +58,23 @@ def test_the_provider_of_this_machine_may_be_plain() -> None:
     ],
     ids=["no way in", "half a provider", "only the provider"],
 )
-def test_somebody_can_always_log_in(settings: dict[str, str], words: str) -> None:
+def test_somebody_can_always_log_in(settings: dict[str, str], message: str) -> None:
     code = "from django.conf import settings; print(settings.AUTHENTICATION_BACKENDS)"
     environment = {**os.environ, "DJANGO_SETTINGS_MODULE": "config.settings", **settings}
     done = subprocess.run(
         [sys.executable, "-c", code], cwd=ROOT, env=environment, capture_output=True, text=True, check=False
     )
-    assert words in done.stdout + done.stderr
+    assert message in done.stdout + done.stderr
 
 
 @pytest.mark.parametrize(
-    "words",
+    "arguments",
     [["manage.py", "check"], ["manage.py", "migrate"], ["deploy/start", "web"], ["deploy/start", "worker"]],
     ids=" ".join,
 )
-def test_a_wrong_setting_ends_parts_and_commands_with_one_sentence(words: list[str]) -> None:
+def test_a_wrong_setting_ends_parts_and_commands_with_one_sentence(arguments: list[str]) -> None:
     environment = {**os.environ, "FIELDFLAME_OIDC_ISSUER": "https://id.example"}
-    command = words if words[0] == "deploy/start" else [sys.executable, *words]
+    command = arguments if arguments[0] == "deploy/start" else [sys.executable, *arguments]
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == os.EX_CONFIG
     assert done.stderr == (
@@ -84,11 +84,16 @@ def test_a_wrong_setting_ends_parts_and_commands_with_one_sentence(words: list[s
 
 
 @pytest.mark.slow(15)
-@pytest.mark.parametrize("words", [["migrate"], ["create_project", "shop"]], ids=" ".join)
-def test_a_command_without_its_database_says_so_in_one_sentence(words: list[str], tmp_path: Path) -> None:
+@pytest.mark.parametrize("arguments", [["migrate"], ["create_project", "shop"]], ids=" ".join)
+def test_a_command_without_its_database_says_so_in_one_sentence(arguments: list[str], tmp_path: Path) -> None:
     environment = {**os.environ, "DATABASE_URL": f"postgresql:///none?host={tmp_path}"}
     done = subprocess.run(
-        [sys.executable, "manage.py", *words], cwd=ROOT, env=environment, capture_output=True, text=True, check=False
+        [sys.executable, "manage.py", *arguments],
+        cwd=ROOT,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.returncode == 1
     assert "PostgreSQL does not answer" in done.stderr.splitlines()[-1]

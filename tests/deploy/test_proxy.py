@@ -82,7 +82,7 @@ def upstream() -> Iterator[Upstream]:
             self.end_headers()
             self.wfile.write(answer)
 
-        def log_message(self, *words: object) -> None:
+        def log_message(self, *arguments: object) -> None:
             pass
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
@@ -165,8 +165,8 @@ def test_only_logins_and_shared_links_are_told_the_visitors_address_and_no_other
     lie = {"X-Forwarded-For": "192.0.2.7"}
     for path in ("/login/", "/login/?next=/projects/", "/shared/x/", "/projects/", f"{ENDPOINT}&a=/login/"):
         ask(proxy, "GET", path, headers=lie)
-    told = [headers.get_all("X-Forwarded-For") for _, _, headers, _ in upstream.asked]
-    assert told == [["127.0.0.1"], ["127.0.0.1"], ["127.0.0.1"], None, None]
+    addresses = [headers.get_all("X-Forwarded-For") for _, _, headers, _ in upstream.asked]
+    assert addresses == [["127.0.0.1"], ["127.0.0.1"], ["127.0.0.1"], None, None]
 
 
 def post_by_tls(proxy: Proxy, body: bytes) -> int:

@@ -39,10 +39,10 @@ def installation(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def run_start(installation: Path, *words: str, **environment: str) -> tuple[list[str], dict[str, str]]:
+def run_start(installation: Path, *arguments: str, **environment: str) -> tuple[list[str], dict[str, str]]:
     """Returns (words after `python`, environment) that `deploy/start` ends in."""
     done = subprocess.run(
-        [installation / "deploy" / "start", *words],
+        [installation / "deploy" / "start", *arguments],
         env={"PATH": os.environ["PATH"], **environment},
         capture_output=True,
         text=True,
@@ -79,8 +79,8 @@ def test_every_part_is_started_as_run_starts_it(
     for name in ("MALLOC_ARENA_MAX", "MALLOC_MMAP_THRESHOLD_"):
         assert seen.get(name) == child.environment.get(name)
     # In `./run` all parts share a folder, and the web server reads it; here each part serves its own.
-    own = {"web": "metrics", "worker": "metrics-worker", "beat": "metrics-beat"}
-    assert seen["PROMETHEUS_MULTIPROC_DIR"] == str(folder.path / own[part])
+    folders = {"web": "metrics", "worker": "metrics-worker", "beat": "metrics-beat"}
+    assert seen["PROMETHEUS_MULTIPROC_DIR"] == str(folder.path / folders[part])
 
 
 @pytest.mark.parametrize(("part", "queue"), [("fold", "celery"), ("maintenance", "maintenance")])
@@ -133,9 +133,9 @@ def test_migrate_asks_nobody_and_manage_takes_any_command(installation: Path) ->
     assert asked == [manage, "create_project", "shop", "--origin", "https://shop.example"]
 
 
-@pytest.mark.parametrize("words", [(), ("wbe",)])
-def test_an_unknown_part_is_told_the_known_ones(installation: Path, words: tuple[str, ...]) -> None:
-    done = subprocess.run([installation / "deploy" / "start", *words], capture_output=True, text=True, check=False)
+@pytest.mark.parametrize("arguments", [(), ("wbe",)])
+def test_an_unknown_part_is_told_the_known_ones(installation: Path, arguments: tuple[str, ...]) -> None:
+    done = subprocess.run([installation / "deploy" / "start", *arguments], capture_output=True, text=True, check=False)
     assert done.returncode == 64
     assert "web|worker|fold|maintenance|beat|migrate|manage" in done.stderr
 

@@ -84,15 +84,15 @@ def test_postgres_has_the_settings_that_run_gives_it() -> None:
 
 
 def test_a_command_has_the_environment_of_the_services() -> None:
-    words = shlex.split((SYSTEMD / "manage").read_text(encoding="utf-8").replace("\\\n", " "), comments=True)
+    arguments = shlex.split((SYSTEMD / "manage").read_text(encoding="utf-8").replace("\\\n", " "), comments=True)
     unit = read_unit(SYSTEMD / TEMPLATE)
-    assert [word.removeprefix("--setenv=") for word in words if word.startswith("--setenv=")] == unit[
+    assert [word.removeprefix("--setenv=") for word in arguments if word.startswith("--setenv=")] == unit[
         "Service.Environment"
     ]
     for name in ("User", "Group"):
-        assert f"--{'uid' if name == 'User' else 'gid'}={unit[f'Service.{name}'][0]}" in words
+        assert f"--{'uid' if name == 'User' else 'gid'}={unit[f'Service.{name}'][0]}" in arguments
     for name in ("EnvironmentFile", "PrivateTmp", "UMask"):
-        assert f"--property={name}={unit[f'Service.{name}'][0]}" in words
+        assert f"--property={name}={unit[f'Service.{name}'][0]}" in arguments
 
 
 def test_the_page_names_every_file_that_is_shipped() -> None:

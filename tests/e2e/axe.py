@@ -22,5 +22,7 @@ def find_violations(page: Page, rules: Mapping[str, object] = RULES) -> list[str
         pytest.skip("axe-core is missing: `./test` installs it into tests/node")
     if not page.evaluate("'axe' in window"):
         page.evaluate(AXE.read_text(encoding="utf-8"))
-    found: dict[str, Any] = page.evaluate(RUN, rules)
-    return [f"{each['id']}: {node['html'][:200]}" for each in found["violations"] for node in each["nodes"]]
+    report: dict[str, Any] = page.evaluate(RUN, rules)
+    return [
+        f"{violation['id']}: {node['html'][:200]}" for violation in report["violations"] for node in violation["nodes"]
+    ]

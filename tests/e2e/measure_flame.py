@@ -121,8 +121,8 @@ def measure(nodes: int, frames: int, ratio: int) -> dict[str, Any]:
         context = browser.new_context(viewport={"width": 1600, "height": 1000}, device_scale_factor=ratio)
         page = context.new_page()
         page.goto(address)
-        found: dict[str, Any] = page.evaluate(SCRIPT, [nodes, frames])
-        return found
+        measured: dict[str, Any] = page.evaluate(SCRIPT, [nodes, frames])
+        return measured
 
 
 def main() -> None:
@@ -131,10 +131,10 @@ def main() -> None:
     parser.add_argument("--frames", type=int, default=60)
     options = parser.parse_args()
     for ratio in (1, 2):
-        found = measure(options.nodes, options.frames, ratio)
-        width, height = found["size"]
-        print(f"{found['nodes']:,} nodes in {found['rows']} rows, {width} × {height} px, {ratio} device px each")
-        for name, (p50, p95, most) in found["results"].items():
+        measured = measure(options.nodes, options.frames, ratio)
+        width, height = measured["size"]
+        print(f"{measured['nodes']:,} nodes in {measured['rows']} rows, {width} × {height} px, {ratio} device px each")
+        for name, (p50, p95, most) in measured["results"].items():
             print(f"  {name:26} p50 {p50:7.1f} ms   p95 {p95:7.1f} ms   most {most:7.1f} ms")
 
 

@@ -107,8 +107,8 @@ def measure(samples: int, marks: int, frames: int, ratio: int) -> dict[str, Any]
         page = context.new_page()
         page.goto(address)
         page.evaluate("html => document.body.insertAdjacentHTML('afterbegin', html)", MORE)
-        found: dict[str, Any] = page.evaluate(SCRIPT, [samples, marks, frames])
-        return found
+        measured: dict[str, Any] = page.evaluate(SCRIPT, [samples, marks, frames])
+        return measured
 
 
 def main() -> None:
@@ -118,10 +118,10 @@ def main() -> None:
     parser.add_argument("--frames", type=int, default=60)
     options = parser.parse_args()
     for ratio in (1, 2):
-        found = measure(options.samples, options.marks, options.frames, ratio)
-        width, height = found["size"]
-        print(f"{options.samples:,} samples, {found['bars']:,} bars, {width} × {height} px, {ratio} device px each")
-        for name, (least, p50, p95) in found["results"].items():
+        measured = measure(options.samples, options.marks, options.frames, ratio)
+        width, height = measured["size"]
+        print(f"{options.samples:,} samples, {measured['bars']:,} bars, {width} × {height} px, {ratio} device px each")
+        for name, (least, p50, p95) in measured["results"].items():
             print(f"  {name:26} least {least:7.1f} ms   p50 {p50:7.1f} ms   p95 {p95:7.1f} ms")
 
 

@@ -41,7 +41,7 @@ LOOKS: Sequence[Look] = (Look("light", 1200), Look("dark", 1200), Look("light", 
 
 
 @dataclass
-class Watch:
+class BrowserErrors:
     """What a browser complained of: errors of scripts, of the policy, of the network."""
 
     complaints: list[str] = field(default_factory=list)
@@ -86,7 +86,7 @@ def fill_site(*, views: int | None = None) -> User:
 @contextmanager
 def open_as(
     browser: Browser, url: str, user: User, look: Look, *, java_script_enabled: bool = True
-) -> Iterator[tuple[Page, Watch]]:
+) -> Iterator[tuple[Page, BrowserErrors]]:
     """Opens a page with the user's session. What the browser complains of is collected."""
     client = Client()
     client.force_login(user)
@@ -101,11 +101,11 @@ def open_as(
     ) as page:
         session = client.cookies["sessionid"]
         page.context.add_cookies([{"name": session.key, "value": session.value, "url": url}])
-        watch = Watch()
-        page.on("console", watch.add_console)
-        page.on("pageerror", lambda error: watch.complaints.append(str(error)))
-        page.on("requestfailed", watch.add_failure)
-        yield page, watch
+        errors = BrowserErrors()
+        page.on("console", errors.add_console)
+        page.on("pageerror", lambda error: errors.complaints.append(str(error)))
+        page.on("requestfailed", errors.add_failure)
+        yield page, errors
 
 
 def page_addresses(user: User) -> list[tuple[str, str]]:
@@ -125,7 +125,7 @@ def page_addresses(user: User) -> list[tuple[str, str]]:
     }
     client = Client()
     client.force_login(user)
-    found = []
+    addresses = []
     for pattern in urlpatterns:
         names = pattern.pattern.converters
         if not pattern.name or "api/" in str(pattern.pattern) or not set(names) <= set(values):
@@ -135,6 +135,6 @@ def page_addresses(user: User) -> list[tuple[str, str]]:
             answer = client.get(address + query)
             is_page = answer.status_code == 200 and not answer.streaming
             if is_page and answer.content.startswith(b"<!doctype html>"):
-                found.append((pattern.name, address + query))
+                addresses.append((pattern.name, address + query))
                 break
-    return found
+    return addresses

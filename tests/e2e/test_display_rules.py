@@ -58,7 +58,7 @@ def press(page: Page, name: str) -> None:
 def test_an_example_is_previewed_saved_and_seen_everywhere(
     chromium: Browser, live_server: LiveServer, root: User, shop: Project
 ) -> None:
-    with open_as(chromium, live_server.url, root, LOOKS[0]) as (page, watch):
+    with open_as(chromium, live_server.url, root, LOOKS[0]) as (page, errors):
         page.goto(live_server.url + PAGE)
         press(page, "Fold framework internals")
         first = page.locator("#id_rules-0-pattern")
@@ -84,7 +84,7 @@ def test_an_example_is_previewed_saved_and_seen_everywhere(
         expect(page.locator("#flame-facts")).to_contain_text("4 call nodes")
         page.get_by_role("link", name="Functions", exact=True).click()
         expect(page.locator(".display-line")).to_contain_text("shown as stored")
-        assert watch.complaints == []
+        assert errors.complaints == []
 
 
 def test_rules_move_by_keys_alone_and_the_focus_goes_along(
@@ -94,7 +94,7 @@ def test_rules_move_by_keys_alone_and_the_focus_goes_along(
         {"action": "retitle", "field": "name", "pattern": name, "title": name.upper()} for name, _, _ in FUNCS[:3]
     ]
     shop.save()
-    with open_as(chromium, live_server.url, root, LOOKS[0]) as (page, watch):
+    with open_as(chromium, live_server.url, root, LOOKS[0]) as (page, errors):
         page.goto(live_server.url + PAGE)
         press(page, "Move rule 3 up")
         expect(page.get_by_role("button", name="Move rule 2 up")).to_be_focused()
@@ -103,7 +103,7 @@ def test_rules_move_by_keys_alone_and_the_focus_goes_along(
         expect(page.get_by_role("button", name="Move rule 1 down")).to_be_focused()
         press(page, "Save rules")
         assert [rule["pattern"] for rule in Project.objects.get().display_rules] == ["hooks", "app", "render"]
-        assert watch.complaints == []
+        assert errors.complaints == []
 
 
 @pytest.mark.parametrize("look", LOOKS, ids=lambda look: look.name)
@@ -115,14 +115,14 @@ def test_it_can_be_read_by_everybody_in_both_themes_and_on_a_phone(
         {"action": "colour", "field": "name", "pattern": "card", "colour": "red"},
     ]
     shop.save()
-    with open_as(chromium, live_server.url, root, look) as (page, watch):
+    with open_as(chromium, live_server.url, root, look) as (page, errors):
         page.goto(live_server.url + PAGE)
         assert find_violations(page) == []
         page.locator("#id_rules-0-title").fill("{line}")
         page.locator("button[value=preview]").last.press("Enter")
         expect(page.locator("#id_rules-0-title_error")).to_contain_text("The title can only have")
         assert find_violations(page) == []
-        watch.complaints.clear()  # Chromium tells of every answer 400
+        errors.complaints.clear()  # Chromium tells of every answer 400
         page.locator("#id_rules-0-title").fill("React and a title that is rather long for a row of a table on a phone")
         page.locator("button[value=preview]").last.press("Enter")
         expect(page.locator("#preview-title")).to_be_focused()
@@ -133,7 +133,7 @@ def test_it_can_be_read_by_everybody_in_both_themes_and_on_a_phone(
             page.goto(f"{live_server.url}/projects/shop/{name}/")
             expect(page.locator(".display-line")).to_contain_text("Display rules are applied")
             assert find_violations(page) == []
-        assert watch.complaints == []
+        assert errors.complaints == []
 
 
 def test_without_a_script_all_of_it_works(

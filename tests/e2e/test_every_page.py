@@ -8,7 +8,7 @@ from pytest_django.live_server_helper import LiveServer
 
 from tests.e2e.axe import COLOUR_RULES, find_violations
 from tests.e2e.browser import save_screenshot
-from tests.e2e.site import Look, Watch, fill_site, open_as, page_addresses
+from tests.e2e.site import BrowserErrors, Look, fill_site, open_as, page_addresses
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow(85), pytest.mark.django_db(transaction=True)]
 
@@ -22,11 +22,11 @@ TWO_FRAMES = "() => new Promise(done => requestAnimationFrame(() => requestAnima
 
 
 def is_wider_than_the_window(page: Page) -> bool:
-    found: bool = page.evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth")
-    return found
+    is_wider: bool = page.evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth")
+    return is_wider
 
 
-def find_faults(page: Page, watch: Watch, address: str) -> Iterator[str]:
+def find_faults(page: Page, errors: BrowserErrors, address: str) -> Iterator[str]:
     """Opens a page, and yields a line for everything that is wrong with it."""
     answer = page.goto(address)
     assert answer is not None
@@ -37,8 +37,8 @@ def find_faults(page: Page, watch: Watch, address: str) -> Iterator[str]:
     if is_wider_than_the_window(page):
         yield "wider than the window"
     yield from find_violations(page)
-    yield from watch.complaints
-    watch.complaints.clear()
+    yield from errors.complaints
+    errors.complaints.clear()
 
 
 # One test, since the site takes seconds to fill and the pages do not change it.
@@ -46,16 +46,18 @@ def test_every_page_is_clean_in_every_look(chromium: Browser, live_server: LiveS
     user = fill_site()
     addresses = page_addresses(user)
     assert len(addresses) >= LEAST_PAGES, addresses
-    found: list[str] = []
+    faults: list[str] = []
     for look in (Look("light", 1200), Look("light", 390)):
-        with open_as(chromium, live_server.url, user, look) as (page, watch):
+        with open_as(chromium, live_server.url, user, look) as (page, errors):
             for name, path in addresses:
-                found += [f"{look.name} {name}: {fault}" for fault in find_faults(page, watch, live_server.url + path)]
+                faults += [
+                    f"{look.name} {name}: {fault}" for fault in find_faults(page, errors, live_server.url + path)
+                ]
                 save_screenshot(page, f"pages/{look.name}/{name}")
                 if look.width == 1200:
                     page.emulate_media(color_scheme="dark")
                     page.wait_for_function(TRANSITIONS_ENDED)
-                    found += [f"dark {name}: {fault}" for fault in find_violations(page, COLOUR_RULES)]
+                    faults += [f"dark {name}: {fault}" for fault in find_violations(page, COLOUR_RULES)]
                     save_screenshot(page, f"pages/dark-{look.width}/{name}")
                     page.emulate_media(color_scheme="light")
-    assert found == []
+    assert faults == []

@@ -27,8 +27,8 @@ COSTLY = "Xt"  # what measureColumns is called in the recorded bundle
 
 def see_all(page: Page) -> None:
     """Scrolls down until all parts have come."""
-    for each in page.locator("main h2, main .slot").all():
-        each.scroll_into_view_if_needed()
+    for part in page.locator("main h2, main .slot").all():
+        part.scroll_into_view_if_needed()
         page.wait_for_timeout(50)
     expect(page.locator(".slot .skeleton")).to_have_count(0)
     expect(page.locator("[aria-busy=true]")).to_have_count(0)
@@ -37,7 +37,7 @@ def see_all(page: Page) -> None:
 @pytest.mark.parametrize("look", LOOKS, ids=lambda look: look.name)
 def test_a_function_from_the_table_to_its_views(chromium: Browser, live_server: LiveServer, look: Look) -> None:
     user = fill_site(views=100)
-    with open_as(chromium, live_server.url, user, look) as (page, watch):
+    with open_as(chromium, live_server.url, user, look) as (page, errors):
         page.goto(f"{live_server.url}/projects/{SLUG}/functions/?page=/products")
         name = page.locator(".functions a.function", has_text=re.compile(f"^{COSTLY}$")).first
         address = name.get_attribute("href")
@@ -71,7 +71,7 @@ def test_a_function_from_the_table_to_its_views(chromium: Browser, live_server: 
         expect(page.locator(".costs").first).to_contain_text("Self per view")
         assert re.search(r"\?release=[^&]+&page=/products$", page.url)
         assert page.url.partition("?")[0] == there
-        assert watch.complaints == []
+        assert errors.complaints == []
 
 
 def test_a_part_that_fails_says_so_and_can_be_asked_again(chromium: Browser, live_server: LiveServer) -> None:
@@ -157,7 +157,7 @@ def test_each_release_shows_its_own_text_and_the_changes(chromium: Browser, live
     func = next(row for row in rows if row.label == "measureColumns")
     address = f"{live_server.url}/projects/{SLUG}/functions/{func.id}/?release=1.1.0"
     for look in (*LOOKS, Look("dark", 390)):
-        with open_as(chromium, live_server.url, user, look) as (page, watch):
+        with open_as(chromium, live_server.url, user, look) as (page, errors):
             page.goto(address)
             source = page.locator("pre.source")
             versions = page.get_by_role("navigation", name="Release of the source")
@@ -179,4 +179,4 @@ def test_each_release_shows_its_own_text_and_the_changes(chromium: Browser, live
                 text = line.partition("+")[2].strip()
                 assert text in newer
             assert newer != older
-            assert watch.complaints == []
+            assert errors.complaints == []

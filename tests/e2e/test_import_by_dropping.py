@@ -65,7 +65,7 @@ def test_dropped_files_come_in(live_server: LiveServer, session: str) -> None:
         assert complaints == []
 
 
-def test_files_that_are_too_large_are_told_before_they_are_sent(
+def test_files_that_are_too_large_are_named_before_they_are_sent(
     live_server: LiveServer, session: str, settings: Settings
 ) -> None:
     settings.IMPORT_MAX_FILE_BYTES = 1_000

@@ -62,15 +62,15 @@ def shop(admin: User) -> Project:
 
 
 def is_too_wide(page: Page) -> bool:
-    found: bool = page.evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth")
-    return found
+    is_wider: bool = page.evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth")
+    return is_wider
 
 
 @pytest.mark.parametrize("look", LOOKS, ids=lambda look: look.name)
 def test_the_overview_is_whole_in_every_look(
     chromium: Browser, live_server: LiveServer, admin: User, shop: Project, look: Look
 ) -> None:
-    with open_as(chromium, live_server.url, admin, look) as (page, watch):
+    with open_as(chromium, live_server.url, admin, look) as (page, errors):
         page.goto(f"{live_server.url}/projects/")
         expect(page.get_by_role("row", name="The shop")).to_contain_text(
             "1.1.0 made /cart slower: +40\u202fms per view"
@@ -84,13 +84,13 @@ def test_the_overview_is_whole_in_every_look(
         assert find_violations(page) == []
         assert not is_too_wide(page)
         save_screenshot(page, f"overview/{look.name}")
-        assert watch.complaints == []
+        assert errors.complaints == []
 
 
 def test_a_person_reads_the_chart_by_keys_mouse_and_table(
     chromium: Browser, live_server: LiveServer, admin: User, shop: Project
 ) -> None:
-    with open_as(chromium, live_server.url, admin, LOOKS[0]) as (page, watch):
+    with open_as(chromium, live_server.url, admin, LOOKS[0]) as (page, errors):
         page.goto(f"{live_server.url}/projects/shop/")
         chart, readout = page.locator(".chart-plot"), page.locator(".chart-readout")
         chart.focus()
@@ -132,7 +132,7 @@ def test_a_person_reads_the_chart_by_keys_mouse_and_table(
         page.emulate_media(color_scheme="dark")
         page.locator(".culprits").get_by_role("link", name="slow").click()
         expect(page.get_by_role("heading", level=1)).to_contain_text("slow")
-        assert watch.complaints == []
+        assert errors.complaints == []
 
 
 # The sum, and what moved.
@@ -168,7 +168,7 @@ def test_parts_that_arrive_move_nothing(
 def test_a_part_of_the_chart_narrows_the_time_by_mouse_and_by_keys(
     chromium: Browser, live_server: LiveServer, admin: User, shop: Project
 ) -> None:
-    with open_as(chromium, live_server.url, admin, LOOKS[0]) as (page, watch):
+    with open_as(chromium, live_server.url, admin, LOOKS[0]) as (page, errors):
         page.goto(f"{live_server.url}/projects/shop/")
         chart = page.locator(".chart-plot")
         expect(page.locator(".chart canvas")).to_be_visible()
@@ -204,7 +204,7 @@ def test_a_part_of_the_chart_narrows_the_time_by_mouse_and_by_keys(
         page.keyboard.press("Enter")
         page.wait_for_url(re.compile(r"[?&]from="))
         expect(page.get_by_role("row", name=re.compile("^1.1.0 "))).to_be_visible()
-        assert watch.complaints == []
+        assert errors.complaints == []
 
 
 def test_a_chart_that_cannot_be_fetched_says_so_and_tries_again(
@@ -251,7 +251,7 @@ def refuse(origin: str) -> None:
 @pytest.mark.parametrize("look", [LOOKS[1], LOOKS[2]], ids=lambda look: look.name)
 def test_a_first_trace_shows_up_by_itself(chromium: Browser, live_server: LiveServer, admin: User, look: Look) -> None:
     create_project(slug="fresh", key="fresh", origins=["https://fresh.example"])
-    with open_as(chromium, live_server.url, admin, look) as (page, watch):
+    with open_as(chromium, live_server.url, admin, look) as (page, errors):
         page.goto(f"{live_server.url}/projects/")
         page.get_by_role("link", name="Send the first trace").click()
         steps = page.locator("#first-steps")
@@ -275,4 +275,4 @@ def test_a_first_trace_shows_up_by_itself(chromium: Browser, live_server: LiveSe
         assert find_violations(page) == []
         page.get_by_role("link", name="Show the overview").click()
         expect(page.locator(".verdict")).to_contain_text("Only one release so far.")
-        assert watch.complaints == []
+        assert errors.complaints == []

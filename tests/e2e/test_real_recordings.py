@@ -40,12 +40,12 @@ def heaviest(envelope: Envelope) -> str | None:
     """Returns the page's function with the most self time, None where none has any."""
     funcs = FuncTable()
     sums = fold_trace(envelope, page="/", funcs=funcs).sums
-    own: dict[str, int] = {}
+    self_us: dict[str, int] = {}
     for index, us in sums.self_us.items():
         key = funcs.keys[index]
         if us and key.uri is not None and key.uri.startswith("http://import.test/"):
-            own[key.name] = us
-    return max(own, key=lambda name: own[name], default=None)
+            self_us[key.name] = us
+    return max(self_us, key=lambda name: self_us[name], default=None)
 
 
 def places(envelope: Envelope) -> dict[str, tuple[int | None, int | None]]:
@@ -72,8 +72,8 @@ def test_a_trace_of_events_shows_what_ran_where(chromium: Browser, page: Page) -
     page.evaluate(BURN)
     body = chromium.stop_tracing()
 
-    found = [one.completed.envelope for one in read(body)]
-    (envelope,) = [one for one in found if heaviest(one) is not None]
+    imported = [one.completed.envelope for one in read(body)]
+    (envelope,) = [one for one in imported if heaviest(one) is not None]
     assert heaviest(envelope) == "burn"
     assert envelope.url == ADDRESS
     assert places(envelope)["burn"] == (2, 14)

@@ -133,8 +133,8 @@ def ask_all() -> dict[str, list[Any]]:
     client.force_login(admin)
     answers = {}
     for address in (
-        *(API + each for each in (*API_ASKED, *API_EXPORTS)),
-        *(PAGES + each for each in PAGES_ASKED),
+        *(API + address for address in (*API_ASKED, *API_EXPORTS)),
+        *(PAGES + address for address in PAGES_ASKED),
         *OTHERS,
     ):
         answer = client.get(address.format(**ids))
@@ -152,9 +152,9 @@ def test_answers_are_what_they_were(settings: Settings) -> None:
     for address, (status, kind, text) in json.loads(gzip.decompress(path.read_bytes())).items():
         for pattern, replacement in INTENDED:
             address, text = (re.sub(pattern, replacement, value) for value in (address, text))  # noqa: PLW2901
-        found = answers.get(address, [0, "", ""])
-        if found != [status, kind, text]:
-            at = next((n for n, (a, b) in enumerate(zip(text, found[2], strict=False)) if a != b), 0)
-            before, after = text[max(0, at - 60) : at + 60], found[2][max(0, at - 60) : at + 60]
-            faults.append(f"{address}: {status} {kind} {found[:2]}\n  - {before!r}\n  + {after!r}")
+        expected = answers.get(address, [0, "", ""])
+        if expected != [status, kind, text]:
+            at = next((n for n, (a, b) in enumerate(zip(text, expected[2], strict=False)) if a != b), 0)
+            before, after = text[max(0, at - 60) : at + 60], expected[2][max(0, at - 60) : at + 60]
+            faults.append(f"{address}: {status} {kind} {expected[:2]}\n  - {before!r}\n  + {after!r}")
     assert not faults, f"{len(faults)} of {len(answers)} differ\n" + "\n".join(faults)

@@ -302,11 +302,11 @@ def check_map_cost(case: MapCase) -> None:
 
     def take() -> None:
         try:
-            found = read_map(case.map)
+            source_map = read_map(case.map)
         except MapError:
             return
-        labels = label_positions(found, case.positions, file="assets/main.js", bundle=case.bundle)
-        places = found.find(case.positions)
+        labels = label_positions(source_map, case.positions, file="assets/main.js", bundle=case.bundle)
+        places = source_map.find(case.positions)
         assert [label is None for label in labels] == [place is None for place in places], "a label without a place"
 
     cost = measure(take)

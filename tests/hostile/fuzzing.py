@@ -13,7 +13,7 @@ from tests.hostile.measuring import end_hangs
 from tests.hostile.parts import PARTS
 
 
-class Found(AssertionError):
+class HarmfulInput(AssertionError):
     """An input did harm; says which file has it."""
 
 
@@ -24,7 +24,7 @@ def check_case(part: str, lab: Lab, case: Any) -> None:  # Any: the case of the 
 
 
 def fuzz(part: str, lab: Lab, *, seed: int, examples: int, folder: Path, keeps_running: bool = False) -> None:
-    """Tries so many inputs of a part, always the same ones for a seed. Raises `Found`, with the input in a file.
+    """Tries inputs of a part, always the same for a seed. Raises `HarmfulInput` and keeps the input in a file.
 
     With `keeps_running`, the input that is being tried has a file too: if the process dies, it is what killed it.
     """
@@ -58,11 +58,11 @@ def fuzz(part: str, lab: Lab, *, seed: int, examples: int, folder: Path, keeps_r
         case, problem = failing[-1]  # the smallest one: Hypothesis tries it last
         path = keep_case(folder, part, case, f"{type(problem).__name__}: {problem}"[:1_000])
         message = f"{type(problem).__name__}: {problem}\nThe input is in {path}\nRepeat it: ./run fuzz --repeat {path}"
-        raise Found(message) from error
+        raise HarmfulInput(message) from error
     finally:
         running.unlink(missing_ok=True)
 
 
-def say_progress(words: str) -> None:
+def say_progress(message: str) -> None:
     """Prints a line of the long run."""
-    sys.stderr.write(f"{words}\n")
+    sys.stderr.write(f"{message}\n")

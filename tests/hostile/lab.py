@@ -61,13 +61,13 @@ class Lab:
         if "gzip" in (response.get("Content-Encoding", ""), response.get("Content-Type", "").rpartition("/")[2]):
             content = gzip.decompress(content)
         headers = "\n".join(f"{name}: {value}" for name, value in response.items()).encode("utf-8", "replace")
-        found = getattr(response, "exc_info", None)
-        return Answer(response.status_code, headers + b"\n\n" + content, found[1] if found else None)
+        exc_info = getattr(response, "exc_info", None)
+        return Answer(response.status_code, headers + b"\n\n" + content, exc_info[1] if exc_info else None)
 
 
 @contextmanager
 def taken_back() -> Iterator[None]:
-    """Takes back all that happens to the database meanwhile, and what the process remembers of it."""
+    """Takes back all that happens to the database meanwhile, and what the process caches of it."""
     with transaction.atomic():
         yield
         transaction.set_rollback(True)

@@ -72,11 +72,11 @@ READ_BY_NAME: Final = re.compile(r'(?:read_\w+|\.get|getlist|Text|Count|Share|Pa
 
 def list_parameters() -> list[str]:
     """Returns the names of all parameters that pages and the read API read."""
-    found = {*SLICE_FIELDS, *FINE_FIELDS, "display", "nonsense"}
-    found |= {f"{side}_{field}" for side in ("base", "head") for field in SLICE_FIELDS}
+    names = {*SLICE_FIELDS, *FINE_FIELDS, "display", "nonsense"}
+    names |= {f"{side}_{field}" for side in ("base", "head") for field in SLICE_FIELDS}
     for path in sorted((ROOT / "dashboard").rglob("*.py")):
-        found |= set(READ_BY_NAME.findall(path.read_text(encoding="utf-8")))
-    return sorted(found)
+        names |= set(READ_BY_NAME.findall(path.read_text(encoding="utf-8")))
+    return sorted(names)
 
 
 VALID: Final = (

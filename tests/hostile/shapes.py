@@ -11,7 +11,7 @@ from profcore.trace.wire import Envelope, Frame, Limits, Mark, Sample, Stack, Tr
 
 TICK_MS: Final = 10.0
 MOST_SAMPLES: Final = 100_000  # of a shape; the limit on samples is twice as high, and so is the cost
-Shape = Callable[[int, int], tuple[Trace, list[Mark]]]
+TraceShape = Callable[[int, int], tuple[Trace, list[Mark]]]
 
 
 def frames(count: int) -> list[Frame]:
@@ -123,14 +123,14 @@ def nested_scripts(count: int, depth: int) -> tuple[Trace, list[Mark]]:
     return make(deep(depth, 7), runs_between([depth - 1], count), 7), [*tasks, frame]
 
 
-SHAPES: Final[tuple[Shape, ...]] = (
+SHAPES: Final[tuple[TraceShape, ...]] = (
     *(two_deep_stacks, fork_at_the_leaf, twins_all_the_way, comb, runs_with_one_neighbour, one_recursion),
     *(all_roots, one_moment, one_sample_again, backwards, nested_tasks),
     *(many_scripts, tasks_in_one_script, nested_scripts),
 )
 
 
-def make_envelope(shape: Shape, samples: int, depth: int) -> Envelope:
+def make_envelope(shape: TraceShape, samples: int, depth: int) -> Envelope:
     """Returns an envelope with a trace of a shape: so many samples, its stacks so deep."""
     trace, marks = shape(samples, depth)
     return Envelope(
@@ -145,9 +145,9 @@ def make_envelope(shape: Shape, samples: int, depth: int) -> Envelope:
     )
 
 
-def make_largest(shape: Shape, limits: Limits, *, part: int = 1) -> Envelope:
+def make_largest(shape: TraceShape, limits: Limits, *, part: int = 1) -> Envelope:
     """Returns an envelope of a shape that is as large as the limits admit, or a `part`th of that."""
-    most: dict[Shape, int] = {
+    most: dict[TraceShape, int] = {
         runs_with_one_neighbour: 2 * limits.marks,
         nested_tasks: limits.marks,
         many_scripts: MAX_FRAME_SCRIPTS,

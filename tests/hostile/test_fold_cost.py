@@ -12,7 +12,7 @@ import pytest
 
 from profcore.sums.fold import CellFold, fold_trace
 from profcore.trace.funcs import FuncTable
-from tests.hostile.shapes import SHAPES, Shape, make_envelope
+from tests.hostile.shapes import SHAPES, TraceShape, make_envelope
 
 SIZE: Final = 300
 GROWTH: Final = 4
@@ -42,7 +42,7 @@ def count_bytecodes(work: Callable[[], object]) -> int:
     return count
 
 
-def cost_of(shape: Shape, size: int) -> int:
+def cost_of(shape: TraceShape, size: int) -> int:
     envelope = make_envelope(shape, size, size)
 
     def fold() -> None:
@@ -53,7 +53,7 @@ def cost_of(shape: Shape, size: int) -> int:
 
 
 @pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: shape.__name__)
-def test_the_cost_of_a_fold_grows_as_its_trace_does(shape: Shape) -> None:
+def test_the_cost_of_a_fold_grows_as_its_trace_does(shape: TraceShape) -> None:
     small, large = cost_of(shape, SIZE), cost_of(shape, SIZE * GROWTH)
     assert small > SIZE  # else nothing was counted
     assert large <= MOST_GROWTH * small

@@ -25,11 +25,11 @@ from tests.ingest.endpoint.posting import IngestServer, ndjson
 SAMPLES = Path(__file__).parents[1] / "data" / "imports"
 
 
-def run(*words: object, release: str | None = "1.0.0", page: str | None = "/cart") -> tuple[str, str]:
+def run(*arguments: object, release: str | None = "1.0.0", page: str | None = "/cart") -> tuple[str, str]:
     out, err = StringIO(), StringIO()
     given = [word for name, value in (("--release", release), ("--page", page)) if value for word in (name, value)]
     try:
-        call_command("import_traces", *map(str, words), "--project", "shop", *given, stdout=out, stderr=err)
+        call_command("import_traces", *map(str, arguments), "--project", "shop", *given, stdout=out, stderr=err)
     except CommandError as error:
         return out.getvalue(), f"{err.getvalue()}{error}"
     return out.getvalue(), err.getvalue()
@@ -149,9 +149,9 @@ def test_the_days_quota_is_not_held_while_traces_are_stored(
     taken = "SELECT traces FROM ingest_daycount WHERE project_id = %(project)s"
     seen: list[list[tuple[Any, ...]]] = []  # Any: rows
 
-    def look_and_store(**words: Any) -> None:  # Any: what the real one takes
+    def look_and_store(**options: Any) -> None:  # Any: what the real one takes
         seen.append(endpoint.rows(taken))
-        store_arrivals(**words)
+        store_arrivals(**options)
 
     monkeypatch.setattr("ingest.imports.store_arrivals", look_and_store)
     file = write(tmp_path / "many.ndjson", ndjson(*(make_envelope("a", seq=seq) for seq in range(150))))
@@ -213,11 +213,11 @@ def test_a_database_that_fails_halfway_keeps_nothing(
 ) -> None:
     calls: list[int] = []
 
-    def store_and_fail(**words: Any) -> None:  # Any: what the real one takes
-        calls.append(len(words["arrivals"]))
+    def store_and_fail(**options: Any) -> None:  # Any: what the real one takes
+        calls.append(len(options["arrivals"]))
         if len(calls) == 2:
             raise OperationalError("the server closed the connection")
-        store_arrivals(**words)
+        store_arrivals(**options)
 
     monkeypatch.setattr("ingest.imports.store_arrivals", store_and_fail)
     file = write(tmp_path / "many.ndjson", ndjson(*(make_envelope("a", seq=seq) for seq in range(150))))
@@ -237,7 +237,7 @@ def test_a_missing_partition_is_made(endpoint: IngestServer) -> None:
     assert len(endpoint.bodies()) == 1
 
 
-def test_traces_from_long_ago_are_told(endpoint: IngestServer, tmp_path: Path) -> None:
+def test_traces_from_long_ago_are_named(endpoint: IngestServer, tmp_path: Path) -> None:
     old = make_envelope("a", timeOrigin=1_500_000_000_000, viewStart=1_500_000_000_000)
 
     out, _ = run(write(tmp_path / "old.json", json.dumps(old).encode()))
@@ -289,9 +289,9 @@ def test_the_last_step_of_a_deletion_waits_for_an_import(
 ) -> None:
     held: list[bool] = []
 
-    def look_and_store(**words: Any) -> None:  # Any: what the real one takes
+    def look_and_store(**options: Any) -> None:  # Any: what the real one takes
         held.append(is_held(open_endpoint.project_id))
-        store_arrivals(**words)
+        store_arrivals(**options)
 
     monkeypatch.setattr("ingest.imports.store_arrivals", look_and_store)
     run(SAMPLES / "trace.json")

@@ -22,8 +22,8 @@ def envelopes(count: int) -> list[dict[str, Any]]:
 
 def send(endpoint: IngestServer, server: LiveServer, *arguments: object) -> tuple[str, str]:
     out, err = StringIO(), StringIO()
-    words = [str(argument) for argument in arguments]
-    call_command("send_traces", *words, "--key", endpoint.key, "--url", server.url, stdout=out, stderr=err)
+    texts = [str(argument) for argument in arguments]
+    call_command("send_traces", *texts, "--key", endpoint.key, "--url", server.url, stdout=out, stderr=err)
     return out.getvalue(), err.getvalue()
 
 
@@ -53,7 +53,7 @@ def test_arrays_and_single_objects_are_sent(
     assert len(open_endpoint.receipts()) == 4
 
 
-def test_what_was_rejected_is_told_and_fails_the_command(
+def test_what_was_rejected_is_named_and_fails_the_command(
     open_endpoint: IngestServer, live_server: LiveServer, tmp_path: Path
 ) -> None:
     path = write(tmp_path / "a.ndjson", ndjson(*envelopes(2), make_envelope("b", seq=-1)))
@@ -64,13 +64,13 @@ def test_what_was_rejected_is_told_and_fails_the_command(
     assert len(open_endpoint.receipts()) == 2
 
 
-def test_an_unknown_key_is_told(open_endpoint: IngestServer, live_server: LiveServer, tmp_path: Path) -> None:
+def test_an_unknown_key_is_named(open_endpoint: IngestServer, live_server: LiveServer, tmp_path: Path) -> None:
     path = write(tmp_path / "a.ndjson", ndjson(*envelopes(1)))
     with pytest.raises(CommandError, match="401"):
         call_command("send_traces", path, "--key", "nobody", "--url", live_server.url)
 
 
-def test_a_endpoint_that_is_not_there_is_told(tmp_path: Path) -> None:
+def test_an_endpoint_that_is_not_there_is_named(tmp_path: Path) -> None:
     path = write(tmp_path / "a.ndjson", ndjson(*envelopes(1)))
     with pytest.raises(CommandError, match="cannot be reached"):
         call_command("send_traces", path, "--key", "k", "--url", "http://127.0.0.1:1")
@@ -103,14 +103,14 @@ def test_a_busy_endpoint_is_asked_again_when_it_says(
     [b"\x1f\x8bdamaged", gzip.compress(b"{}" * 99)[:-9], gzip.compress(b"")[:10] + b"xx"],
     ids=["no gzip behind the magic", "cut", "a head alone"],
 )
-def test_a_damaged_file_is_told(tmp_path: Path, body: bytes) -> None:
+def test_a_damaged_file_is_named(tmp_path: Path, body: bytes) -> None:
     path = tmp_path / "a.gz"
     path.write_bytes(body)
     with pytest.raises(CommandError, match=r"a\.gz cannot be read"):
         call_command("send_traces", path, "--key", "k")
 
 
-def test_a_missing_file_is_told(tmp_path: Path) -> None:
+def test_a_missing_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(CommandError, match="cannot be read"):
         call_command("send_traces", tmp_path / "nothing", "--key", "k")
 

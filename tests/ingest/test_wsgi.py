@@ -70,10 +70,10 @@ REQUESTS: dict[str, tuple[str, str, str, bytes, dict[str, str]]] = {
     "absence-by-another-method": ("DELETE", ABSENT, KEY, b"", {}),
     "absence-of-nobody": ("POST", ABSENT, "", REPORT, {}),
 }
-Told = tuple[int, dict[str, str], bytes]
+ServerAnswer = tuple[int, dict[str, str], bytes]
 
 
-def ask_server(method: str, path: str, query: str, body: bytes, more: dict[str, str]) -> Told:
+def ask_server(method: str, path: str, query: str, body: bytes, more: dict[str, str]) -> ServerAnswer:
     """Asks as the web server does."""
     begun: list[tuple[str, list[tuple[str, str]]]] = []
     environ: dict[str, Any] = {
@@ -113,8 +113,8 @@ def test_every_answer_can_be_read_by_any_page(name: str) -> None:
 
 @pytest.mark.usefixtures("_small_limits")
 def test_the_table_has_every_status_of_a_request_that_the_endpoint_understands() -> None:
-    found = {ask_server(*request)[0] for request in REQUESTS.values()}
-    assert found == {202, 204, 400, 401, 405, 413, 415}
+    statuses = {ask_server(*request)[0] for request in REQUESTS.values()}
+    assert statuses == {202, 204, 400, 401, 405, 413, 415}
 
 
 @pytest.mark.parametrize(
@@ -153,10 +153,10 @@ def test_a_fault_of_ours_is_logged_and_answered_as_the_contract_says(caplog: pyt
     def fail(post: IngestRequest) -> IngestResponse:
         raise RuntimeError("a fault of ours")
 
-    told: list[tuple[str, dict[str, str]]] = []
+    answers: list[tuple[str, dict[str, str]]] = []
     environ = {"REQUEST_METHOD": "POST", "CONTENT_LENGTH": "0", "wsgi.input": io.BytesIO()}
-    content = answer_environ(fail, environ, lambda status, headers: told.append((status, dict(headers))))
-    ((status, headers),) = told
+    content = answer_environ(fail, environ, lambda status, headers: answers.append((status, dict(headers))))
+    ((status, headers),) = answers
     assert status == "500 Internal Server Error"
     assert headers["Access-Control-Allow-Origin"] == "*"
     assert json.loads(b"".join(content))["reason"] == "internal_error"

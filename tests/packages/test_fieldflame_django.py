@@ -42,9 +42,9 @@ def without_event_loop(ask: Callable[[], Any]) -> Any:  # Any: a test client's r
 def announced(response: Any) -> dict[str, str]:  # Any: a test client's response
     """Returns what a response announces, as the doctor reads it."""
     hop = Hop(url="", status=200, headers=[("server-timing", response.headers.get("Server-Timing", ""))])
-    found = read_announcement(hop)
-    assert found is None or not found.fault
-    return found.values if found else {}
+    announcement = read_announcement(hop)
+    assert announcement is None or not announcement.fault
+    return announcement.values if announcement else {}
 
 
 def test_a_page_has_the_header_and_its_announcement(client: Client) -> None:
@@ -122,8 +122,8 @@ def test_texts_are_percent_encoded(client: Client, site: Settings) -> None:
 
 
 def test_headers_that_are_there_stay(client: Client) -> None:
-    own = {"Document-Policy": "unsized-media=?0;report-to=x", "Server-Timing": 'db;dur=4;desc="a, b"'}
-    response = client.get("/own/", own)
+    headers = {"Document-Policy": "unsized-media=?0;report-to=x", "Server-Timing": 'db;dur=4;desc="a, b"'}
+    response = client.get("/own/", headers)
     members = read_dictionary(response.headers["Document-Policy"])
     assert members == {"unsized-media": False, "js-profiling": True, "js-profiling-mode": "lazy"}
     assert response.headers["Server-Timing"] == 'db;dur=4;desc="a, b", ff;desc="rate=1.0;on=1;page=/own/"'

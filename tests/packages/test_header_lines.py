@@ -105,10 +105,12 @@ def test_the_code_of_a_host_draws_a_tenth_of_the_pages(name: str, tmp_path: Path
     before, after = HOSTS[name]
     code = make_module(read_blocks()[name], "worker" if "worker" in name else "edge")
     answers = run_node(tmp_path, f"{before}\n{code}\n{after}\n{HARNESS}")
-    pages = [Hop(url="https://a/", status=200, headers=each) for purpose, each in answers if purpose == "document"]
-    others = [dict(each) for purpose, each in answers if purpose != "document"]
+    pages = [
+        Hop(url="https://a/", status=200, headers=headers) for purpose, headers in answers if purpose == "document"
+    ]
+    others = [dict(headers) for purpose, headers in answers if purpose != "document"]
     assert sum(bool(page.lines("document-policy")) for page in pages) == VIEWS / 10
-    assert not any("document-policy" in each or "ff;" in each.get("server-timing", "") for each in others)
+    assert not any("document-policy" in headers or "ff;" in headers.get("server-timing", "") for headers in others)
     for page in pages:
         (policy,) = check_policy("header", page, [], "")
         (timing,) = check_announcement(page)
@@ -136,7 +138,7 @@ def test_every_host_has_the_header_as_the_doctor_advises_it() -> None:
     assert wrong == set()
     sections = text.split("\n## ")[2:-1]  # behind the reasons, before the other hosts
     assert len(sections) == 12
-    assert [each[:20] for each in sections[1:] if "js-profiling, js-profiling-mode=lazy" not in each] == []
+    assert [section[:20] for section in sections[1:] if "js-profiling, js-profiling-mode=lazy" not in section] == []
 
 
 def test_nginx_accepts_its_lines(tmp_path: Path) -> None:

@@ -79,13 +79,13 @@ class Place:
 def place(tmp_path: Path) -> Place:
     if shutil.which("cargo", path="/usr/bin:/bin"):
         pytest.skip("the system's own cargo would be found")
-    found = Place(tmp_path)
-    shutil.copytree(FOLDER, found.folder, ignore=shutil.ignore_patterns("target", "Cargo.lock"))
+    made = Place(tmp_path)
+    shutil.copytree(FOLDER, made.folder, ignore=shutil.ignore_patterns("target", "Cargo.lock"))
     (tmp_path / ".venv").mkdir()
-    found.write_program(
+    made.write_program(
         "run", f'#!/bin/sh\nroot="{tmp_path}"; . "{ROOT}/ops/supervisor/bootstrap.sh"; install_kernel "$kernel"'
     )
-    return found
+    return made
 
 
 def test_a_kernel_is_built_once_for_its_sources(place: Place) -> None:

@@ -1,9 +1,9 @@
-"""Results are remembered by short texts only, and by few of them."""
+"""Results are cached by short texts only, and by few of them."""
 
 from profcore.caching import cached
 
 
-def test_short_texts_are_remembered_and_long_ones_are_not() -> None:
+def test_short_texts_are_cached_and_long_ones_are_not() -> None:
     asked: list[str] = []
 
     @cached(entries=2, chars=3)
@@ -18,7 +18,7 @@ def test_short_texts_are_remembered_and_long_ones_are_not() -> None:
     assert measure.__doc__ == "Says how long a text is."
 
 
-def test_the_oldest_result_is_forgotten_first() -> None:
+def test_the_oldest_result_is_dropped_first() -> None:
     asked: list[str | None] = []
 
     @cached(entries=2, chars=3)

@@ -30,9 +30,9 @@ def fail(error: ImportError) -> Callable[[str], ModuleType]:
 
 def test_a_kernel_that_is_installed_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
     replace_import(monkeypatch, ModuleType)
-    found = find_kernel("compiled")
-    assert found.module is not None
-    assert (found.module.__name__, found.name, found.why_pure) == ("fieldflame_kernel", "compiled", "")
+    loaded = find_kernel("compiled")
+    assert loaded.module is not None
+    assert (loaded.module.__name__, loaded.name, loaded.why_pure) == ("fieldflame_kernel", "compiled", "")
 
 
 def test_the_pure_twin_is_used_where_it_is_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -42,8 +42,8 @@ def test_the_pure_twin_is_used_where_it_is_chosen(monkeypatch: pytest.MonkeyPatc
 
 def test_the_pure_twin_is_used_where_no_kernel_is_installed(monkeypatch: pytest.MonkeyPatch) -> None:
     replace_import(monkeypatch, fail(ModuleNotFoundError("No module named 'fieldflame_kernel'")))
-    found = find_kernel("auto")
-    assert (found.module, found.name, found.why_pure) == (None, "pure", "the compiled kernel is not installed")
+    loaded = find_kernel("auto")
+    assert (loaded.module, loaded.name, loaded.why_pure) == (None, "pure", "the compiled kernel is not installed")
 
 
 def test_a_library_that_cannot_be_loaded_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:

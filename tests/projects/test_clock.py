@@ -31,12 +31,12 @@ def test_a_deletion_begins_by_the_databases_clock(ahead: datetime) -> None:
     assert ahead <= began_at < ahead + AHEAD
 
 
-def test_maintenance_is_told_the_databases_time(ahead: datetime, monkeypatch: pytest.MonkeyPatch) -> None:
-    told: list[datetime] = []
-    monkeypatch.setattr(tasks, "expire_all", told.append)
+def test_maintenance_is_given_the_databases_time(ahead: datetime, monkeypatch: pytest.MonkeyPatch) -> None:
+    times: list[datetime] = []
+    monkeypatch.setattr(tasks, "expire_all", times.append)
     with time_machine.travel(datetime.now(UTC) + AHEAD):
         tasks.expire()
-    assert ahead <= told[0] < ahead + AHEAD
+    assert ahead <= times[0] < ahead + AHEAD
 
 
 @pytest.mark.parametrize("name", settings.CELERY_BEAT_SCHEDULE)

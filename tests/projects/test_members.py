@@ -87,14 +87,14 @@ def test_who_was_removed_meanwhile_gets_no_role(shop: Project) -> None:
         change_role(bob, ADMIN)
 
 
-def test_an_admin_who_cannot_log_in_is_none(shop: Project) -> None:
+def test_an_admin_who_cannot_log_in_does_not_count(shop: Project) -> None:
     ann, bob = add(shop, "ann"), add(shop, "bob")
     User.objects.filter(pk=bob.user_id).update(is_active=False)
     with pytest.raises(LastAdmin):
         remove_member(ann)
 
 
-def test_an_admin_who_has_not_opened_the_account_is_none_yet(shop: Project) -> None:
+def test_an_admin_who_has_not_opened_the_account_does_not_count_yet(shop: Project) -> None:
     ann = add(shop, "ann")
     new = add_new_member(project=shop, username="new", role=ADMIN, by=ann.user)
     for leave in (remove_member, lambda member: change_role(member, MEMBER)):

@@ -41,7 +41,7 @@ def test_what_is_kept_fits_what_browsers_send(sent: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("entry", "words"),
+    ("entry", "advice"),
     [
         ("shop.example", "Did you mean https://shop.example"),
         ("https://shop.example/cart", "has a path"),
@@ -53,11 +53,11 @@ def test_what_is_kept_fits_what_browsers_send(sent: str) -> None:
         ("https://" + "a" * 300, "longer than 255"),
     ],
 )
-def test_what_can_never_fit_is_refused_with_advice(entry: str, words: str) -> None:
+def test_what_can_never_fit_is_refused_with_advice(entry: str, advice: str) -> None:
     with pytest.raises(ValidationError) as error:
         clean_origins([SHOP, entry])
     (sentence,) = error.value.message_dict["origins"]
-    assert words in sentence
+    assert advice in sentence
 
 
 def test_every_wrong_entry_is_named_and_too_many_are_refused() -> None:
@@ -68,9 +68,9 @@ def test_every_wrong_entry_is_named_and_too_many_are_refused() -> None:
 
 def test_a_new_key_is_taken_at_once_and_a_revoked_one_no_more(shop: Project) -> None:
     key = create_key(project=shop, origins=[SHOP])
-    facts = find_key(key.public_key)
-    assert facts is not None
-    assert (facts.project_id, facts.origins) == (shop.pk, (SHOP,))
+    config = find_key(key.public_key)
+    assert config is not None
+    assert (config.project_id, config.origins) == (shop.pk, (SHOP,))
     assert revoke_key(key)
     assert find_key(key.public_key) is None
     ended_at = IngestKey.objects.get(pk=key.pk).revoked_at
@@ -80,11 +80,11 @@ def test_a_new_key_is_taken_at_once_and_a_revoked_one_no_more(shop: Project) -> 
 
 def test_changed_origins_hold_at_once_and_a_wrong_one_changes_nothing(shop: Project) -> None:
     key = create_key(project=shop, origins=["*"])
-    assert find_key(key.public_key) is not None  # it is remembered
+    assert find_key(key.public_key) is not None  # it is cached
     change_origins(key, [SHOP])
-    facts = find_key(key.public_key)
-    assert facts is not None
-    assert facts.origins == (SHOP,)
+    config = find_key(key.public_key)
+    assert config is not None
+    assert config.origins == (SHOP,)
     with pytest.raises(ValidationError):
         change_origins(key, ["shop"])
     assert IngestKey.objects.get(pk=key.pk).origins == [SHOP]

@@ -34,19 +34,19 @@ def test_a_name_is_kept_and_an_empty_or_long_one_is_not(shop: Project) -> None:
 
 def test_route_rules_hold_at_the_endpoint_at_once(shop: Project) -> None:
     key = shop.keys.get().public_key
-    assert find_key(key) is not None  # it is remembered
+    assert find_key(key) is not None  # it is cached
     change_route_rules(shop, ["/product/:sku"])
-    facts = find_key(key)
-    assert facts is not None
-    assert facts.route_rules == ("/product/:sku",)
+    config = find_key(key)
+    assert config is not None
+    assert config.route_rules == ("/product/:sku",)
 
 
 @pytest.mark.parametrize(
-    ("rules", "words"), [(["/a", "b"], "rule 2: it must begin"), (["/a"] * (MAX_ROUTE_RULES + 1), "more than 200")]
+    ("rules", "message"), [(["/a", "b"], "rule 2: it must begin"), (["/a"] * (MAX_ROUTE_RULES + 1), "more than 200")]
 )
-def test_a_wrong_rule_is_named_and_changes_nothing(shop: Project, rules: list[str], words: str) -> None:
+def test_a_wrong_rule_is_named_and_changes_nothing(shop: Project, rules: list[str], message: str) -> None:
     change_route_rules(shop, ["/kept"])
-    with pytest.raises(RouteRuleError, match=words):
+    with pytest.raises(RouteRuleError, match=message):
         change_route_rules(shop, rules)
     assert Project.objects.get(pk=shop.pk).route_rules == ["/kept"]
 

@@ -13,10 +13,10 @@ from projects.tokens import create_token
 from tests.builders import make_project
 
 
-def run(*words: str) -> list[dict[str, Any]]:
+def run(*arguments: str) -> list[dict[str, Any]]:
     """Returns what the command prints, by line."""
     out = StringIO()
-    call_command("revoke_token", *words, stdout=out)
+    call_command("revoke_token", *arguments, stdout=out)
     return [json.loads(line) for line in out.getvalue().splitlines()]
 
 
@@ -28,8 +28,8 @@ def shop(db: None) -> Project:
 @pytest.mark.parametrize("is_whole", [True, False])
 def test_a_token_is_revoked_by_its_first_part_and_the_others_live_on(shop: Project, is_whole: bool) -> None:
     (token, clear), (_, other) = create_token(project=shop, name="robot"), create_token(project=shop)
-    told = run("--project", "shop", clear if is_whole else f"ff_{token.prefix}")
-    assert [(row["token"], row["name"]) for row in told] == [(f"ff_{token.prefix}_…", "robot")]
+    rows = run("--project", "shop", clear if is_whole else f"ff_{token.prefix}")
+    assert [(row["token"], row["name"]) for row in rows] == [(f"ff_{token.prefix}_…", "robot")]
     assert find_token(clear) is None
     assert find_token(other) is not None
 

@@ -44,8 +44,8 @@ def test_without_options_it_prints_what_holds(settings: Settings) -> None:
 def test_it_sets_some_and_leaves_the_rest(shop: Project) -> None:
     run("shop", "--keep-raw-days", "14", "--max-traces-per-day", "100000")
     printed = run("shop", "--keep-cells-days", "800")["limits"]
-    own = {name: limit["own"] for name, limit in printed.items() if limit["own"] is not None}
-    assert own == {"keep_cells_days": 800, "keep_raw_days": 14, "max_traces_per_day": 100_000}
+    limits = {name: limit["own"] for name, limit in printed.items() if limit["own"] is not None}
+    assert limits == {"keep_cells_days": 800, "keep_raw_days": 14, "max_traces_per_day": 100_000}
     shop.refresh_from_db()
     assert (shop.keep_raw_days, shop.keep_views_days, shop.max_traces_per_day) == (14, None, 100_000)
     assert run("shop", "--keep-raw-days", "default")["limits"]["keep_raw_days"]["own"] is None

@@ -1,4 +1,4 @@
-"""Rows that a module keeps: what could not be made leaves nothing behind, and nothing remembered spoils it."""
+"""Rows that a module keeps: what could not be made leaves nothing behind, and nothing cached spoils it."""
 
 import pytest
 from django.db import connection
@@ -26,7 +26,7 @@ def test_what_could_not_be_made_leaves_no_transaction_open(django_db_blocker: Dj
     assert not Project.objects.exists()
 
 
-def test_what_another_module_left_remembered_is_forgotten_first(django_db_blocker: DjangoDbBlocker) -> None:
+def test_what_another_module_left_cached_is_cleared_first(django_db_blocker: DjangoDbBlocker) -> None:
     usual = envelope_limits().samples
     envelope_limits.cache_clear()
     with override_settings(INGEST_MAX_SAMPLES=usual - 1):

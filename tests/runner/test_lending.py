@@ -12,43 +12,43 @@ A, B = Path("test_a.py"), Path("test_b.py")
 
 
 def ask(path: Path, *wanted: Path) -> Any:  # Any: as much of a fixture's request as is needed
-    items = [SimpleNamespace(path=each, fixturenames=["thing"]) for each in wanted]
+    items = [SimpleNamespace(path=path, fixturenames=["thing"]) for path in wanted]
     items.append(SimpleNamespace(path=Path("test_other.py"), fixturenames=[]))
     return SimpleNamespace(path=path, fixturename="thing", session=SimpleNamespace(items=items))
 
 
-def make_lender(told: list[str]) -> Lender[int]:
+def make_lender(events: list[str]) -> Lender[int]:
     @contextmanager
     def open_thing() -> Iterator[int]:
-        told.append("opened")
+        events.append("opened")
         yield 7
-        told.append("closed")
+        events.append("closed")
 
     return Lender(open_thing)
 
 
 def test_it_is_closed_behind_the_last_file_that_borrows_it() -> None:
-    told: list[str] = []
-    lender = make_lender(told)
+    events: list[str] = []
+    lender = make_lender(events)
     assert list(lender.lend(ask(A, A, B))) == [7]
-    assert told == ["opened"]
+    assert events == ["opened"]
     assert list(lender.lend(ask(B, A, B))) == [7]
-    assert told == ["opened", "closed"]
+    assert events == ["opened", "closed"]
 
 
 def test_it_can_be_opened_again() -> None:
-    told: list[str] = []
-    lender = make_lender(told)
+    events: list[str] = []
+    lender = make_lender(events)
     for _ in range(2):
         assert list(lender.lend(ask(A, A))) == [7]
-    assert told == ["opened", "closed"] * 2
+    assert events == ["opened", "closed"] * 2
 
 
 def test_what_is_still_lent_is_closed_at_the_end_of_the_run() -> None:
-    told: list[str] = []
-    lender = make_lender(told)
+    events: list[str] = []
+    lender = make_lender(events)
     assert list(lender.lend(ask(A, A, B))) == [7]
     close_all()
-    assert told == ["opened", "closed"]
+    assert events == ["opened", "closed"]
     close_all()
-    assert told == ["opened", "closed"]
+    assert events == ["opened", "closed"]

@@ -42,7 +42,7 @@ def test_each_process_has_the_database_of_its_number(tmp_path: Path) -> None:
     (tmp_path / "conftest.py").write_text(CONFTEST)
     (tmp_path / "test_it.py").write_text(NOTES_ITS_ADDRESS)
     (tmp_path / "pytest.ini").write_text("[pytest]\n")
-    words = [
+    arguments = [
         "-p",
         "xdist",
         "-n",
@@ -57,7 +57,7 @@ def test_each_process_has_the_database_of_its_number(tmp_path: Path) -> None:
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
     environment |= {"REDIS_URL": "unix:///tmp/a.sock?db=4", "PYTHONPATH": str(ROOT)}
     environment["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"  # xdist is enough, and begins in a second
-    subprocess.run([sys.executable, "-m", "pytest", *words], cwd=tmp_path, env=environment, check=True)
+    subprocess.run([sys.executable, "-m", "pytest", *arguments], cwd=tmp_path, env=environment, check=True)
     assert [(tmp_path / name).read_text() for name in ("gw0", "gw1")] == [
         "unix:///tmp/a.sock?db=4",
         "unix:///tmp/a.sock?db=5",
@@ -79,5 +79,5 @@ def test_more_processes_than_databases_are_refused() -> None:
         ("unix://me:secret@/tmp/a.sock?db=3", "redis+socket://me:secret@/tmp/a.sock?virtual_host=3"),
     ],
 )
-def test_celery_is_told_of_the_same_database(url: str, broker: str) -> None:
+def test_celery_has_the_same_database(url: str, broker: str) -> None:
     assert make_broker_url(url) == broker

@@ -35,8 +35,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def list_migrations() -> list[tuple[str, str]]:
     """Returns our migrations after the first, each as (app, name). The first creates tables that nobody uses yet."""
-    found = MigrationLoader(connection).disk_migrations
-    return sorted(key for key, migration in found.items() if key[0] in OURS and not migration.initial)
+    migrations = MigrationLoader(connection).disk_migrations
+    return sorted(key for key, migration in migrations.items() if key[0] in OURS and not migration.initial)
 
 
 def lint(*files: Path) -> set[tuple[str, str]]:
@@ -44,7 +44,7 @@ def lint(*files: Path) -> set[tuple[str, str]]:
     command = [str(SQUAWK), "--reporter", "json", "--pg-version", "15.0", "--exclude", ",".join(LEFT_OUT)]
     done = subprocess.run([*command, *map(str, files)], capture_output=True, text=True, check=False)
     assert done.returncode in (0, 1), done.stderr
-    return {(Path(found["file"]).stem, found["rule_name"]) for found in json.loads(done.stdout)}
+    return {(Path(fault["file"]).stem, fault["rule_name"]) for fault in json.loads(done.stdout)}
 
 
 def list_operations(operations: Sequence[Operation]) -> Iterator[Operation]:

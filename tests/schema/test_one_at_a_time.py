@@ -30,21 +30,25 @@ BEFORE = ("auth", "0011_update_proxy_permissions")
 class Migrating:
     """A `migrate` in a process of its own, and what it has said."""
 
-    def __init__(self, environment: dict[str, str], path: Path, *words: str) -> None:
+    def __init__(self, environment: dict[str, str], path: Path, *arguments: str) -> None:
         self.path = path
         with path.open("wb") as log:
             self.process = subprocess.Popen(
-                [sys.executable, "manage.py", "migrate", *words], cwd=BASE_DIR, env=environment, stdout=log, stderr=log
+                [sys.executable, "manage.py", "migrate", *arguments],
+                cwd=BASE_DIR,
+                env=environment,
+                stdout=log,
+                stderr=log,
             )
 
     def said(self) -> str:
         return self.path.read_text(encoding="utf-8")
 
-    def wait_until_said(self, words: str) -> None:
+    def wait_until_said(self, sentence: str) -> None:
         deadline = time.monotonic() + LIMIT_S
-        while words not in self.said():
+        while sentence not in self.said():
             assert self.process.poll() is None, self.said()
-            assert time.monotonic() < deadline, f"never said {words!r}: {self.said()}"
+            assert time.monotonic() < deadline, f"never said {sentence!r}: {self.said()}"
             time.sleep(0.05)
 
     def finish(self) -> str:

@@ -52,14 +52,14 @@ CONFLICT: Final = re.compile(r"INSERT INTO (\w+)(?:(?!INSERT INTO).)*?ON CONFLIC
 def ask(statement: str) -> list[tuple[str, ...]]:
     with connection.cursor() as cursor:
         cursor.execute(statement)
-        found: list[tuple[str, ...]] = cursor.fetchall()
-        return found
+        rows: list[tuple[str, ...]] = cursor.fetchall()
+        return rows
 
 
 def find_places() -> dict[str, Place]:
     """Returns the place of every table of the database. A partition is where its table is."""
     wanted = list_places()
-    return {own: wanted.get(table, Place.LOCAL) for own, table in ask(TABLES)}
+    return {name: wanted.get(table, Place.LOCAL) for name, table in ask(TABLES)}
 
 
 def test_every_table_has_a_place_and_the_local_ones_a_reason() -> None:
@@ -70,19 +70,19 @@ def test_every_table_has_a_place_and_the_local_ones_a_reason() -> None:
 
 def test_every_key_and_unique_index_of_traffic_begins_with_the_project() -> None:
     places = find_places()
-    found = [row for row in ask(UNIQUE) if places[row[0]] is Place.DISTRIBUTED]
-    assert {table for table, *_ in found} >= set(list_tables(Place.DISTRIBUTED)) - {"ingest_tracereceipt"}
-    assert [(table, index) for table, index, first in found if first != SHARD_COLUMN] == []
+    indexes = [row for row in ask(UNIQUE) if places[row[0]] is Place.DISTRIBUTED]
+    assert {table for table, *_ in indexes} >= set(list_tables(Place.DISTRIBUTED)) - {"ingest_tracereceipt"}
+    assert [(table, index) for table, index, first in indexes if first != SHARD_COLUMN] == []
 
 
 def test_foreign_keys_stay_on_their_worker() -> None:
     places = find_places()
     for table, target, column, target_column in ask(FOREIGN):
-        own, other = places[table], places[target]
-        if own is Place.DISTRIBUTED:
+        place, other = places[table], places[target]
+        if place is Place.DISTRIBUTED:
             is_beside = other is Place.DISTRIBUTED and (column, target_column) == (SHARD_COLUMN, SHARD_COLUMN)
             assert other is Place.REFERENCE or is_beside, (table, target)
-        elif own is Place.REFERENCE:
+        elif place is Place.REFERENCE:
             assert other is Place.REFERENCE, (table, target)
         else:
             assert other is not Place.DISTRIBUTED, (table, target)

@@ -12,8 +12,8 @@ from tools.starting import find_programs
 PACKAGES = ("benchmarks", "tools")
 
 
-def start(*words: str) -> "subprocess.CompletedProcess[str]":
-    command = [sys.executable, "-m", *words]
+def start(*arguments: str) -> "subprocess.CompletedProcess[str]":
+    command = [sys.executable, "-m", *arguments]
     return subprocess.run(command, cwd=BASE_DIR, capture_output=True, text=True, check=False)
 
 

@@ -25,21 +25,21 @@ def pick_views(endpoint: IngestServer) -> list[list[Envelope]]:
     for envelopes in endpoint.envelopes.values():
         for envelope in envelopes:
             views[envelope["viewId"]].append(envelope)
-    found = []
+    picked = []
     for envelopes in views.values():
         envelopes.sort(key=lambda one: one["seq"])
         if _is_complete(envelopes):
-            found.append(envelopes)
-    found.sort(key=lambda one: (one[0]["release"], one[0]["page"], one[0]["viewStart"], one[0]["viewId"]))
-    return found
+            picked.append(envelopes)
+    picked.sort(key=lambda one: (one[0]["release"], one[0]["page"], one[0]["viewStart"], one[0]["viewId"]))
+    return picked
 
 
 def _is_complete(envelopes: Sequence[Envelope]) -> bool:
     first = envelopes[0]
-    times = [sample["timestamp"] for each in envelopes for sample in each["trace"]["samples"]]
+    times = [sample["timestamp"] for envelope in envelopes for sample in envelope["trace"]["samples"]]
     return (
-        [each["seq"] for each in envelopes] == list(range(len(envelopes)))
-        and {each.get("page") for each in envelopes} == {first.get("page")}
+        [envelope["seq"] for envelope in envelopes] == list(range(len(envelopes)))
+        and {envelope.get("page") for envelope in envelopes} == {first.get("page")}
         and first.get("page") in PAGES
         and bool(times)
         and max(times) - min(times) >= SHORTEST_MS
@@ -52,21 +52,21 @@ def round_times(value: Any) -> Any:
         rounded = round(value, DIGITS)
         return int(rounded) if rounded.is_integer() else rounded
     if isinstance(value, list):
-        return [round_times(each) for each in value]
+        return [round_times(item) for item in value]
     if isinstance(value, dict):
-        return {name: round_times(each) for name, each in value.items()}
+        return {name: round_times(item) for name, item in value.items()}
     return value
 
 
 def pack_views(views: Iterable[Sequence[Envelope]]) -> bytes:
     """Returns views as gzip NDJSON, one envelope per line."""
-    lines = [json.dumps(round_times(each), separators=(",", ":")) for envelopes in views for each in envelopes]
+    lines = [json.dumps(round_times(envelope), separators=(",", ":")) for envelopes in views for envelope in envelopes]
     return gzip.compress("\n".join(lines).encode() + b"\n", 9, mtime=0)
 
 
 def count_views(views: Iterable[Sequence[Envelope]]) -> Counter[tuple[str, str]]:
     """Returns the number of views by release and page."""
-    return Counter((each[0]["release"], each[0]["page"]) for each in views)
+    return Counter((view[0]["release"], view[0]["page"]) for view in views)
 
 
 def pack_build(folder: Path, names: Iterable[str]) -> bytes:

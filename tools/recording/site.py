@@ -65,13 +65,13 @@ class Builds:
     @cached_property
     def others(self) -> dict[tuple[str, str], tuple[dict[str, str], bytes]]:
         """Other files by host and path: headers and packed body."""
-        found = {
+        files = {
             (SHOP_HOST, "/shop.css"): ({"Content-Type": "text/css"}, self.css),
             (SHOP_HOST, "/api/catalogue.json"): ({"Content-Type": "application/json"}, self.folder / "catalogue.json"),
             (TAG_HOST, TAG_PATH): (SCRIPT, self.folder / "vendor" / "tag.js"),
             (INGEST_HOST, "/snippet.js"): (SCRIPT, SNIPPET_PATH),
         }
-        return {place: (headers, gzip.compress(path.read_bytes())) for place, (headers, path) in found.items()}
+        return {place: (headers, gzip.compress(path.read_bytes())) for place, (headers, path) in files.items()}
 
     def write_page(self, path: str, release: str, visit: str) -> str:
         """Returns the document of a page in a release."""

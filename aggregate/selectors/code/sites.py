@@ -18,7 +18,7 @@ def select_sites(project_id: int) -> frozenset[str]:
     """Returns the sites of a project's live keys. If a key takes any origin, adds those of its inline scripts.
 
     A script whose URI is origin + route is inline in a page of the project; folding notes such origins. The sites are
-    remembered for some seconds. At most one statement.
+    cached for some seconds. At most one statement.
     """
     now = time.monotonic()
     cached = _known.get(project_id)

@@ -1,6 +1,6 @@
 """A project's code: its own sites, its rules, and the labels that source maps give to its funcs.
 
-Labels are joined when they are read; no stored sum contains them. Each process remembers them by (release, func). It
+Labels are joined when they are read; no stored sum contains them. Each process caches them by (release, func). It
 does so as long as the project's uploaded scripts and their progress do not change.
 """
 
@@ -28,7 +28,7 @@ from profcore.code.sites import origin_of, party_of, sites_of
 from profcore.trace.funcs import FuncKey
 
 MAX_CACHED_CHARS: Final = 1_000  # of a func: 200,000 with names and URIs at ingest's limits would be 14 GB
-LABELS_CACHE_PROJECTS: Final = 20  # whose labels are remembered; forgotten ones are read again
+LABELS_CACHE_PROJECTS: Final = 20  # whose labels are cached; others are read again
 
 RowId = int | str
 Pair = tuple[str, int]  # a release, and a func's id
@@ -83,7 +83,7 @@ class FuncLabel(NamedTuple):
 
 @dataclass(slots=True)
 class _LabelCache:
-    """The remembered labels of one project, at one version of them."""
+    """The cached labels of one project, at one version of them."""
 
     version: tuple[int, int, str]
     doubtful: frozenset[tuple[str, str | None]] | None = None
@@ -226,7 +226,7 @@ class Symbols:
 
     @property
     def sites(self) -> frozenset[str]:
-        """The project's own sites. One statement if a key takes any origin and they are not remembered."""
+        """The project's own sites. One statement if a key takes any origin and they are not cached."""
         if self._sites is None:
             self._sites = select_sites(self.project_id) if "*" in self.origins else sites_of(self.origins)
         return self._sites
@@ -266,7 +266,7 @@ class Symbols:
         return self.display.fitting(lambda field: self._read_field(field, key, label))
 
     def with_display(self, rules: DisplayRules) -> "Symbols":
-        """Returns a copy with other display rules. Both share what they remember of categories."""
+        """Returns a copy with other display rules. Both share their cache of categories."""
         return replace(self, display=rules, _shown={})
 
     def _read_field(self, field: str, key: FuncKey, label: FuncLabel | None) -> str | None:
@@ -327,7 +327,7 @@ def _find_decisions(project_id: int, version: tuple[int, int, str, str]) -> "dic
     cache = _decision_caches.get(project_id)
     if cache is None or cache[0] != version or len(cache[1]) > settings.LABELS_CACHE_ROWS:
         cache = _decision_caches[project_id] = version, {}
-    _forget_others(_decision_caches, project_id, lambda cached: len(cached[1]))
+    _clear_others(_decision_caches, project_id, lambda cached: len(cached[1]))
     return cache[1]
 
 
@@ -335,12 +335,12 @@ def _find_label_cache(project_id: int, version: tuple[int, int, str]) -> _LabelC
     cache = _label_caches.get(project_id)
     if cache is None or cache.version != version:
         cache = _label_caches[project_id] = _LabelCache(version)
-    _forget_others(_label_caches, project_id, lambda cached: len(cached.labels))
+    _clear_others(_label_caches, project_id, lambda cached: len(cached.labels))
     return cache
 
 
-def _forget_others(caches: dict[int, Cache], project_id: int, count_rows: Callable[[Cache], int]) -> None:
-    """Forgets other projects, those remembered first first, until all together are within the bounds."""
+def _clear_others(caches: dict[int, Cache], project_id: int, count_rows: Callable[[Cache], int]) -> None:
+    """Removes other projects from the cache, the oldest first, until all together are within the bounds."""
     rows = {project: count_rows(cache) for project, cache in list(caches.items())}
     for project in list(rows):
         if len(rows) <= LABELS_CACHE_PROJECTS and sum(rows.values()) <= settings.LABELS_CACHE_ROWS:

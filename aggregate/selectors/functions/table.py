@@ -217,7 +217,7 @@ def select_parts(slice_: Slice, code: Symbols, *, reading: Reading | None = None
 
     Without source maps a func is the same in all releases, and releases are not separate. Categories are left out:
     with many releases, each func would be matched against all rules many times. One statement more than
-    `select_functions` if the labels are not remembered.
+    `select_functions` if the labels are not cached.
     """
     by_release = code.labels is not None
     if slice_.is_fine:

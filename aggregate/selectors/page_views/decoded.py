@@ -38,7 +38,7 @@ class _Decoded:
             return tables
 
     def keep(self, tables: dict[bytes, Table]) -> None:
-        """Keeps contributions, and forgets those that were used longest ago."""
+        """Keeps contributions, and drops those that were used longest ago."""
         with self._lock:
             for blob, table in tables.items():
                 if blob not in self._kept:

@@ -77,7 +77,7 @@ def select_verdict(
     """Returns the verdict on two sides of one project.
 
     How much of the plan of looks is over depends on `now`. `compare` compares the functions of the leading change; a
-    caller may remember what it returns. Pages that are `followed` are compared too (`sum_pages`). Raises `SliceError`
+    caller may cache what it returns. Pages that are `followed` are compared too (`sum_pages`). Raises `SliceError`
     for sides that are finer than cells.
     """
     for side in (base, head):

@@ -21,7 +21,7 @@ from dashboard.api.core.parts import (
     SliceAnswer,
 )
 from dashboard.api.core.views import ProjectView
-from dashboard.web.cache import key_of_sides, remember_comparison
+from dashboard.web.cache import cached_comparison, key_of_sides
 from dashboard.web.params import MEASURES, ParamError, read_measure, read_side
 from dashboard.web.project_pages import PageTraits
 from profcore.stats.comparison import Difference
@@ -139,7 +139,7 @@ class CompareView(ProjectView):
         key = key_of_sides(base, head)
 
         def make() -> ComparisonAnswer:
-            comparison = remember_comparison(base, head, measure, group_by, repr(key), stratify=stratify)
+            comparison = cached_comparison(base, head, measure, group_by, repr(key), stratify=stratify)
             return answer_comparison(base, head, comparison, limit, only_significant=bool(only))
 
         return Conditional((measure, group_by, limit, only, stratify, *key), make)

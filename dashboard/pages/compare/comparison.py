@@ -7,7 +7,7 @@ from aggregate.selectors.code.symbols import Symbols, load_symbols
 from aggregate.selectors.statistics.comparisons import SliceComparison
 from dashboard.layout.sides import Sides
 from dashboard.pages.compare.query import CompareQuery, TableOptions
-from dashboard.web.cache import key_of_sides, remember_comparison
+from dashboard.web.cache import cached_comparison, key_of_sides
 from dashboard.web.queries import write_query
 from projects.models import Project
 
@@ -31,7 +31,7 @@ class ComparisonRequest:
     def compare(self) -> SliceComparison:
         """Returns the comparison."""
         options = self.options
-        return remember_comparison(self.sides.base, self.sides.head, options.measure, options.by, key=repr(self.key))
+        return cached_comparison(self.sides.base, self.sides.head, options.measure, options.by, key=repr(self.key))
 
     def query(self, options: TableOptions) -> str:
         """Returns the query string that shows other rows of the same sides."""

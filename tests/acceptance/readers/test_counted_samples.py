@@ -32,9 +32,9 @@ def shares(counts: Counter[str]) -> dict[str, float]:
     return {name: count / counts.total() for name, count in counts.items() if count}
 
 
-def assert_alike(found: dict[str, float], expected: dict[str, float]) -> None:
-    for name in found.keys() | expected.keys():
-        assert found.get(name, 0) == pytest.approx(expected.get(name, 0), abs=0.02), name
+def assert_alike(times: dict[str, float], expected: dict[str, float]) -> None:
+    for name in times.keys() | expected.keys():
+        assert times.get(name, 0) == pytest.approx(expected.get(name, 0), abs=0.02), name
 
 
 @pytest.mark.parametrize("group", groups()[::4], ids=" ".join)

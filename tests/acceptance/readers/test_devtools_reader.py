@@ -10,7 +10,7 @@ from tests.acceptance.exports import hostile_export
 from tests.acceptance.recorded import Group, export_group, groups
 from tests.format_judges import read_by_devtools
 from tests.profcore.formats.builders import export_of, export_tree
-from tests.profcore.formats.readers import READERS, Key, Sums, told_sums
+from tests.profcore.formats.readers import READERS, Key, Sums, format_sums
 
 pytestmark = pytest.mark.slow(6)
 
@@ -27,17 +27,17 @@ def save(export: SliceExport, name: str, folder: Path) -> Path:
 @pytest.mark.parametrize("group", GROUPS, ids=" ".join)
 def test_devtools_counts_a_recorded_slice_as_we_do(group: Group, tmp_path: Path) -> None:
     export = export_group(group)
-    expected = told_sums(export, READERS["cpuprofile"])
+    expected = format_sums(export, READERS["cpuprofile"])
 
-    (found,) = read_by_devtools("cpuprofile", save(export, "cpuprofile", tmp_path)).values()
+    (sums,) = read_by_devtools("cpuprofile", save(export, "cpuprofile", tmp_path)).values()
 
-    assert found == expected
+    assert sums == expected
 
 
 @pytest.mark.parametrize("group", GROUPS, ids=" ".join)
 def test_devtools_draws_both_threads_of_a_trace(group: Group, tmp_path: Path) -> None:
     export = export_group(group)
-    expected = told_sums(export, READERS["trace-event stacks"])
+    expected = format_sums(export, READERS["trace-event stacks"])
 
     threads = read_by_devtools("trace", save(export, "trace-event", tmp_path))
 
@@ -54,9 +54,9 @@ def test_devtools_keeps_hostile_names_apart_from_its_own(kind: str, tmp_path: Pa
 
     threads = read_by_devtools(kind, save(export, name, tmp_path))
 
-    expected = told_sums(export, READERS["cpuprofile"])
-    found = threads["" if kind == "cpuprofile" else "Stacks"]
-    assert (found.self_us, found.total_us) == (expected.self_us, expected.total_us)
+    expected = format_sums(export, READERS["cpuprofile"])
+    sums = threads["" if kind == "cpuprofile" else "Stacks"]
+    assert (sums.self_us, sums.total_us) == (expected.self_us, expected.total_us)
 
 
 def test_devtools_is_not_ended_by_functions_called_as_its_events_are(tmp_path: Path) -> None:
@@ -75,8 +75,8 @@ def test_devtools_opens_a_stack_a_thousand_deep_and_an_empty_slice(kind: str, tm
     name = {"cpuprofile": "cpuprofile", "trace": "trace-event"}[kind]
     deep = export_tree(list(range(-1, 999)), 100)
 
-    found = read_by_devtools(kind, save(deep, name, tmp_path))
+    threads = read_by_devtools(kind, save(deep, name, tmp_path))
 
-    assert sum(found["" if kind == "cpuprofile" else "Stacks"].self_us.values()) == deep.time.js_us
+    assert sum(threads["" if kind == "cpuprofile" else "Stacks"].self_us.values()) == deep.time.js_us
     for sums in read_by_devtools(kind, save(export_of({}), name, tmp_path)).values():
         assert sums == Sums()

@@ -160,8 +160,8 @@ def test_the_reader_shows_the_segments_below_the_whole(tmp_path: Path) -> None:
     parts = [(str(n), export_of({"main": 1_000 * (n + 1), "main draw": 500}, hidden_us=n)) for n in range(3)]
     whole = export_of({"main": 6_000, "main draw": 1_500}, hidden_us=3)
     with open_profile(save(SegmentedExport("page", whole, parts), tmp_path)) as reader:
-        found = {name: tuple(round(ms, 9) for ms in times) for name, times in totals(reader).items()}
-        assert found == {"main": (6, 7.5), "draw": (1.5, 1.5), "(hidden)": (0.003, 0.003)}
+        by_name = {name: tuple(round(ms, 9) for ms in times) for name, times in totals(reader).items()}
+        assert by_name == {"main": (6, 7.5), "draw": (1.5, 1.5), "(hidden)": (0.003, 0.003)}
         assert totals(reader, 2)["main"] == pytest.approx((2, 2.5))
         (process,) = reader.ask("profile", "info", "--all", "--json")["processes"]
     assert [thread["name"] for thread in process["threads"]] == ["All: /checkout", "page: 0", "page: 1", "page: 2"]
@@ -183,11 +183,11 @@ def test_the_reader_counts_every_func_of_a_recorded_view_as_the_fold_does(group:
     view = build_timeline([ViewTrace(envelope)], page=group[2], funcs=funcs)
     export = TimelineExport(project=group[0], query="", funcs=list(label(funcs)), views=[view])
     with open_profile(save(export, tmp_path)) as reader:
-        found = {func.index: func for func in reader.read_functions()}
-    own = FuncTable()
-    fold = fold_trace(envelope, page=group[2], funcs=own)
+        by_index = {func.index: func for func in reader.read_functions()}
+    func_table = FuncTable()
+    fold = fold_trace(envelope, page=group[2], funcs=func_table)
     shared = json.loads(b"".join(FIREFOX.write(export)))["shared"]
-    for row, func in found.items():
+    for row, func in by_index.items():
         name = shared["stringArray"][shared["funcTable"]["name"][row]]
         if name == "(hidden)":
             assert func.self_ms == pytest.approx(view.time.hidden_us / 1000)

@@ -75,10 +75,10 @@ def assert_share(profile: dict[str, Any], reader: Reader, thread: int, part: tup
             expected[func] = expected.get(func, 0.0) + width * factor
     reader.command({"command": "thread", "subcommand": "select", "thread": f"t-{thread}"})
     reader.command({"command": "zoom", "subcommand": "push", "range": f"{start_ms!r}ms,{stop_ms!r}ms"})
-    found = {func.index: func.total_ms for func in reader.read_functions()}
+    totals_ms = {func.index: func.total_ms for func in reader.read_functions()}
     reader.command({"command": "zoom", "subcommand": "pop"})
-    for func in {**expected, **found}:
-        assert found.get(func, 0) == pytest.approx(expected.get(func, 0), abs=(stop_ms - start_ms) / 100)
+    for func in {**expected, **totals_ms}:
+        assert totals_ms.get(func, 0) == pytest.approx(expected.get(func, 0), abs=(stop_ms - start_ms) / 100)
 
 
 def read_runs(profile: dict[str, Any], thread: int) -> Iterator[tuple[list[int], float, float, int]]:

@@ -11,7 +11,7 @@ from tests.acceptance.exports import hostile_export
 from tests.acceptance.recorded import Group, export_group, groups
 from tests.format_judges import read_by_pprof_format, run_go_pprof
 from tests.profcore.formats.builders import BY_RELEASE, DIFFERENCE, export_of, export_tree
-from tests.profcore.formats.readers import READERS, told_sums
+from tests.profcore.formats.readers import READERS, format_sums
 
 pytestmark = pytest.mark.slow(5)
 
@@ -29,7 +29,7 @@ def save(export: SliceExport, folder: Path) -> Path:
 @pytest.mark.parametrize("group", GROUPS, ids=" ".join)
 def test_the_command_counts_a_recorded_slice_as_we_do(group: Group, tmp_path: Path) -> None:
     export = export_group(group)
-    sums = told_sums(export, READERS["pprof"])
+    sums = format_sums(export, READERS["pprof"])
     expected = {}
     for (label, uri, line, column), us in sums.total_us.items():
         place = "" if uri is None else f" {uri.replace('//', '/')}:{line}:{column}"
@@ -44,13 +44,13 @@ def test_the_command_counts_a_recorded_slice_as_we_do(group: Group, tmp_path: Pa
 def test_the_package_counts_a_recorded_slice_as_we_do(group: Group, tmp_path: Path) -> None:
     export = export_group(group)
 
-    assert read_by_pprof_format(save(export, tmp_path)) == told_sums(export, READERS["pprof"])
+    assert read_by_pprof_format(save(export, tmp_path)) == format_sums(export, READERS["pprof"])
 
 
 def test_the_package_reads_hostile_names_as_they_are(tmp_path: Path) -> None:
     export = hostile_export()
 
-    assert read_by_pprof_format(save(export, tmp_path)) == told_sums(export, READERS["pprof"])
+    assert read_by_pprof_format(save(export, tmp_path)) == format_sums(export, READERS["pprof"])
 
 
 def test_the_command_shows_time_by_default_and_what_the_profile_is(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from tests.acceptance.recorded import Group, export_group, groups, recorded_trac
 from tests.e2e.browser import open_page
 from tests.format_judges import read_by_speedscope, read_schema
 from tests.profcore.formats.builders import BY_RELEASE, DIFFERENCE, export_of
-from tests.profcore.formats.readers import READERS, Key, Sums, told_sums
+from tests.profcore.formats.readers import READERS, Key, Sums, format_sums
 
 GROUPS: Final = groups()[:: max(len(groups()) // 2, 1)][:2]  # an app each: a browser takes seconds
 FORMATS: Final = ("speedscope", "cpuprofile", "trace-event stacks", "collapsed", "pprof")
@@ -41,19 +41,19 @@ def check_schema(export: Export) -> None:
 @pytest.mark.parametrize("format_name", FORMATS)
 @pytest.mark.parametrize("group", GROUPS, ids=" ".join)
 def test_it_counts_a_recorded_slice_as_we_do(page: Page, group: Group, format_name: str) -> None:
-    export, told = export_group(group), READERS[format_name]
-    expected = told_sums(export, told)
+    export, reader = export_group(group), READERS[format_name]
+    expected = format_sums(export, reader)
 
-    found = read_one(page, told.exporter, export)
+    sums = read_one(page, reader.exporter, export)
 
     if format_name == "collapsed":
-        found.self_us = {unescaped(key): us for key, us in found.self_us.items()}
-        found.total_us = {unescaped(key): us for key, us in found.total_us.items()}
+        sums.self_us = {unescaped(key): us for key, us in sums.self_us.items()}
+        sums.total_us = {unescaped(key): us for key, us in sums.total_us.items()}
     if format_name == "pprof":  # of which it reads no columns: functions of a minified line are one to it
-        assert without_columns(found.self_us) == without_columns(expected.self_us)
+        assert without_columns(sums.self_us) == without_columns(expected.self_us)
         return
-    assert found.self_us == expected.self_us
-    assert found.total_us == expected.total_us
+    assert sums.self_us == expected.self_us
+    assert sums.total_us == expected.total_us
 
 
 def unescaped(key: Key) -> Key:
@@ -70,20 +70,20 @@ def without_columns(times: dict[Key, float]) -> Counter[Key]:
 def test_its_own_files_keep_hostile_names(page: Page) -> None:
     export = hostile_export()
 
-    found = read_one(page, "speedscope", export)
+    sums = read_one(page, "speedscope", export)
 
-    expected = told_sums(export, READERS["speedscope"])
-    assert (found.self_us, found.total_us) == (expected.self_us, expected.total_us)
+    expected = format_sums(export, READERS["speedscope"])
+    assert (sums.self_us, sums.total_us) == (expected.self_us, expected.total_us)
 
 
 def test_a_view_is_read_on_its_clock(page: Page) -> None:
     group = GROUPS[0]
     traces = recorded_traces()[group][:1]
 
-    found = read_one(page, "speedscope", export_view(traces, page=group[2]))
+    sums = read_one(page, "speedscope", export_view(traces, page=group[2]))
 
     expected = fold_sums(traces, READERS["speedscope"], page=group[2])
-    assert (found.self_us, found.total_us) == (expected.self_us, expected.total_us)
+    assert (sums.self_us, sums.total_us) == (expected.self_us, expected.total_us)
 
 
 def test_segments_and_sides_are_profiles_of_their_own(page: Page) -> None:

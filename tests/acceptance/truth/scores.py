@@ -91,16 +91,16 @@ def score_recording(recording: Recording) -> TruthScore:
     funcs = FuncTable()
     fold = fold_trace(envelope, page=recording["page"], funcs=funcs)
     places = [(key.uri, key.line, key.column) if key.uri else None for key in funcs.keys]
-    own, own_hidden = (_sum_own(fold, column, places) for column in (fold.stack_us, fold.stack_hidden_us))
-    visible, hidden = (_sum_by_place(each, places) for each in (fold.sums.total_us, fold.sums.hidden_total_us))
+    self_us, self_hidden_us = (_sum_self(fold, column, places) for column in (fold.stack_us, fold.stack_hidden_us))
+    visible, hidden = (_sum_by_place(by_func, places) for by_func in (fold.sums.total_us, fold.sums.hidden_total_us))
     parts, top = fold.parts, _top(real.own_us)
     return TruthScore(
         name=recording["id"],
-        self_error=_error(own, real.own_us),
+        self_error=_error(self_us, real.own_us),
         total_error=_error(visible + hidden, real.total_us),
         visible_error=_error(visible, real.total_us),
-        is_self_right=_top(own) == top,
-        is_self_and_hidden_right=_top(own + own_hidden) == top,
+        is_self_right=_top(self_us) == top,
+        is_self_and_hidden_right=_top(self_us + self_hidden_us) == top,
         covered=(parts.js_us + parts.hidden_us) / max(real.kinds[JS] + real.kinds[COLLECTION], 1),
         engine_us=(parts.engine_us, real.kinds[ENGINE]),
     )
@@ -126,22 +126,22 @@ def describe_scores(scores: Sequence[TruthScore]) -> str:
 
 
 def _sum_by_place(sums: dict[int, int], places: Sequence[Func | None]) -> Counter[Func]:
-    found: Counter[Func] = Counter()
+    by_place: Counter[Func] = Counter()
     for index, us in sums.items():
         if (place := places[index]) is not None:
-            found[place] += us
-    return found
+            by_place[place] += us
+    return by_place
 
 
-def _sum_own(fold: TraceFold, column: Sequence[int], places: Sequence[Func | None]) -> Counter[Func]:
+def _sum_self(fold: TraceFold, column: Sequence[int], places: Sequence[Func | None]) -> Counter[Func]:
     """Returns the sums of stacks by their deepest func that has a place."""
-    found: Counter[Func] = Counter()
+    sums: Counter[Func] = Counter()
     deepest: list[Func | None] = []
     for prefix, func, us in zip(fold.prefix, fold.func, column, strict=True):
         deepest.append(places[func] or (deepest[prefix] if prefix >= 0 else None))
         if us and (place := deepest[-1]) is not None:
-            found[place] += us
-    return found
+            sums[place] += us
+    return sums
 
 
 def _error(estimate: Counter[Func], real: Counter[Func]) -> float:

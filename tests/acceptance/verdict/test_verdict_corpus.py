@@ -40,36 +40,36 @@ def recorded(whole_stack: RunningStack) -> Read:
 def verdict_of(read: Read, app: str, query: str) -> dict[str, Any]:  # Any: an answer of the read API
     stack, tokens = read
     name = f"as-recorded-{app}"
-    told: dict[str, Any] = stack.read(name, tokens[name], f"verdict?{query}")
-    return told
+    verdict: dict[str, Any] = stack.read(name, tokens[name], f"verdict?{query}")
+    return verdict
 
 
 @pytest.mark.parametrize("app", regressions(), ids=lambda app: app["app"])
 def test_the_slowed_page_leads_the_verdict(recorded: Read, app: dict[str, Any]) -> None:  # Any: as recorded
-    told = verdict_of(recorded, app["app"], SIDES)
-    assert (told["state"], told["scope"]) == ("slower", "page"), told["sentence"]
-    assert told["page"] in app["affectedPages"], told["sentence"]
-    states = {page["page"]: page["state"] for page in told["pages"]}
+    verdict = verdict_of(recorded, app["app"], SIDES)
+    assert (verdict["state"], verdict["scope"]) == ("slower", "page"), verdict["sentence"]
+    assert verdict["page"] in app["affectedPages"], verdict["sentence"]
+    states = {page["page"]: page["state"] for page in verdict["pages"]}
     assert {page for page, state in states.items() if state == "slower"} <= set(app["affectedPages"]), states
-    assert told["ci95"][0] > 0
-    assert told["looks"] == 1
+    assert verdict["ci95"][0] > 0
+    assert verdict["looks"] == 1
 
 
 @pytest.mark.parametrize("app", regressions(), ids=lambda app: app["app"])
 def test_a_page_without_a_change_gets_no_verdict(recorded: Read, app: dict[str, Any]) -> None:  # Any: as recorded
     for page in set(app["pages"]) - set(app["affectedPages"]):
-        told = verdict_of(recorded, app["app"], f"{SIDES}&page={page}")
-        assert told["state"] == "no_clear_change", told["sentence"]
-        assert told["culprits"] == []
-        assert told["smallest_visible_change"]["delta_ms_per_view"] > 0
+        verdict = verdict_of(recorded, app["app"], f"{SIDES}&page={page}")
+        assert verdict["state"] == "no_clear_change", verdict["sentence"]
+        assert verdict["culprits"] == []
+        assert verdict["smallest_visible_change"]["delta_ms_per_view"] > 0
 
 
-def run_check(read: Read, app: str, *words: str) -> subprocess.CompletedProcess[str]:
+def run_check(read: Read, app: str, *arguments: str) -> subprocess.CompletedProcess[str]:
     """Runs the command of builds, which knows the server by its address only."""
     stack, tokens = read
     name = f"as-recorded-{app}"
     known = {"FIELDFLAME_URL": stack.url, "FIELDFLAME_TOKEN": tokens[name], "PYTHONPATH": str(PACKAGE)}
-    command = [sys.executable, "-m", "fieldflame", "check", "--project", name, "--release", "1.1.0", *words]
+    command = [sys.executable, "-m", "fieldflame", "check", "--project", name, "--release", "1.1.0", *arguments]
     return subprocess.run(
         command, env={**os.environ, **known}, capture_output=True, text=True, check=False, timeout=LIMIT_S
     )
@@ -79,10 +79,10 @@ def run_check(read: Read, app: str, *words: str) -> subprocess.CompletedProcess[
 def test_a_build_is_failed_by_the_slowed_page_and_by_no_other(
     recorded: Read, app: dict[str, Any]
 ) -> None:  # Any: as recorded
-    told = run_check(recorded, app["app"], "--base", "1.0.0")
-    assert told.returncode == 1, told.stdout + told.stderr
-    assert any(f"1.1.0 made {page} slower" in told.stdout for page in app["affectedPages"]), told.stdout
-    assert recorded[1][f"as-recorded-{app['app']}"] not in told.stdout + told.stderr
+    done = run_check(recorded, app["app"], "--base", "1.0.0")
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert any(f"1.1.0 made {page} slower" in done.stdout for page in app["affectedPages"]), done.stdout
+    assert recorded[1][f"as-recorded-{app['app']}"] not in done.stdout + done.stderr
     others = [word for page in set(app["pages"]) - set(app["affectedPages"]) for word in ("--page", page)]
     if others:
         quiet = run_check(recorded, app["app"], "--base", "1.0.0", *others)

@@ -58,8 +58,8 @@ class VisitedHandler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         self.site.seen.append((self.path, {name.lower(): value for name, value in self.headers.items()}))
-        found = self.site.replies.get(self.path.partition("?")[0], Reply(404))
-        reply = found(self) if callable(found) else found
+        plan = self.site.replies.get(self.path.partition("?")[0], Reply(404))
+        reply = plan(self) if callable(plan) else plan
         self.close_connection = True
         if reply.speak is not None:
             reply.speak(self)

@@ -76,14 +76,14 @@ def look_up(monkeypatch: pytest.MonkeyPatch, *answers: list[str]) -> list[str]:
     asked: list[str] = []
     real = socket.getaddrinfo
 
-    def answer(host: Any, port: Any, *words: Any, **more: Any) -> Any:  # Any: as the function that it replaces
+    def answer(host: Any, port: Any, *arguments: Any, **more: Any) -> Any:  # Any: as the function that it replaces
         try:
             ip_address(host)
         except ValueError:
             asked.append(host)
-            found = answers[min(len(asked), len(answers)) - 1]
-            return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (each, port)) for each in found]
-        return real(host, port, *words, **more)
+            addresses = answers[min(len(asked), len(answers)) - 1]
+            return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (address, port)) for address in addresses]
+        return real(host, port, *arguments, **more)
 
     monkeypatch.setattr(socket, "getaddrinfo", answer)
     return asked
@@ -129,8 +129,8 @@ def test_a_redirect_to_a_private_address_is_refused(
         LOCAL_FILE,
     ):
         site.replies["/"] = Reply(302, [("Location", place)])
-        found = doctor()["visit"]
-        assert found.state is State.PROBLEM
+        finding = doctor()["visit"]
+        assert finding.state is State.PROBLEM
     assert cdn.seen == []
 
 

@@ -21,11 +21,11 @@ from tests.aggregate.doctor.site import VisitedSite
 TAG = "<script src=/snippet.js data-key=shop-key data-release=1.0.0></script>"
 
 
-def run(*words: str) -> tuple[str, str]:
+def run(*arguments: str) -> tuple[str, str]:
     """Returns what the command prints, and its error."""
     out, error = StringIO(), ""
     try:
-        call_command("doctor", *words, stdout=out)
+        call_command("doctor", *arguments, stdout=out)
     except CommandError as raised:
         error = f"{raised} Status {raised.returncode}."
     return out.getvalue(), error
@@ -61,9 +61,9 @@ def test_json_has_all_findings(site: VisitedSite, shop: Project) -> None:
     assert {"check", "state", "sentence", "line", "about"} == set(report["findings"][0])
 
 
-@pytest.mark.parametrize("words", [(), ("https://shop.example/", "--server")])
-def test_it_looks_at_a_page_or_at_the_server(words: tuple[str, ...]) -> None:
-    assert run(*words) == ("", "Give the address of a page, or --server. Status 1.")
+@pytest.mark.parametrize("arguments", [(), ("https://shop.example/", "--server")])
+def test_it_looks_at_a_page_or_at_the_server(arguments: tuple[str, ...]) -> None:
+    assert run(*arguments) == ("", "Give the address of a page, or --server. Status 1.")
 
 
 @pytest.mark.parametrize(

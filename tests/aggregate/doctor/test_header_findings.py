@@ -54,9 +54,9 @@ def test_a_header_that_a_browser_accepts_is_ok(doctor: Look, site: VisitedSite, 
 @pytest.mark.parametrize("text", BAD)
 def test_a_header_that_a_browser_drops_is_a_problem(doctor: Look, site: VisitedSite, text: str) -> None:
     site.set_page("<p>", [("Document-Policy", text)])
-    found = doctor()["header"]
-    assert found.state is State.PROBLEM
-    assert found.line == HEADER_LINE
+    finding = doctor()["header"]
+    assert finding.state is State.PROBLEM
+    assert finding.line == HEADER_LINE
 
 
 def test_several_lines_are_one_header(doctor: Look, site: VisitedSite) -> None:
@@ -66,19 +66,19 @@ def test_several_lines_are_one_header(doctor: Look, site: VisitedSite) -> None:
     assert doctor()["header"].state is State.PROBLEM
 
 
-def test_a_missing_header_is_a_problem_and_the_line_is_told(doctor: Look, site: VisitedSite) -> None:
+def test_a_missing_header_is_a_problem_and_the_line_to_add_is_given(doctor: Look, site: VisitedSite) -> None:
     site.set_page("<p>", [])
-    found = doctor()["header"]
-    assert found.state is State.PROBLEM
-    assert found.line == HEADER_LINE
+    finding = doctor()["header"]
+    assert finding.state is State.PROBLEM
+    assert finding.line == HEADER_LINE
 
 
 def test_a_header_of_a_redirect_does_not_count(doctor: Look, site: VisitedSite) -> None:
     site.replies["/old"] = Reply(301, [("Location", "/"), POLICY])
     site.set_page("<p>", [])
-    found = doctor("/old")["header"]
-    assert found.state is State.PROBLEM
-    assert "redirect" in found.sentence
+    finding = doctor("/old")["header"]
+    assert finding.state is State.PROBLEM
+    assert "redirect" in finding.sentence
 
 
 def test_a_page_that_loses_the_header_with_its_cookies_is_found(doctor: Look, site: VisitedSite) -> None:
@@ -88,9 +88,9 @@ def test_a_page_that_loses_the_header_with_its_cookies_is_found(doctor: Look, si
         return Reply(200, [HTML, POLICY, ("Set-Cookie", "seen=1; Path=/; HttpOnly")], b"<p>")
 
     site.replies["/"] = answer
-    found = doctor()
-    assert found["header"].state is State.OK
-    assert found["header-cookies"].state is State.PROBLEM
+    findings = doctor()
+    assert findings["header"].state is State.OK
+    assert findings["header-cookies"].state is State.PROBLEM
 
 
 def test_cookies_go_back_to_their_own_site_only(doctor: Look, site: VisitedSite, cdn: VisitedSite) -> None:
@@ -119,7 +119,7 @@ def announce(desc: str) -> tuple[str, str]:
 
 
 @pytest.mark.parametrize(
-    ("headers", "state", "words"),
+    ("headers", "state", "sentence"),
     [
         ([POLICY], State.OK, "no share"),
         ([POLICY, announce("rate=0.1;on=1")], State.WARNING, "without https"),
@@ -133,12 +133,12 @@ def announce(desc: str) -> tuple[str, str]:
     ],
 )
 def test_the_announcement_must_fit_the_header(
-    doctor: Look, site: VisitedSite, headers: list[tuple[str, str]], state: State, words: str
+    doctor: Look, site: VisitedSite, headers: list[tuple[str, str]], state: State, sentence: str
 ) -> None:
     site.set_page("<p>", headers)
-    found = doctor()["server-timing"]
-    assert found.state is state
-    assert words in found.sentence
+    finding = doctor()["server-timing"]
+    assert finding.state is state
+    assert sentence in finding.sentence
 
 
 def test_a_page_outside_the_share_lacks_the_header_rightly(doctor: Look, site: VisitedSite) -> None:
@@ -146,7 +146,7 @@ def test_a_page_outside_the_share_lacks_the_header_rightly(doctor: Look, site: V
     assert doctor()["header"].state is State.OK
 
 
-def test_isolation_is_told(doctor: Look, site: VisitedSite) -> None:
+def test_isolation_is_reported(doctor: Look, site: VisitedSite) -> None:
     isolated = [("Cross-Origin-Opener-Policy", "same-origin"), ("Cross-Origin-Embedder-Policy", "require-corp")]
     site.set_page("<p>", [POLICY, *isolated])
     assert "is cross-origin isolated" in doctor()["isolation"].sentence

@@ -41,9 +41,9 @@ def test_a_script_of_another_origin_needs_both_sides(
 ) -> None:
     cdn.set_script("/lib.js", headers=headers)
     site.set_page(f"<head>{TAG}<script src={cdn.origin}/lib.js {attributes}></script>")
-    found = doctor()
-    assert found[check].state is state
-    assert list(found[check].about) == [f"{cdn.origin}/lib.js"]
+    findings = doctor()
+    assert findings[check].state is state
+    assert list(findings[check].about) == [f"{cdn.origin}/lib.js"]
     assert cdn.headers_of("/lib.js")[0]["origin"] == site.origin
 
 
@@ -93,18 +93,18 @@ def test_a_map_of_a_script_with_a_content_hash_serves_all_releases(
         ("run()\n//# sourceMappingURL=data:application/json,{}", []),
     ],
 )
-def test_a_public_map_that_is_not_uploaded_is_told(
+def test_a_public_map_that_is_not_uploaded_is_reported(
     doctor: Look, site: VisitedSite, text: str, headers: list[tuple[str, str]]
 ) -> None:
     site.set_script("/app.js", text, headers)
     site.set_page(f"<head>{TAG}<script src=/app.js></script>")
-    found = doctor()["source-maps"]
-    assert found.state is State.WARNING
-    assert "public source map" in found.sentence
-    assert found.line == (f"./run upload_sourcemaps --project shop --release 1.0.0 --url-prefix {site.origin}/ dist/")
+    finding = doctor()["source-maps"]
+    assert finding.state is State.WARNING
+    assert "public source map" in finding.sentence
+    assert finding.line == (f"./run upload_sourcemaps --project shop --release 1.0.0 --url-prefix {site.origin}/ dist/")
 
 
-def test_a_script_without_any_map_is_told(doctor: Look, site: VisitedSite) -> None:
+def test_a_script_without_any_map_is_reported(doctor: Look, site: VisitedSite) -> None:
     site.set_script("/app.js")
     site.set_page(f"<head>{TAG}<script src=/app.js></script>")
     assert "no source map" in doctor()["source-maps"].sentence

@@ -30,7 +30,7 @@ def test_a_dictionary_is_read(text: str, members: dict[str, object]) -> None:
     ("text", "at"),
     [("A", 0), ("a,", 2), ("a=", 2), ("a b", 1), ("a=(1", 4), ('a="x', 2), ("a;B", 2), ("a=1.2345", 2), ("a=:x:", 2)],
 )
-def test_the_place_of_an_error_is_told(text: str, at: int) -> None:
+def test_the_place_of_an_error_is_named(text: str, at: int) -> None:
     with pytest.raises(StructuredError) as raised:
         read_dictionary(text)
     assert raised.value.at == at

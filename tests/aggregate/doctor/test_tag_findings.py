@@ -24,20 +24,20 @@ def head(inside: str) -> str:
 
 def test_a_page_as_it_should_be_has_no_problems(doctor: Look, site: VisitedSite) -> None:
     site.set_page(head(TAG))
-    found = doctor(key="shop-key")
-    assert {check for check in ALL_OK if found[check].state is State.OK} == ALL_OK
-    assert not [each for each in found.values() if each.state is State.PROBLEM]
+    findings = doctor(key="shop-key")
+    assert {check for check in ALL_OK if findings[check].state is State.OK} == ALL_OK
+    assert not [finding for finding in findings.values() if finding.state is State.PROBLEM]
 
 
 def test_the_key_may_be_in_the_address_of_the_snippet(doctor: Look, site: VisitedSite) -> None:
     site.set_script("/snippet/shop-key.js")
     site.set_page(head("<script src=/snippet/shop-key.js data-release=1.0.0></script>"))
-    found = doctor()
-    assert found["tag"].state is found["key"].state is State.OK
+    findings = doctor()
+    assert findings["tag"].state is findings["key"].state is State.OK
 
 
 @pytest.mark.parametrize(
-    ("inside", "state", "words"),
+    ("inside", "state", "sentence"),
     [
         ("", State.PROBLEM, "no tag"),
         (f"<!-- {TAG} -->", State.PROBLEM, "no tag"),
@@ -55,12 +55,14 @@ def test_the_key_may_be_in_the_address_of_the_snippet(doctor: Look, site: Visite
         ("<p>text</p>" + TAG, State.WARNING, "in <body>"),
     ],
 )
-def test_the_place_of_the_tag_is_judged(doctor: Look, site: VisitedSite, inside: str, state: State, words: str) -> None:
+def test_the_place_of_the_tag_is_judged(
+    doctor: Look, site: VisitedSite, inside: str, state: State, sentence: str
+) -> None:
     site.set_page(head(inside))
-    found = doctor()["tag"]
-    assert found.state is state
-    assert words in found.sentence
-    assert bool(found.line) == (state is not State.OK)
+    finding = doctor()["tag"]
+    assert finding.state is state
+    assert sentence in finding.sentence
+    assert bool(finding.line) == (state is not State.OK)
 
 
 def test_the_line_for_a_late_tag_is_the_same_tag_without_async(doctor: Look, site: VisitedSite) -> None:
@@ -103,8 +105,8 @@ def test_a_tag_without_a_key_is_a_problem(doctor: Look, site: VisitedSite) -> No
 
 def test_another_key_than_asked_for_is_a_problem(doctor: Look, site: VisitedSite) -> None:
     site.set_page(head(TAG.replace("shop-key", "other-key")))
-    found = doctor(key="shop-key")["key"]
-    assert found.state is State.PROBLEM
+    finding = doctor(key="shop-key")["key"]
+    assert finding.state is State.PROBLEM
 
 
 def test_a_key_of_another_project_looks_like_one_that_does_not_exist(
@@ -114,17 +116,19 @@ def test_a_key_of_another_project_looks_like_one_that_does_not_exist(
     answers = []
     for key in ("other-key", "missing-k"):
         site.set_page(head(TAG.replace("shop-key", key)))
-        found = doctor(project=shop)
-        answers.append([(each.check, each.state, each.sentence.replace(key, "KEY")) for each in found.values()])
+        findings = doctor(project=shop)
+        answers.append(
+            [(finding.check, finding.state, finding.sentence.replace(key, "KEY")) for finding in findings.values()]
+        )
     assert answers[0] == answers[1]
 
 
 def test_an_origin_that_the_key_does_not_have_is_a_problem(doctor: Look, site: VisitedSite, shop: Project) -> None:
     shop.keys.update(origins=["https://shop.example"])
     site.set_page(head(TAG))
-    found = doctor()["origin"]
-    assert found.state is State.PROBLEM
-    assert found.line == site.origin
+    finding = doctor()["origin"]
+    assert finding.state is State.PROBLEM
+    assert finding.line == site.origin
 
 
 def test_the_release_is_of_the_tag_or_announced(doctor: Look, site: VisitedSite) -> None:
@@ -157,13 +161,16 @@ def test_a_policy_that_blocks_the_snippet_is_a_problem(
         ([POLICY, ("Content-Security-Policy", policy)], TAG),
         (
             [POLICY],
-            "".join(f'<meta http-equiv=Content-Security-Policy content="{each}">' for each in policy.split(", ")) + TAG,
+            "".join(f'<meta http-equiv=Content-Security-Policy content="{value}">' for value in policy.split(", "))
+            + TAG,
         ),
     ):
         site.set_page(head(inside), headers)
-        found = doctor()
-        assert {check for check, each in found.items() if "csp" in check and each.state is State.PROBLEM} == blocked
-        assert all(found[check].line for check in blocked)
+        findings = doctor()
+        assert {
+            check for check, finding in findings.items() if "csp" in check and finding.state is State.PROBLEM
+        } == blocked
+        assert all(findings[check].line for check in blocked)
 
 
 def test_a_report_only_policy_blocks_nothing(doctor: Look, site: VisitedSite) -> None:
@@ -174,9 +181,9 @@ def test_a_report_only_policy_blocks_nothing(doctor: Look, site: VisitedSite) ->
 def test_a_nonce_lets_the_tag_run_and_the_stub_needs_it_too(doctor: Look, site: VisitedSite) -> None:
     policy = ("Content-Security-Policy", "script-src 'strict-dynamic' 'nonce-abc'")
     site.set_page(head(STUB + TAG.replace("<script ", "<script nonce=abc ")), [POLICY, policy])
-    found = doctor()
-    assert found["csp-script"].state is State.OK
-    assert found["csp-stub"].state is State.PROBLEM
+    findings = doctor()
+    assert findings["csp-script"].state is State.OK
+    assert findings["csp-stub"].state is State.PROBLEM
     site.set_page(head((STUB + TAG).replace("<script", "<script nonce=abc")), [POLICY, policy])
     assert "csp-stub" not in doctor()
 
@@ -184,6 +191,6 @@ def test_a_nonce_lets_the_tag_run_and_the_stub_needs_it_too(doctor: Look, site: 
 def test_the_line_for_the_stub_is_its_hash(doctor: Look, site: VisitedSite) -> None:
     site.set_page(head(STUB + TAG), [POLICY, ("Content-Security-Policy", "script-src 'self'")])
     line = doctor()["csp-stub"].line
-    words = line.removeprefix("script-src ")
-    site.set_page(head(STUB + TAG), [POLICY, ("Content-Security-Policy", f"script-src 'self' {words}")])
+    sources = line.removeprefix("script-src ")
+    site.set_page(head(STUB + TAG), [POLICY, ("Content-Security-Policy", f"script-src 'self' {sources}")])
     assert "csp-stub" not in doctor()

@@ -53,19 +53,19 @@ def test_a_page_that_comes_byte_by_byte_ends_the_visit_in_time(allowed: Settings
     allowed.DOCTOR_TIME_S = 2
     site.replies["/"] = Reply(speak=drip)
     begun = time.monotonic()
-    found = by_check(examine(f"{site.origin}/").findings)
-    assert found["visit"].state is State.PROBLEM
+    findings = by_check(examine(f"{site.origin}/").findings)
+    assert findings["visit"].state is State.PROBLEM
     assert time.monotonic() - begun < 120  # the page takes ten minutes
 
 
 @pytest.mark.slow(12)
-def test_what_was_read_before_the_time_was_over_is_told(allowed: Settings, site: VisitedSite, db: None) -> None:
+def test_what_was_read_before_the_time_was_over_is_reported(allowed: Settings, site: VisitedSite, db: None) -> None:
     allowed.DOCTOR_TIME_S = 5
     site.set_page("<script src=/slow.js></script>")
     site.replies["/slow.js"] = Reply(speak=drip)
-    found = by_check(examine(f"{site.origin}/").findings)
-    assert found["header"].state is State.OK
-    assert "time" in found
+    findings = by_check(examine(f"{site.origin}/").findings)
+    assert findings["header"].state is State.OK
+    assert "time" in findings
 
 
 @pytest.mark.slow(12)
@@ -98,17 +98,17 @@ def test_a_site_that_redirects_until_its_cookie_is_there_is_read(doctor: Look, s
         return Reply(302, [("Location", "/"), ("Set-Cookie", "seen=1")])
 
     site.replies["/"] = answer
-    found = doctor()
-    assert found["visit"].state is State.PROBLEM
-    assert found["header-cookies"].state is State.OK
+    findings = doctor()
+    assert findings["visit"].state is State.PROBLEM
+    assert findings["header-cookies"].state is State.OK
 
 
 def test_a_long_page_is_read_in_part(doctor: Look, site: VisitedSite, settings: Settings) -> None:
     settings.DOCTOR_MAX_PAGE_BYTES = 10_000
     site.set_page("<head>" + "<!-- long -->" * 100_000)
-    found = doctor()
-    assert "first 10,000 bytes" in found["html"].sentence
-    assert "part that was read" in found["tag"].sentence
+    findings = doctor()
+    assert "first 10,000 bytes" in findings["html"].sentence
+    assert "part that was read" in findings["tag"].sentence
 
 
 def test_a_gzip_bomb_is_read_in_part(doctor: Look, site: VisitedSite, settings: Settings) -> None:
@@ -122,13 +122,13 @@ def test_the_end_of_a_script_is_asked_for_and_bounded(doctor: Look, site: Visite
     settings.DOCTOR_MAX_SCRIPT_BYTES = 100_000
     site.set_page("<script src=/a.js></script>")
     site.set_script("/a.js", "x" * 5_000_000 + "\n//# sourceMappingURL=a.js.map")
-    found = doctor()
+    findings = doctor()
     assert site.headers_of("/a.js")[0]["range"] == "bytes=-16384"
-    assert "no source map" in found["source-maps"].sentence
+    assert "no source map" in findings["source-maps"].sentence
 
 
 @pytest.mark.parametrize(
-    ("reply", "words"),
+    ("reply", "sentence"),
     [
         (Reply(speak=lambda request: None), "not valid HTTP"),
         (Reply(speak=greet), "not valid HTTP"),
@@ -137,18 +137,20 @@ def test_the_end_of_a_script_is_asked_for_and_bounded(doctor: Look, site: Visite
         (Reply(302, [("Location", "http://[x/")]), "not an address"),
     ],
 )
-def test_an_answer_that_cannot_be_read_is_a_problem(doctor: Look, site: VisitedSite, reply: Reply, words: str) -> None:
+def test_an_answer_that_cannot_be_read_is_a_problem(
+    doctor: Look, site: VisitedSite, reply: Reply, sentence: str
+) -> None:
     site.replies["/"] = reply
-    found = doctor()["visit"]
-    assert found.state is State.PROBLEM
-    assert words in found.sentence
+    finding = doctor()["visit"]
+    assert finding.state is State.PROBLEM
+    assert sentence in finding.sentence
 
 
-def test_a_page_with_an_error_status_is_told(doctor: Look, site: VisitedSite) -> None:
+def test_a_page_with_an_error_status_is_reported(doctor: Look, site: VisitedSite) -> None:
     assert "404" in doctor("/missing")["visit"].sentence
 
 
-def test_something_else_than_html_is_told(doctor: Look, site: VisitedSite) -> None:
+def test_something_other_than_html_is_reported(doctor: Look, site: VisitedSite) -> None:
     site.set_script("/")
     assert "text/javascript" in doctor()["html"].sentence
 

@@ -43,7 +43,7 @@ class Plans:
     """The plans of all statements about receipts."""
 
     def __init__(self) -> None:
-        self.found: list[tuple[str, list[Plan]]] = []
+        self.statements: list[tuple[str, list[Plan]]] = []
 
     def __call__(self, execute: Callable[..., Any], sql: str, params: Any, many: bool, context: Any) -> Any:
         if "ingest_tracereceipt" in sql and not sql.startswith("EXPLAIN"):
@@ -51,12 +51,12 @@ class Plans:
                 cursor.execute(f"EXPLAIN (FORMAT JSON) {sql}", params)
                 ((plan,),) = cursor.fetchall()
             parsed = plan if isinstance(plan, list) else json.loads(plan)
-            self.found.append((sql, list(nodes_of(parsed[0]["Plan"]))))
+            self.statements.append((sql, list(nodes_of(parsed[0]["Plan"]))))
         return execute(sql, params, many, context)
 
     def tables(self, part: str) -> set[str]:
         """Returns the tables with receipts that the statement with this part reads or changes."""
-        ((nodes,),) = ([nodes for sql, nodes in self.found if part in sql],)
+        ((nodes,),) = ([nodes for sql, nodes in self.statements if part in sql],)
         named = {node.get("Relation Name", "") for node in nodes}
         return {name for name in named if name.startswith("ingest_tracereceipt_")}
 
@@ -83,15 +83,15 @@ def plans() -> Plans:
 
 
 def test_no_statement_reads_all_receipts(plans: Plans) -> None:
-    assert len(plans.found) >= 6
-    for sql, nodes in plans.found:
+    assert len(plans.statements) >= 6
+    for sql, nodes in plans.statements:
         for node in nodes:
             is_large = node.get("Relation Name") in FILLED
             assert not (is_large and node["Node Type"] == "Seq Scan"), sql
 
 
 def test_traces_are_taken_held_and_marked_in_their_partition_only(plans: Plans) -> None:
-    own = {f"ingest_tracereceipt_{END:%Y%m%d}"}
-    assert plans.tables("SET attempts = least") == own
-    assert plans.tables("AS held") == own
-    assert plans.tables("WITH marked AS") == own
+    partitions = {f"ingest_tracereceipt_{END:%Y%m%d}"}
+    assert plans.tables("SET attempts = least") == partitions
+    assert plans.tables("AS held") == partitions
+    assert plans.tables("WITH marked AS") == partitions

@@ -83,7 +83,7 @@ def test_a_crash_of_what_another_worker_took_over_meanwhile_is_not_settled(
 ) -> None:
     post(key, make_envelope("bad", "A"))
 
-    def crash_late(claim: Claim, **words: object) -> FoldedBatch:
+    def crash_late(claim: Claim, **options: object) -> FoldedBatch:
         with connection.cursor() as cursor:
             cursor.execute("UPDATE ingest_tracereceipt SET claim_token = %s", [OTHER])
         raise CrashedAlone("exit status -11")

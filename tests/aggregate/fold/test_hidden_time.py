@@ -51,10 +51,10 @@ def test_long_animation_frames_make_a_part_of_the_engines(key: str) -> None:
     fold_all()
     assert rows(BY_NAME) == [("A", 10_000, 20_000, 0, 0, 10_000, 1), ("B", 10_000, 10_000, 0, 10_000, 10_000, 1)]
     for table in ("cell", "pageview", "pageday"):
-        found = rows(
+        sums = rows(
             f"SELECT js_us, hidden_us, hidden_samples, engine_us, engine_samples, idle_us FROM aggregate_{table}"
         )
-        assert found == [(10_000, 20_000, 2, 20_000, 2, 0)]
+        assert sums == [(10_000, 20_000, 2, 20_000, 2, 0)]
 
 
 def test_hotspots_contributions_and_call_trees_agree(key: str) -> None:
@@ -66,8 +66,10 @@ def test_hotspots_contributions_and_call_trees_agree(key: str) -> None:
     names = dict(rows("SELECT id, name FROM aggregate_func"))
     by_func: dict[str, tuple[int, int]] = {}
     for (blob,) in rows("SELECT contribution FROM aggregate_pageview"):
-        found = decode_contribution(bytes(blob))
-        for func, hidden, total in zip(found.func, found.hidden_us, found.hidden_total_us, strict=True):
+        contribution = decode_contribution(bytes(blob))
+        for func, hidden, total in zip(
+            contribution.func, contribution.hidden_us, contribution.hidden_total_us, strict=True
+        ):
             known = by_func.get(names[func], (0, 0))
             by_func[names[func]] = (known[0] + hidden, known[1] + total)
     assert by_func == hotspots
@@ -79,7 +81,7 @@ def test_hotspots_contributions_and_call_trees_agree(key: str) -> None:
             by_node[name][1] += hidden
     assert {name: tuple(sums) for name, sums in by_node.items()} == hotspots
     hidden = rows("SELECT sum(hidden_us) FROM aggregate_cell")[0][0]
-    assert 0 < sum(own for own, _ in hotspots.values()) == hidden - 120_000 - uncertain
+    assert 0 < sum(hidden_us for hidden_us, _ in hotspots.values()) == hidden - 120_000 - uncertain
     # nobody's: 20 ms of each of four traces without a stack, 10 ms of each of four whose stacks share no root
 
 
@@ -111,6 +113,8 @@ def test_the_top_functions_tell_hidden_time(key: str) -> None:
     fold_all()
     project_id = rows("SELECT id FROM projects_project")[0][0]
     table = select_functions(Slice(project_id=project_id), limit=10)
-    found = [(row.name, row.hidden_us, row.hidden_total_us, row.uncertain_us, row.self_us) for row in table.functions]
-    assert found == [("A", 10_000, 10_000, 10_000, 30_000)]
+    functions = [
+        (row.name, row.hidden_us, row.hidden_total_us, row.uncertain_us, row.self_us) for row in table.functions
+    ]
+    assert functions == [("A", 10_000, 10_000, 10_000, 30_000)]
     assert (table.time.hidden_us, table.time.idle_us) == (20_000, 10_000)

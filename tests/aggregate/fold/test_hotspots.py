@@ -41,16 +41,16 @@ def test_a_cell_has_few_pieces_and_the_sums_of_all_folds(project: Project) -> No
             expected.setdefault(func, Counter()).update(dict(enumerate(sums)))
         # Each piece that stays is more than twice what is newer than it.
         assert rows(PIECES, cell.id)[0][0] <= 4 + 5
-    found = {func: dict(enumerate(sums)) for func, *sums in rows(BY_FUNC, cell.id)}
-    assert found == {func: dict(sums) for func, sums in expected.items()}
+    by_func = {func: dict(enumerate(sums)) for func, *sums in rows(BY_FUNC, cell.id)}
+    assert by_func == {func: dict(sums) for func, sums in expected.items()}
 
 
 def test_equal_pieces_are_merged_as_soon_as_there_are_more_than_the_setting_allows(project: Project) -> None:
     cell, other = make_cell(project), make_cell(project, page="/other")
     counts = []
     for _ in range(9):
-        each = delta(f1=[1, 2, 3, 4, 0, 0, 0, 1], f2=[0] * 4 + [5, 6, 7, 0])
-        add_to_hotspots(project.pk, [(cell.id, each), (other.id, delta(f3=[1] * 8))])
+        piece = delta(f1=[1, 2, 3, 4, 0, 0, 0, 1], f2=[0] * 4 + [5, 6, 7, 0])
+        add_to_hotspots(project.pk, [(cell.id, piece), (other.id, delta(f3=[1] * 8))])
         counts.append(rows(PIECES, cell.id)[0][0])
     assert counts == [1, 2, 3, 4, 1, 2, 3, 4, 1]
     assert rows(BY_FUNC, cell.id) == [(1, 9, 18, 27, 36, 0, 0, 0, 9), (2, 0, 0, 0, 0, 45, 54, 63, 0)]
@@ -85,9 +85,9 @@ def test_sums_of_a_few_funcs_are_the_same_as_through_the_view(project: Project) 
     add_to_hotspots(project.pk, [(cell.id, delta(f1=[1] * 8, f5=[5] * 8, f7=[0, 0, 0, 0, 0, 0, 0, 7]))])
     add_to_hotspots(project.pk, [(cell.id, delta(f5=[5, 5, 5, 5, 0, 0, 0, 5], f9=[9] * 8))])
     spots = spots_of_funcs("ARRAY[5, 7, 8]", project=str(project.pk), cell=str(cell.id), names=HOTSPOT_SUMS)
-    found = rows(f"SELECT func_id, {SUMS} FROM ({spots}) AS s GROUP BY 1 ORDER BY 1")
-    assert found == [row for row in rows(BY_FUNC, cell.id) if row[0] in (5, 7)]
-    assert found[0] == (5, 10, 10, 10, 10, 5, 5, 5, 10)
+    summed = rows(f"SELECT func_id, {SUMS} FROM ({spots}) AS s GROUP BY 1 ORDER BY 1")
+    assert summed == [row for row in rows(BY_FUNC, cell.id) if row[0] in (5, 7)]
+    assert summed[0] == (5, 10, 10, 10, 10, 5, 5, 5, 10)
 
 
 def test_pieces_of_an_hour_become_one_when_it_is_rolled_up() -> None:
@@ -108,8 +108,8 @@ def test_other_projects_have_the_same_cells_and_other_sums(project: Project) -> 
     cells = make_cell(project), make_cell(other)
     assert cells[0].id == cells[1].id
     make_func(project, "f")
-    for each, value in ((project, 1), (other, 2)):
+    for owner, value in ((project, 1), (other, 2)):
         for _ in range(6):
-            add_to_hotspots(each.pk, [(cells[0].id, delta(f1=[value] * 8))])
-    found = rows("SELECT project_id, sum(self_us)::int FROM aggregate_hotspot GROUP BY 1 ORDER BY 1")
-    assert found == sorted([(project.pk, 6), (other.pk, 12)])
+            add_to_hotspots(owner.pk, [(cells[0].id, delta(f1=[value] * 8))])
+    sums = rows("SELECT project_id, sum(self_us)::int FROM aggregate_hotspot GROUP BY 1 ORDER BY 1")
+    assert sums == sorted([(project.pk, 6), (other.pk, 12)])

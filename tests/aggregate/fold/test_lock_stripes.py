@@ -15,7 +15,7 @@ from pytest_django import Settings
 from aggregate.fold import fold
 from aggregate.fold.batch import fold_claim
 from aggregate.fold.claims import Claim, claim_batch
-from aggregate.fold.lock_stripes import SECTIONS, next_piece, section_of
+from aggregate.fold.lock_stripes import STRIPES, next_piece, stripe_of
 from aggregate.fold.locks import try_keys
 from aggregate.fold.rollups import roll_up_hours
 from aggregate.fold.writes import write_views
@@ -51,8 +51,8 @@ def post_some(key: str, *envelopes: dict[str, Any]) -> None:
         post(key, *envelopes[start : start + 50])
 
 
-def sections_in(claim: Claim) -> set[int]:
-    return {section_of(trace.view_id) for trace in claim.traces}
+def stripes_in(claim: Claim) -> set[int]:
+    return {stripe_of(trace.view_id) for trace in claim.traces}
 
 
 def claim_some() -> Claim:
@@ -71,12 +71,12 @@ def assert_like_other(*envelopes: dict[str, Any]) -> None:
     assert_rollup_is_exact()
 
 
-def test_claims_of_a_large_group_take_sections_apart() -> None:
+def test_claims_of_a_large_group_take_different_stripes() -> None:
     post("shop-key", *make_traces(60))
     first, second = claim_some(), claim_some()
     assert first.shared_group == second.shared_group == first.traces[0].group_id
     assert len(first.traces) == len(second.traces) == BATCH
-    assert not sections_in(first) & sections_in(second)
+    assert not stripes_in(first) & stripes_in(second)
 
 
 def test_a_batch_of_several_groups_has_them_alone() -> None:
@@ -101,10 +101,10 @@ def test_a_group_with_more_bytes_than_a_batch_is_shared(settings: Settings) -> N
     settings.FOLD_BATCH_TRACES = 200
     claims = [claim_some(), claim_some()]
     assert len(claims[0].traces) < 20
-    assert not sections_in(claims[0]) & sections_in(claims[1])
+    assert not stripes_in(claims[0]) & stripes_in(claims[1])
 
 
-def test_what_is_left_in_sections_of_others_is_claimed_too() -> None:
+def test_what_is_left_in_stripes_of_others_is_claimed_too() -> None:
     post("shop-key", *make_traces(60))
     claimed = [claim_some() for _ in range(7)]
     while claim := claim_batch():
@@ -165,17 +165,17 @@ def test_who_changes_the_group_otherwise_waits(monkeypatch: pytest.MonkeyPatch) 
         (group,) = rows("SELECT project_id, id FROM ingest_group")
         with psycopg.connect(database_url(), autocommit=True) as other:
             for name in ("pg_try_advisory_xact_lock", "pg_try_advisory_xact_lock_shared"):
-                found = other.execute(f"SELECT {name}(%s::int, %s::int)".encode(), group).fetchone()
-                assert found is not None
-                may[name] = found[0]
+                row = other.execute(f"SELECT {name}(%s::int, %s::int)".encode(), group).fetchone()
+                assert row is not None
+                may[name] = row[0]
 
     while_one_waits(monkeypatch, look)
     assert may == {"pg_try_advisory_xact_lock": False, "pg_try_advisory_xact_lock_shared": True}
 
 
-def test_views_in_one_section_are_written_one_batch_after_another() -> None:
+def test_views_in_one_stripe_are_written_one_batch_after_another() -> None:
     """The second one grows the view that the first one has written."""
-    word = next(f"v{n}" for n in range(1000) if section_of(UUID(view_id_of(f"v{n}"))) == 3)
+    word = next(f"v{n}" for n in range(1000) if stripe_of(UUID(view_id_of(f"v{n}"))) == 3)
     traces = [make_envelope(word, SHAPES[seq % 4], seq=seq, viewStart=OLD.timestamp() * 1000) for seq in range(20)]
     post("shop-key", *traces)
     batches = [fold_claim(claim_some()) for _ in range(2)]
@@ -267,11 +267,11 @@ def test_a_view_without_a_row_is_rebuilt_with_the_group_alone(monkeypatch: pytes
     assert_like_other(*late)
 
 
-def test_ids_of_pieces_are_those_of_their_section() -> None:
+def test_ids_of_pieces_are_those_of_their_stripe() -> None:
     for newest in range(40):
-        new = [next_piece(range(newest + 1), section) for section in range(SECTIONS)]
-        assert len(set(new)) == SECTIONS
-        assert all(newest < piece <= newest + SECTIONS for piece in new)
-        assert [piece % SECTIONS for piece in new] == list(range(SECTIONS))
+        new = [next_piece(range(newest + 1), stripe) for stripe in range(STRIPES)]
+        assert len(set(new)) == STRIPES
+        assert all(newest < piece <= newest + STRIPES for piece in new)
+        assert [piece % STRIPES for piece in new] == list(range(STRIPES))
     assert next_piece([3, 7], None) == 8
     assert next_piece([], None) == 1

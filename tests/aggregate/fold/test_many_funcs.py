@@ -29,11 +29,11 @@ def project(db: None) -> Project:
 
 def hotspots() -> dict[str, tuple[int, int]]:
     """Returns self and total samples by the name of the func."""
-    found = rows(
+    spots = rows(
         """SELECT f.name, sum(h.self_samples)::int, sum(h.total_samples)::int FROM aggregate_hotspot h
            JOIN aggregate_func f ON (f.project_id, f.id) = (h.project_id, h.func_id) GROUP BY 1"""
     )
-    return {name: (own, total) for name, own, total in found}
+    return {name: (self_samples, total) for name, self_samples, total in spots}
 
 
 def test_funcs_beyond_the_days_room_count_as_other(project: Project, settings: Settings) -> None:
@@ -131,14 +131,14 @@ def test_a_func_that_is_used_again_stays_with_its_id(project: Project) -> None:
         rows(f"DELETE FROM {table} RETURNING 1")
     expire_funcs(project.pk, NOW)
     assert Func.objects.get().unused_since == NOW
-    post("shop-key", make_envelope("b", "A"))  # this process remembers its id, and asks nobody
+    post("shop-key", make_envelope("b", "A"))  # this process has its id cached
     fold_all()
     assert expire_funcs(project.pk, LATER) == 0
     assert Func.objects.get().unused_since is None
     assert [row[9] for row in everything()[0]] == [row[9] for row in before[0]]
 
 
-def test_a_forgotten_func_that_is_used_again_is_in_use_at_once(project: Project) -> None:
+def test_an_uncached_func_that_is_used_again_is_in_use_at_once(project: Project) -> None:
     post("shop-key", make_envelope("a", "A"))
     fold_all()
     Func.objects.update(unused_since=NOW)

@@ -47,13 +47,13 @@ def project_id() -> int:
     return project.pk
 
 
-def told(overview: Overview, by: Sequence[str]) -> list[tuple[Any, ...]]:
+def rows_of(overview: Overview, by: Sequence[str]) -> list[tuple[Any, ...]]:
     """Returns the rows as plain values, in order of what they are by."""
-    found = []
+    table = []
     for row in [overview.whole, *overview.rows]:
         sums = (row.views, row.truncated_views, row.traces, *(getattr(row.time, name) for name in TIME_PART_NAMES))
-        found.append((*(getattr(row, name) for name in by), *sums))
-    return [found[0][len(by) :], *sorted(found[1:])]
+        table.append((*(getattr(row, name) for name in by), *sums))
+    return [table[0][len(by) :], *sorted(table[1:])]
 
 
 def assert_equal_to_cells(project_id: int) -> None:
@@ -71,7 +71,7 @@ def assert_equal_to_cells(project_id: int) -> None:
         rolled = select_overview(Slice(project_id=project_id), by, limit=100)
         from_cells = select_overview(Slice(project_id=project_id, dimensions=EVERY_DEVICE), by, limit=100)
         assert (rolled.source, from_cells.source) == ("rollup", "cells")
-        assert told(rolled, by) == told(from_cells, by) == whole + expected
+        assert rows_of(rolled, by) == rows_of(from_cells, by) == whole + expected
         assert rolled.row_count == len(rolled.rows) > 1
 
 
@@ -88,24 +88,24 @@ def test_after_folds_merges_a_refold_and_an_erasure(project_id: int) -> None:
 def test_a_range_of_days_and_some_pages(project_id: int) -> None:
     midnight = start_of_day(OLD)
     day = (midnight, midnight + timedelta(days=1))
-    found = select_overview(Slice(project_id=project_id, pages=("/p0", "/q"), ranges=(day,)), ["page"], limit=100)
-    assert [(row.page, row.views) for row in found.rows] == [("/p0", 6)]
-    assert found.source == "rollup"
+    overview = select_overview(Slice(project_id=project_id, pages=("/p0", "/q"), ranges=(day,)), ["page"], limit=100)
+    assert [(row.page, row.views) for row in overview.rows] == [("/p0", 6)]
+    assert overview.source == "rollup"
     two = select_overview(Slice(project_id=project_id, ranges=(day, (day[1], None))), ["day"], limit=100)
     assert two.whole == select_overview(Slice(project_id=project_id), ["day"], limit=100).whole
-    found = select_overview(Slice(project_id=project_id, releases=("2.0.0",)), ["release"], limit=100)
-    assert [row.release for row in found.rows] == ["2.0.0"]
+    overview = select_overview(Slice(project_id=project_id, releases=("2.0.0",)), ["release"], limit=100)
+    assert [row.release for row in overview.rows] == ["2.0.0"]
     create_project(slug="other", key="other-key", origins=["*"])
     empty = select_overview(Slice(project_id=Project.objects.get(slug="other").pk), ["day"], limit=100)
     assert (empty.row_count, empty.rows, empty.whole.views) == (0, [], 0)
 
 
-def test_an_hour_a_device_a_browser_and_a_navigation_are_told_by_cells(project_id: int) -> None:
+def test_an_hour_a_device_a_browser_and_a_navigation_are_answered_from_cells(project_id: int) -> None:
     hour = start_of_hour(OLD)
-    found = select_overview(
+    overview = select_overview(
         Slice(project_id=project_id, ranges=((hour, hour + timedelta(hours=1)),)), ["page"], limit=100
     )
-    assert (found.source, found.whole.views) == ("cells", 3)  # v0, v5 and v10 of twelve
+    assert (overview.source, overview.whole.views) == ("cells", 3)  # v0, v5 and v10 of twelve
     everything = Slice(project_id=project_id)
     whole = select_overview(everything, ["page"], limit=9).whole
     for dimension in DIMENSIONS:
@@ -132,8 +132,8 @@ def test_the_order_is_that_of_the_dimensions_asked_for() -> None:
     Group.objects.filter(release="b-first").update(first_seen_at=days[1])  # in a test all is of one moment
 
     def ask(*by: str) -> list[tuple[Any, ...]]:
-        found = select_overview(Slice(project_id=project.pk), by, limit=100).rows
-        return [tuple(getattr(row, name) for name in by) for row in found]
+        groups = select_overview(Slice(project_id=project.pk), by, limit=100).rows
+        return [tuple(getattr(row, name) for name in by) for row in groups]
 
     newer, older = (day.date() for day in days)
     assert ask("release", "day") == [("a-second", older), ("a-second", newer), ("b-first", older), ("b-first", newer)]
@@ -149,8 +149,8 @@ def test_truncated_views_are_counted_once_each(project_id: int) -> None:
     fold_all()
     post("shop-key", make_envelope("t", "A", seq=1, reason="pagehide", page="/t"), make_envelope("u", "A", page="/t"))
     fold_all()
-    found = select_overview(Slice(project_id=project_id), ["page"], limit=100).rows
-    assert ("/t", 2, 1) in [(row.page, row.views, row.truncated_views) for row in found]
+    groups = select_overview(Slice(project_id=project_id), ["page"], limit=100).rows
+    assert ("/t", 2, 1) in [(row.page, row.views, row.truncated_views) for row in groups]
     assert_equal_to_cells(project_id)
 
 

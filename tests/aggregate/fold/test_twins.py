@@ -50,8 +50,8 @@ def test_each_twin_stores_the_sums_of_its_traffic(twin: str, envelopes: list[Jso
 
 def envelope_of(view: str, columns: str, seq: int = 0) -> dict[str, Any]:  # Any: the wire's JSON
     """Returns an envelope with the facts that `enter` reads."""
-    facts = {"device": DEVICES[0], "userAgent": AGENTS[0], "reason": "timer", "viewStart": TIME_ORIGIN_MS}
-    return make_envelope(view, columns, seq=seq, **facts)
+    fields = {"device": DEVICES[0], "userAgent": AGENTS[0], "reason": "timer", "viewStart": TIME_ORIGIN_MS}
+    return make_envelope(view, columns, seq=seq, **fields)
 
 
 @pytest.fixture
@@ -80,9 +80,9 @@ def test_traces_of_both_kinds_meet_in_one_view_and_cell(project: Project, monkey
     folds: list[object] = []
     original = CompiledSums.add_fold
 
-    def count(sums: Any, *words: Any, **named: Any) -> Any:  # Any: a method's own parameters
-        folds.append(words)
-        return original(sums, *words, **named)
+    def count(sums: Any, *arguments: Any, **named: Any) -> Any:  # Any: a method's own parameters
+        folds.append(arguments)
+        return original(sums, *arguments, **named)
 
     monkeypatch.setattr(CompiledSums, "add_fold", count)
     assert fold_all() == [BatchOutcome.FOLDED]
@@ -104,9 +104,9 @@ def test_a_panic_of_the_kernel_rejects_one_trace(project: Project, monkeypatch: 
 
     monkeypatch.setattr(batch, "_open_sums", open_armed)
     assert fold_pending_batch() is BatchOutcome.FOLDED
-    found = rows("SELECT view_id::text, reason, detail FROM ingest_tracereceipt WHERE state <> 1")
-    assert [row[1:] for row in found] == [("fold_error", "The fold failed with KernelPanic.")]
-    assert_stored(project.pk, [enter(each) for each in envelopes if each["viewId"] != found[0][0]])
+    rejected = rows("SELECT view_id::text, reason, detail FROM ingest_tracereceipt WHERE state <> 1")
+    assert [row[1:] for row in rejected] == [("fold_error", "The fold failed with KernelPanic.")]
+    assert_stored(project.pk, [enter(envelope) for envelope in envelopes if envelope["viewId"] != rejected[0][0]])
 
 
 @needs_kernel

@@ -10,10 +10,10 @@ from django.core.management import call_command
 from aggregate.history.columns import TABLES
 
 
-def export(root: Path, *words: str, project: str = "shop") -> str:
+def export(root: Path, *arguments: str, project: str = "shop") -> str:
     """Runs the command; returns what it says."""
     said = StringIO()
-    call_command("export_cells", "--project", project, "--to", str(root), *words, stdout=said)
+    call_command("export_cells", "--project", project, "--to", str(root), *arguments, stdout=said)
     return said.getvalue()
 
 

@@ -55,13 +55,13 @@ def test_files_have_these_columns_sorted_and_compressed(tmp_path: Path) -> None:
     with duckdb.connect() as database:
         for table in TABLES:
             (path,) = map(str, tmp_path.glob(f"{table.name}/*/*/*.parquet"))
-            found = database.execute("SELECT name, type FROM parquet_schema(?) OFFSET 1", [path]).fetchall()
-            assert [name for name, _ in found] == list(table.columns)
-            assert {kind for _, kind in found} <= {"BYTE_ARRAY", "INT32", "INT64"}
+            schema = database.execute("SELECT name, type FROM parquet_schema(?) OFFSET 1", [path]).fetchall()
+            assert [name for name, _ in schema] == list(table.columns)
+            assert {kind for _, kind in schema} <= {"BYTE_ARRAY", "INT32", "INT64"}
             columns = ", ".join(table.order)
             rows = database.execute(f"SELECT {columns} FROM read_parquet(?)", [path]).fetchall()
             assert rows == sorted(rows)
             packed = database.execute("SELECT DISTINCT compression FROM parquet_metadata(?)", [path]).fetchall()
             assert packed == [("ZSTD",)]
-            told = database.execute("SELECT key, value FROM parquet_kv_metadata(?)", [path]).fetchall()
-            assert (b"fieldflame_schema", str(SCHEMA).encode()) in told
+            pairs = database.execute("SELECT key, value FROM parquet_kv_metadata(?)", [path]).fetchall()
+            assert (b"fieldflame_schema", str(SCHEMA).encode()) in pairs

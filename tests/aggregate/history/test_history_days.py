@@ -58,10 +58,10 @@ def test_each_project_and_day_has_its_folder_in_every_table(root: Path) -> None:
     merge_old_hours(NOW)
     export(root)
     export(root, project="other")
-    found = ask(root, "SELECT project, day, count(DISTINCT release), sum(views) FROM cells GROUP BY ALL ORDER BY ALL")
-    assert found == [("other", DAY - timedelta(days=1), 1, 1), ("shop", DAY, 2, 12)]
+    days = ask(root, "SELECT project, day, count(DISTINCT release), sum(views) FROM cells GROUP BY ALL ORDER BY ALL")
+    assert days == [("other", DAY - timedelta(days=1), 1, 1), ("shop", DAY, 2, 12)]
     for table in ("hotspots", "call_nodes", "functions"):
-        assert ask(root, f"SELECT DISTINCT project, day FROM {table} ORDER BY 1") == [row[:2] for row in found]
+        assert ask(root, f"SELECT DISTINCT project, day FROM {table} ORDER BY 1") == [row[:2] for row in days]
 
 
 def test_days_without_views_and_days_that_are_not_folded_yet_have_no_files(root: Path) -> None:
@@ -178,7 +178,7 @@ def test_a_new_project_under_an_old_name_is_not_mixed_with_the_old_one(root: Pat
 
 
 @pytest.mark.parametrize(
-    ("words", "match"),
+    ("arguments", "match"),
     [
         (["--project", "nobody"], "--project: there is no project 'nobody'"),
         (["--from", "yesterday"], "--from must be a day such as"),
@@ -188,9 +188,9 @@ def test_a_new_project_under_an_old_name_is_not_mixed_with_the_old_one(root: Pat
         (["--to", "/dev/null/history"], "--to /dev/null/history: Not a directory"),
     ],
 )
-def test_wrong_words_are_refused_by_name(root: Path, words: list[str], match: str) -> None:
+def test_wrong_words_are_refused_by_name(root: Path, arguments: list[str], match: str) -> None:
     with pytest.raises(CommandError, match=match):
-        call_command("export_cells", "--project", "shop", "--to", str(root), *words)
+        call_command("export_cells", "--project", "shop", "--to", str(root), *arguments)
     assert not root.exists()
 
 

@@ -89,10 +89,10 @@ def make_history(root: Path, views: list[Json]) -> list[Entry]:
     return [enter(view) for view in views]
 
 
-def to_words(place: tuple[Any, ...]) -> tuple[Any, ...]:
+def to_names(place: tuple[Any, ...]) -> tuple[Any, ...]:
     release, page, day_at, device, browser, navigation = place
-    words = DEVICE_CLASSES[device], BROWSERS[browser], NAVIGATIONS[navigation]
-    return (release, page, day_at.date(), *words)
+    names = DEVICE_CLASSES[device], BROWSERS[browser], NAVIGATIONS[navigation]
+    return (release, page, day_at.date(), *names)
 
 
 def assert_exact(root: Path, entries: list[Entry]) -> None:
@@ -100,7 +100,7 @@ def assert_exact(root: Path, entries: list[Entry]) -> None:
     plain = [name for name in CELL_SUMS if name not in MARKER_COLUMNS]
     markers = ", ".join(f"coalesce({name}, 0)" for name in MARKER_COLUMNS)
     cells = ask(root, f"SELECT {PLACE}, {', '.join(plain)}, [{markers}] FROM cells")
-    assert {row[:6]: row[6:] for row in cells} == {to_words(key): sums for key, sums in cells_of(entries).items()}
+    assert {row[:6]: row[6:] for row in cells} == {to_names(key): sums for key, sums in cells_of(entries).items()}
 
     # Each function's key comes from `functions`: the join loses no row, and no text is another.
     spots = ask(
@@ -109,12 +109,12 @@ def assert_exact(root: Path, entries: list[Entry]) -> None:
                    {", ".join(f"h.{name}" for name in (*SUM_NAMES, "views"))}
             FROM hotspots h JOIN functions f USING (project, day, release, func_id)""",
     )
-    expected = {(to_words(place), func): sums for (place, func), sums in hotspots_of(entries).items()}
+    expected = {(to_names(place), func): sums for (place, func), sums in hotspots_of(entries).items()}
     assert {(row[:6], FuncKey(*row[6:10])): row[10:] for row in spots} == expected
 
     paths: dict[Any, list[int]] = defaultdict(lambda: [0, 0, 0])
     for (place, path), sums in trees_of(entries).items():
-        key = (*to_words(place)[:3], tuple((func.uri, func.name, func.line, func.column) for func in path))
+        key = (*to_names(place)[:3], tuple((func.uri, func.name, func.line, func.column) for func in path))
         paths[key] = [a + b for a, b in zip(paths[key], sums, strict=True)]
     assert read_paths(root) == dict(paths)
 
@@ -128,15 +128,15 @@ def read_paths(root: Path) -> dict[Any, list[int]]:
            FROM call_nodes n JOIN functions f USING (project, day, release, func_id) ORDER BY n.depth""",
     )
     paths: dict[Any, tuple[Any, ...]] = {}
-    found = {}
+    by_path = {}
     for release, page, day, key, parent, uri, name, line, column, *sums, depth in nodes:
         above = paths[release, page, day, parent] if parent is not None else ()
         assert len(above) == depth
         paths[release, page, day, key] = (*above, (uri, name, line, column))
         if any(sums):
-            found[release, page, day, paths[release, page, day, key]] = sums
+            by_path[release, page, day, paths[release, page, day, key]] = sums
     assert len(paths) == len(nodes)
-    return found
+    return by_path
 
 
 def test_recorded_views_have_their_exact_sums(tmp_path: Path) -> None:
@@ -170,12 +170,12 @@ def test_slices_answer_as_the_api_does(tmp_path: Path, client: Client) -> None:
         answer = client.get(
             "/api/v1/projects/shop/functions", {**params, "limit": "1000", "display": "none"}, headers=headers
         ).json()
-        found = ask(
+        file_rows = ask(
             tmp_path,
             f"""SELECT function_id, any_value(label), sum(self_us), sum(total_us), sum(hidden_us), sum(self_samples),
                        sum(views) FROM hotspots WHERE {where} GROUP BY 1 HAVING sum(total_us) + sum(hidden_us) > 0""",
         )
-        told = [
+        api_rows = [
             (
                 *(row["id"], row["label"]),
                 *(round(row[name] * 1000) for name in ("self_ms", "total_ms", "hidden_ms")),
@@ -183,9 +183,9 @@ def test_slices_answer_as_the_api_does(tmp_path: Path, client: Client) -> None:
             )
             for row in answer["functions"]
         ]
-        assert set(told) <= set(found)  # the API lists a thousand
-        assert len(told) == min(answer["function_count"], 1000) > 0
-        assert len(found) == answer["function_count"]
+        assert set(api_rows) <= set(file_rows)  # the API lists a thousand
+        assert len(api_rows) == min(answer["function_count"], 1000) > 0
+        assert len(file_rows) == answer["function_count"]
         time = ask(tmp_path, f"SELECT sum(views), sum(js_us), sum(hidden_us), sum(span_us) FROM cells WHERE {where}")
         parts = (round(answer["time_ms"][name] * 1000) for name in ("js", "hidden", "span"))
         assert time == [(answer["views"], *parts)]

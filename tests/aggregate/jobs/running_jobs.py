@@ -15,9 +15,9 @@ def start(project: Project, *params: tuple[str, str], kind: str = "functions") -
 
 def again(job: Job) -> Job:
     """Returns the job, loaded again from its row."""
-    found = select_job(job.project_id, job.id)
-    assert found is not None
-    return found
+    current = select_job(job.project_id, job.id)
+    assert current is not None
+    return current
 
 
 def say_words(run: JobRun) -> JobResult:

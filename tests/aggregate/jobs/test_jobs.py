@@ -33,10 +33,10 @@ pytestmark = pytest.mark.django_db
 @pytest.fixture(autouse=True)
 def woken(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Publishes nothing; tells what would have been."""
-    told: list[str] = []
-    monkeypatch.setattr(requests, "notify_worker", lambda task, _flag: told.append(task))
+    tasks: list[str] = []
+    monkeypatch.setattr(requests, "notify_worker", lambda task, _flag: tasks.append(task))
     monkeypatch.setattr("aggregate.jobs.runs.clear_flag", lambda _flag: None)
-    return told
+    return tasks
 
 
 @pytest.fixture
@@ -95,7 +95,7 @@ def test_an_equal_job_that_is_not_finished_is_given_again(shop: Project) -> None
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_worker_is_told_when_the_job_is_committed_and_an_absent_broker_loses_nothing(
+def test_a_worker_is_notified_when_the_job_is_committed_and_an_absent_broker_loses_nothing(
     shop: Project, monkeypatch: pytest.MonkeyPatch, settings: Settings
 ) -> None:
     from ingest import notify
@@ -216,7 +216,7 @@ def test_a_waiting_job_that_is_cancelled_never_runs_and_a_done_one_loses_its_res
     assert (again(done).state, again(done).result_bytes, JobPiece.objects.count()) == (Job.State.CANCELLED, 0, 0)
 
 
-def test_a_project_may_have_so_many_unfinished_jobs_and_so_many_results(shop: Project, settings: Settings) -> None:
+def test_the_unfinished_jobs_and_the_results_of_a_project_are_limited(shop: Project, settings: Settings) -> None:
     settings.JOBS_MAX_UNFINISHED = 2
     start(shop, ("tag", "a:1"))
     start(shop, ("tag", "a:2"))

@@ -188,7 +188,7 @@ class History(RuleBasedStateMachine):
 
     @rule()
     def expire_raw_traces(self) -> None:
-        # Three days later no worker remembers a func, and no claim is left: expiry may delete unused funcs.
+        # Three days later no worker has a func cached, and no claim is left: expiry may delete unused funcs.
         self.batches.clear()
         void_claims()
         clear_caches()
@@ -233,14 +233,14 @@ class History(RuleBasedStateMachine):
 
     def read_cells_of(self, view: str) -> dict[GroupedView, int]:
         """Returns the cell of each of a view's rows."""
-        found = rows(
+        cells = rows(
             """SELECT g.release, g.page, v.cell_id FROM aggregate_pageview v
                JOIN ingest_group g ON g.project_id = v.project_id AND g.id = v.group_id
                WHERE v.project_id = %s AND v.view_id = %s::uuid""",
             self.project.pk,
             view,
         )
-        return {(view, (release, page)): cell_id for release, page, cell_id in found}
+        return {(view, (release, page)): cell_id for release, page, cell_id in cells}
 
     def drop_ghost_trees(self, condition: str) -> None:
         """Forgets the ghost trees of cells `c` that meet a condition; an hour's tree may be in its day by now."""

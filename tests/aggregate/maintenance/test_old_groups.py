@@ -67,10 +67,10 @@ def test_a_young_group_and_one_with_readable_receipts_stay(project: Project) -> 
     assert (expire(project), expire(project, LATER), pages()) == (0, 0, ["/rejected", "/young"])
 
 
-def test_a_trace_stored_by_a_process_that_still_remembers_the_group_keeps_it(project: Project) -> None:
+def test_a_trace_stored_by_a_process_that_still_has_the_group_cached_keeps_it(project: Project) -> None:
     group_id = make_old(project, "/old")
     expire(project)
-    post("shop-key", make_envelope("late", page="/old"))  # this process remembers the id, so it asks nobody
+    post("shop-key", make_envelope("late", page="/old"))  # this process has the id cached
     assert Receipt.objects.get().group_id == group_id
     assert (expire(project, LATER), pages()) == (0, ["/old"])
     fold_all()

@@ -51,7 +51,7 @@ def test_a_partition_is_dropped_once_its_last_receipt_is_old_enough(projects: No
     assert drop_receipt_partitions(END + 40 * DAY - timedelta(seconds=1)) == 0
     assert rows("SELECT count(*) FROM ingest_tracereceipt") == [(4,)]
     assert drop_receipt_partitions(END + 40 * DAY) == 1
-    assert {found.start_at for found in list_receipt_partitions()} == {END}
+    assert {partition.start_at for partition in list_receipt_partitions()} == {END}
     assert rows("SELECT count(*) FROM ingest_tracereceipt") == [(2,)]
     assert drop_receipt_partitions(END + 40 * DAY) == 0
     assert rows(COUNTS) == [(4,)]
@@ -126,7 +126,7 @@ def test_a_partition_that_somebody_reads_is_left_for_the_next_run() -> None:
 
 def _drop_only(name: str, now: datetime) -> int:
     """Drops one partition. Other tests need the present ones."""
-    only = [found for found in list_receipt_partitions() if found.name == name]
+    only = [partition for partition in list_receipt_partitions() if partition.name == name]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(old_receipts, "list_receipt_partitions", lambda: only)
         return drop_receipt_partitions(now)

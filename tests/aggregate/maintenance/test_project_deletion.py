@@ -98,7 +98,7 @@ def test_the_last_rows_wait_for_posts_that_are_under_way(projects: tuple[Project
     now = datetime.now(UTC)
     assert delete_marked_projects(now) == 0
     assert {table for table, count in count_rows(shop.pk).items() if count} == {"projects_membership"}
-    IngestKey.objects.create(project=shop, public_key="late-key", origins=["*"])  # as a process that remembers one
+    IngestKey.objects.create(project=shop, public_key="late-key", origins=["*"])  # as a process that has cached one
     post("late-key", make_envelope("late", "A"))
     assert delete_marked_projects(now + timedelta(seconds=61)) == 1
     assert {table for table, count in count_rows(shop.pk).items() if count} == set()

@@ -99,7 +99,7 @@ def test_a_killed_refold_of_older_rules_is_not_gone_on_with(key: str) -> None:
     assert len(list_cells(anew)) == len(list_cells(run)) + 1
 
 
-def test_going_on_is_told_and_refolds_are_listed(key: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_going_on_is_reported_and_refolds_are_listed(key: str, capsys: pytest.CaptureFixture[str]) -> None:
     refold("--list")
     assert capsys.readouterr().out == "No refold within 30 days.\n"
     post(key, *old_views())

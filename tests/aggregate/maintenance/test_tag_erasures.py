@@ -77,8 +77,8 @@ def test_a_trace_that_arrives_meanwhile_is_erased_too(
     fold_all()
     was_posted: list[bool] = []
 
-    def erase_and_post(*words: Any, **more: Any) -> Any:
-        done = erase(*words, **more)
+    def erase_and_post(*arguments: Any, **more: Any) -> Any:
+        done = erase(*arguments, **more)
         if not was_posted:
             was_posted.append(True)
             post(key, make_envelope("late", tags=["visitor:a"]))
@@ -105,6 +105,6 @@ def test_the_command_erases_by_tag(key: str, project_id: int, capsys: pytest.Cap
     fold_all()
     call_command("erase_view", "--project", "shop", "--tag", "visitor=a")
     assert capsys.readouterr().out.startswith("1 views and 1 traces erased")
-    for words in (["--tag", "visitor"], [], ["--tag", "visitor=a", "0d9a4c1e-5b1f-4a53-9c41-7f6f5a3f2b10"]):
+    for arguments in (["--tag", "visitor"], [], ["--tag", "visitor=a", "0d9a4c1e-5b1f-4a53-9c41-7f6f5a3f2b10"]):
         with pytest.raises(CommandError):
-            call_command("erase_view", "--project", "shop", *words)
+            call_command("erase_view", "--project", "shop", *arguments)

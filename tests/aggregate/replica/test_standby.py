@@ -28,9 +28,9 @@ pytestmark = [pytest.mark.stack, pytest.mark.slow(20)]
 def pair(monkeypatch: pytest.MonkeyPatch) -> Iterator[Pair]:
     """Two servers of their own, as Django's two connections for what looks at them."""
     with run_pair() as pair:
-        own = connections.settings
+        databases = connections.settings
         for alias, url in ((DEFAULT_DB_ALIAS, pair.database_url), (REPLICA, pair.standby_url)):
-            monkeypatch.setitem(own, alias, {**own[DEFAULT_DB_ALIAS], **read_database("TESTED", url)})
+            monkeypatch.setitem(databases, alias, {**databases[DEFAULT_DB_ALIAS], **read_database("TESTED", url)})
         yield pair
 
 

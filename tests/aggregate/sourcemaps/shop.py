@@ -41,8 +41,8 @@ def upload(
     project_id: int, release: str = "1.0.0", *, files: Sequence[BuildFile] | None = None, prefix: str = PREFIX
 ) -> UploadReport:
     """Uploads the shop's build, or other files."""
-    own = files_of({"main.js": BUNDLE, "main.js.map": write_shop_map()})
-    return store_build(project_id, release=release, url_prefixes=[prefix], files=own if files is None else files)
+    shop_files = files_of({"main.js": BUNDLE, "main.js.map": write_shop_map()})
+    return store_build(project_id, release=release, url_prefixes=[prefix], files=shop_files if files is None else files)
 
 
 def intern(project_id: int, *keys: FuncKey) -> list[int]:

@@ -29,9 +29,9 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def run(*words: str, **options: Any) -> str:
+def run(*arguments: str, **options: Any) -> str:
     out = StringIO()
-    call_command(*words, stdout=out, stderr=StringIO(), **options)
+    call_command(*arguments, stdout=out, stderr=StringIO(), **options)
     return out.getvalue()
 
 
@@ -62,8 +62,8 @@ def test_the_command_names_the_address_from_which_traces_came(project: Project, 
         make_hotspot(cell, func, self_us=1, total_us=1)
     lines = upload(folder, "--url-prefix", "https://other.example/").splitlines()
     assert lines[-1] == "2 of 2 functions of release 1.0.0 are in these files. A worker is naming them now."
-    words = ("--project", "shop", "--release", "1.0.0", "--url-prefix", "https://other.example/", str(folder))
-    assert run("upload_sourcemaps", *words).splitlines()[-2:] == [
+    arguments = ("--project", "shop", "--release", "1.0.0", "--url-prefix", "https://other.example/", str(folder))
+    assert run("upload_sourcemaps", *arguments).splitlines()[-2:] == [
         f"No trace of release 1.0.0 came from a script at https://other.example/ yet. Its traces came from {PREFIX}/.",
         f"The files match there: repeat with --url-prefix {PREFIX}/",
     ]
@@ -77,19 +77,19 @@ def test_a_file_that_is_left_out_has_an_exit_code_of_its_own(project: Project, f
 
 
 @pytest.mark.parametrize(
-    ("words", "what"),
+    ("arguments", "what"),
     [
         (["--project", "gone"], "no project"),
         (["--url-prefix", "assets"], "--url-prefix: 'assets' must be a URL"),
         (["--release", ""], "--release: 1 to 200"),
     ],
 )
-def test_what_is_wrong_is_named_by_its_option(project: Project, folder: Path, words: list[str], what: str) -> None:
+def test_what_is_wrong_is_named_by_its_option(project: Project, folder: Path, arguments: list[str], what: str) -> None:
     with pytest.raises(CommandError, match=what):
-        upload(folder, *words)
+        upload(folder, *arguments)
 
 
-def test_a_folder_that_is_none_is_told(project: Project, tmp_path: Path) -> None:
+def test_a_path_that_is_not_a_folder_is_named(project: Project, tmp_path: Path) -> None:
     with pytest.raises(CommandError, match="is not a folder"):
         upload(tmp_path / "gone")
     with pytest.raises(CommandError, match="neither a script"):

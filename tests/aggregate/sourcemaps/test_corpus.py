@@ -38,12 +38,12 @@ def test_every_recorded_func_is_labelled_as_the_reference_has_it() -> None:
     counts: Counter[str] = Counter()
     for app in APPS:
         project = Project.objects.create(slug=app, name=app)
-        own = {
+        reference = {
             (s["uri"], s["line"], s["column"], s["name"]): s
             for s in symbols()
             if s["uri"] in manifest() and s["uri"].startswith(f"https://{app}.")
         }
-        keys = [FuncKey(uri, line, column, name) for uri, line, column, name in own]
+        keys = [FuncKey(uri, line, column, name) for uri, line, column, name in reference]
         intern_funcs(project.pk, keys[::2])
         for release in RELEASES:
             upload_app(project, app, release)
@@ -51,18 +51,18 @@ def test_every_recorded_func_is_labelled_as_the_reference_has_it() -> None:
         intern_funcs(project.pk, keys[1::2])
         label_all()
         assert not ReleaseScript.objects.exclude(failure=None, pending_at=None).exists()
-        counts += compare(project, own)
+        counts += compare(project, reference)
     assert counts["same"] > 1_800
     assert counts["wrapper"] == 8
 
 
-def compare(project: Project, own: dict[Key, dict[str, object]]) -> Counter[str]:
+def compare(project: Project, reference: dict[Key, dict[str, object]]) -> Counter[str]:
     """Compares a project's labels with the reference, each in the release whose build it is of."""
     funcs = {func.id: (func.uri, func.line, func.column, func.name) for func in Func.objects.filter(project=project)}
     paths = dict(Source.objects.filter(project=project).values_list("id", "path"))
     counts: Counter[str] = Counter()
     for label in Label.objects.filter(project=project):
-        wanted = own[funcs[label.func_id]]  # type: ignore[index]  # these have a URI and a position
+        wanted = reference[funcs[label.func_id]]  # type: ignore[index]  # these have a URI and a position
         if wanted["status"] == "mapped":
             assert label.source_id is not None
             path = paths[label.source_id]

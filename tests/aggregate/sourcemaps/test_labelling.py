@@ -285,7 +285,7 @@ def test_projects_take_turns(project: Project, settings: Settings) -> None:
     assert [claim and claim.project_id for claim in claimed] == [project.pk, other.pk, project.pk, None]
 
 
-def test_so_many_maps_are_read_at_once_and_no_more(project: Project) -> None:
+def test_the_number_of_maps_that_are_read_at_once_is_limited(project: Project) -> None:
     intern(project.pk)
     upload(project.pk, "1.0.0")
     upload(project.pk, "1.1.0")

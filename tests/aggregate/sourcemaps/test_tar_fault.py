@@ -38,5 +38,5 @@ def test_newer_pythons_never_had_it(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.django_db
 @pytest.mark.usefixtures("old_python")
 def test_the_doctor_warns_of_it() -> None:
-    found = [finding.sentence for finding in check_versions(datetime.now(UTC)) if finding.state.value == "warning"]
-    assert describe_tar_fault() in found
+    warnings = [finding.sentence for finding in check_versions(datetime.now(UTC)) if finding.state.value == "warning"]
+    assert describe_tar_fault() in warnings

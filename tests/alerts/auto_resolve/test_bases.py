@@ -21,8 +21,8 @@ def project() -> Project:
 
 
 def choose(project: Project, *candidates: str, hour: int = 120) -> BaseChoice:
-    told = select_rolled_back(project.pk, select_said_rollbacks(project.pk, at(hour)), at(hour))
-    return choose_base(project.pk, "1.2", candidates or ("1.1", "1.0"), select_releases(project.pk), told)
+    rollbacks = select_rolled_back(project.pk, select_said_rollbacks(project.pk, at(hour)), at(hour))
+    return choose_base(project.pk, "1.2", candidates or ("1.1", "1.0"), select_releases(project.pk), rollbacks)
 
 
 def test_a_release_whose_alarms_ended_by_a_rollback_is_passed_over(project: Project) -> None:
@@ -109,20 +109,20 @@ def test_of_many_releases_few_are_asked_about(project: Project) -> None:
         receive(project, name, range(49, 55))
     make_release(project, "1.2", 100)
     known = select_releases(project.pk)
-    found = choose_base(project.pk, "1.2", (*names, "1.0"), known, {})
-    assert (found.release, len(found.passed_over)) == (names[3], 3)
+    choice = choose_base(project.pk, "1.2", (*names, "1.0"), known, {})
+    assert (choice.release, len(choice.passed_over)) == (names[3], 3)
 
 
 def test_if_all_were_rolled_back_the_newest_is_the_base(project: Project) -> None:
     make_release(project, "1.2", 100)
-    told = {"1.1": at(99), "1.0": at(99)}
-    assert choose_base(project.pk, "1.2", ("1.1", "1.0"), select_releases(project.pk), told) == BaseChoice("1.1")
+    rollbacks = {"1.1": at(99), "1.0": at(99)}
+    assert choose_base(project.pk, "1.2", ("1.1", "1.0"), select_releases(project.pk), rollbacks) == BaseChoice("1.1")
 
 
 def test_few_are_named_of_many_that_were_passed_over(project: Project) -> None:
     names = [f"1.1.{number}" for number in range(999, 0, -1)]
-    found = choose_base(project.pk, "1.2", (*names, "1.0"), [], dict.fromkeys(names, START))
-    assert found == BaseChoice("1.0", tuple(Rollback(name, START) for name in names[:MAX_NAMED]))
+    choice = choose_base(project.pk, "1.2", (*names, "1.0"), [], dict.fromkeys(names, START))
+    assert choice == BaseChoice("1.0", tuple(Rollback(name, START) for name in names[:MAX_NAMED]))
 
 
 def test_another_projects_rollbacks_do_not_count(project: Project) -> None:

@@ -40,16 +40,16 @@ def cart_states(project: Project) -> dict[str, str]:
 def test_a_release_that_is_slower_than_an_old_one_ends_no_alarm_of_the_first(project: Project) -> None:
     assert release_next(project, "1.1", 2, 1.1) == {"1.1": "CONFIRMED"}
     assert release_next(project, "1.2", 3, 1.4) == {"1.1": "CONFIRMED", "1.2": "CONFIRMED"}
-    found = release_next(project, "1.3", 4, 1.2)  # 2.6 of 3.9 ms less than 1.2, and 1.3 ms more than 1.1
-    assert (found["1.1"], found["1.2"]) == ("CONFIRMED", "RESOLVED")
+    states = release_next(project, "1.3", 4, 1.2)  # 2.6 of 3.9 ms less than 1.2, and 1.3 ms more than 1.1
+    assert (states["1.1"], states["1.2"]) == ("CONFIRMED", "RESOLVED")
     assert list(StateChange.objects.filter(cause="release", page="/cart").values_list("release", flat=True)) == ["1.2"]
 
 
 def test_a_release_that_takes_back_all_of_it_ends_each_alarm(project: Project) -> None:
     release_next(project, "1.1", 2, 1.2)
     release_next(project, "1.2", 3, 1.4)
-    found = release_next(project, "1.3", 4, 1.0)
-    assert (found["1.1"], found["1.2"]) == ("RESOLVED", "RESOLVED")
+    states = release_next(project, "1.3", 4, 1.0)
+    assert (states["1.1"], states["1.2"]) == ("RESOLVED", "RESOLVED")
 
 
 def test_what_was_accepted_in_between_is_a_slowdown_all_the_same(project: Project) -> None:
@@ -79,8 +79,8 @@ def test_a_suspicion_of_a_release_that_is_not_watched_any_more_ends(project: Pro
     release_next(project, "1.1", 2, 1.5)
     suspect("1.1")
     for number in range(2, 4):
-        found = release_next(project, f"1.{number}", number + 1, 1.5, views=10)
-    assert found["1.1"] == "SUSPECTED"  # three are watched
+        states = release_next(project, f"1.{number}", number + 1, 1.5, views=10)
+    assert states["1.1"] == "SUSPECTED"  # three are watched
     assert release_next(project, "1.4", 5, 1.5, views=10)["1.1"] == "OK"
     end = StateChange.objects.filter(release="1.1", page="/cart").latest("id")
     assert (end.cause, State(end.was)) == ("unwatched", State.SUSPECTED)
@@ -111,8 +111,8 @@ def test_an_ended_release_of_a_site_with_one_page_is_not_compared_again_and_agai
 def test_a_confirmed_alarm_of_such_a_release_stays(project: Project) -> None:
     release_next(project, "1.1", 2, 1.5)
     for number in range(2, 5):
-        found = release_next(project, f"1.{number}", number + 1, 1.5, views=10)
-    assert found["1.1"] == "CONFIRMED"
+        states = release_next(project, f"1.{number}", number + 1, 1.5, views=10)
+    assert states["1.1"] == "CONFIRMED"
     look(project, 48 + 40 * 24)
     assert cart_states(project)["1.1"] == "CONFIRMED"
 

@@ -41,8 +41,8 @@ def test_a_rollback_ends_the_alarm_after_a_day_and_says_what_users_have(project:
     receive(project, "1.0", range(72, 96))
     receive(project, "1.1", range(72, 96, 8), cart=2.0, views=4)
     assert evaluate(project, 80)["/cart"] == "CONFIRMED"  # most of the last day had it
-    found = evaluate(project, 95)
-    assert (found["/cart"], found["/home"]) == ("RESOLVED", "OK")
+    states = evaluate(project, 95)
+    assert (states["/cart"], states["/home"]) == ("RESOLVED", "OK")
     end = StateChange.objects.get(page="/cart", state=State.RESOLVED)
     assert (end.cause, end.about_release, end.release, end.base_release) == ("gone", "1.0", "1.1", "1.0")
     assert (end.views, end.base_views) == (12, 480)
@@ -50,27 +50,27 @@ def test_a_rollback_ends_the_alarm_after_a_day_and_says_what_users_have(project:
     assert (row.views, row.base_views) == (480, 960)  # of the look that its figures are of
     assert end.value == pytest.approx(13.0)  # what it cost stays known
     assert Notice.objects.filter(change_id=end.id, channel_id=channel.id).exists()
-    told = next(each for each in select_history(project, before=None, most=9) if each.change.id == end.id)
-    assert told.said.headline == "1.1 is no longer in use: users of /cart have 1.0 again"
-    assert told.said.how_much == "97 % of the page views of the last 24 hours have other releases, most of them 1.0"
-    assert told.said.how_sure == "12 of 492 page views in the last 24 hours have 1.1"
-    assert told.said.since == "2026-11-18 23:30 UTC until 2026-11-19 23:30 UTC"
-    body = encode_change(told)
+    entry = next(entry for entry in select_history(project, before=None, most=9) if entry.change.id == end.id)
+    assert entry.said.headline == "1.1 is no longer in use: users of /cart have 1.0 again"
+    assert entry.said.how_much == "97 % of the page views of the last 24 hours have other releases, most of them 1.0"
+    assert entry.said.how_sure == "12 of 492 page views in the last 24 hours have 1.1"
+    assert entry.said.since == "2026-11-18 23:30 UTC until 2026-11-19 23:30 UTC"
+    body = encode_change(entry)
     assert (body["cause"], body["about_release"], body["views"]) == ("gone", "1.0", [480, 12])
     assert "/projects/shop/compare/?base_release=1.0&head_release=1.1&page=%2Fcart" in body["url"]
 
 
-def test_what_somebody_says_was_rolled_back_ends_at_once_and_is_told(project: Project) -> None:
+def test_what_somebody_says_was_rolled_back_ends_at_once_and_is_reported(project: Project) -> None:
     evaluate(project, 71)
     receive(project, "1.0", range(72, 74))
     announce_release(project.pk, "1.1", at(72), {"rolled_back_at": at(72)})
     assert evaluate(project, 72)["/cart"] == "RESOLVED"
     end = StateChange.objects.get(page="/cart", state=State.RESOLVED)
     assert (end.cause, end.about_release, end.views, end.base_views) == ("rollback", "1.0", 460, 20)
-    told = next(each for each in select_history(project, before=None, most=9) if each.change.id == end.id)
-    assert told.said.headline == "1.1, which had made /cart slower, was rolled back"
-    assert told.said.how_much == "it was +13 ms script and hidden time per view (+100 %)"
-    assert told.said.how_sure == "460 of 480 page views in the last 24 hours have 1.1"
+    entry = next(entry for entry in select_history(project, before=None, most=9) if entry.change.id == end.id)
+    assert entry.said.headline == "1.1, which had made /cart slower, was rolled back"
+    assert entry.said.how_much == "it was +13 ms script and hidden time per view (+100 %)"
+    assert entry.said.how_sure == "460 of 480 page views in the last 24 hours have 1.1"
     changes = StateChange.objects.count()
     receive(project, "1.1", range(73, 90), cart=4.0)  # users who did not reload
     assert evaluate(project, 90)["/cart"] == "RESOLVED"
@@ -160,8 +160,8 @@ def test_the_same_release_that_comes_back_opens_the_alarm_again(project: Project
     assert evaluate(project, 110)["/cart"] == "CONFIRMED"
     back = StateChange.objects.filter(page="/cart").latest("id")
     assert (back.cause, back.was, back.began_at) == ("back", State.RESOLVED, at(110))
-    told = next(each for each in select_history(project, before=None, most=9) if each.change.id == back.id)
-    assert told.said.headline.startswith("1.1 is in use again; it made /cart slower: +13")
+    entry = next(entry for entry in select_history(project, before=None, most=9) if entry.change.id == back.id)
+    assert entry.said.headline.startswith("1.1 is in use again; it made /cart slower: +13")
     receive(project, "1.0", range(120, 144))
     assert evaluate(project, 145)["/cart"] == "RESOLVED"  # and is rolled back once more
 

@@ -77,8 +77,8 @@ def test_a_release_that_a_build_announced_counts_with_few_page_views(project: Pr
 
 def test_all_page_views_since_the_day_before_a_release_came_are_counted(project: Project) -> None:
     make_up(project, "fake", hour=95)
-    found = {row.release: (row.views, row.project_views) for row in select_releases(project.pk)}
-    assert found == {"fake": (20, 2_900), "1.1": (2_880, 960 + 2_900), "1.0": (1_920, 1_920 + 2_900)}
+    counts = {row.release: (row.views, row.project_views) for row in select_releases(project.pk)}
+    assert counts == {"fake": (20, 2_900), "1.1": (2_880, 960 + 2_900), "1.0": (1_920, 1_920 + 2_900)}
     recent = {row.release: row.views for row in select_releases(project.pk, since=START + timedelta(days=2))}
     assert recent == {"fake": 20, "1.1": 2_880, "1.0": 0}
 

@@ -43,14 +43,14 @@ def test_two_days_over_a_budget_are_confirmed_and_two_within_it_end_it(project: 
     history_of = select_history(project, before=None, most=2)
     # The first day over the limit is in the slice.
     assert history_of[1].links.slice.endswith("/projects/shop/?from=2026-11-15T00%3A00Z")
-    said = [each.said.headline for each in history_of]
+    said = [entry.said.headline for entry in history_of]
     assert said == ["Script: within its limit again (105 ms)", "Script: over its limit (210 ms)"]
-    days = [each.said.since for each in history_of]
+    days = [entry.said.since for entry in history_of]
     assert days == ["2026-11-15 UTC until 2026-11-18 UTC", "2026-11-15 UTC"]  # of days, not the midnight after them
     assert history_of[1].said.how_much == "210 ms script and hidden time per view; the limit is 150 ms"
 
 
-def test_a_budget_that_was_accepted_is_told_again_after_it_was_within_its_limit(project: Project) -> None:
+def test_a_budget_that_was_accepted_is_reported_again_after_it_was_within_its_limit(project: Project) -> None:
     alert = alert_it(project)
     for days_ago in (6, 5):
         receive(project, days_ago, 2.0)
@@ -114,9 +114,9 @@ def test_a_preview_says_how_often_it_would_have_alerted(project: Project) -> Non
     for days_ago in range(25, 1, -1):
         receive(project, days_ago, 2.0 if days_ago in (20, 19, 18, 9, 8) else 1.0)
     alert = alert_it(project)
-    found = preview_budget(project.pk, read_alert_query(alert), TODAY)
-    assert (found.alerts, len(found.days)) == (2, 30)
-    states = {day.on.day: state.name for day, state in found.days if day.on.month == 11}
+    preview = preview_budget(project.pk, read_alert_query(alert), TODAY)
+    assert (preview.alerts, len(preview.days)) == (2, 30)
+    states = {day.on.day: state.name for day, state in preview.days if day.on.month == 11}
     assert (states[1], states[11], states[12]) == ("CONFIRMED", "SUSPECTED", "CONFIRMED")
 
 
@@ -136,10 +136,10 @@ def test_a_share_of_a_function_has_a_budget(project: Project) -> None:
     assert evaluate(alert) == "CONFIRMED"
     row = AlertState.objects.get()
     assert row.value == pytest.approx(0.4, abs=0.03)
-    told = select_history(project, before=None, most=1)[0]
-    assert told.said.headline.startswith("Script: over its limit (")
-    assert "% to" in told.said.how_sure
-    assert told.said.how_much.endswith(" of script and hidden time goes to tag.js; the limit is 30.0 %")
+    entry = select_history(project, before=None, most=1)[0]
+    assert entry.said.headline.startswith("Script: over its limit (")
+    assert "% to" in entry.said.how_sure
+    assert entry.said.how_much.endswith(" of script and hidden time goes to tag.js; the limit is 30.0 %")
     for days_ago in (0, -1):
         add_functions(project, days_ago, {APP: 0.5})
     assert evaluate(alert, TODAY + timedelta(days=2)) == "RESOLVED"
@@ -157,7 +157,7 @@ def test_a_new_party_that_costs_is_confirmed_and_old_ones_are_not(project: Proje
     row = AlertState.objects.get()
     assert row.subject not in ("", "(none)")
     assert row.value == pytest.approx(21.0, abs=2.0)
-    said = [each.said.headline.partition(" (")[0] for each in select_history(project, before=None, most=9)]
+    said = [entry.said.headline.partition(" (")[0] for entry in select_history(project, before=None, most=9)]
     assert said == [
         "Script: Google Tag Manager is new and costs more than the limit",
         "Script: Google Tag Manager is new and may cost more than the limit",

@@ -55,7 +55,10 @@ def make_shop(visits: list[Visit]) -> Project:
     project = make_project("shop", name="Shop")
     post_visits("KEY-shop", visits)
     before = [
-        [{**each, "timeOrigin": each["timeOrigin"] - DAY_MS, "viewStart": each["viewStart"] - DAY_MS} for each in visit]
+        [
+            {**envelope, "timeOrigin": envelope["timeOrigin"] - DAY_MS, "viewStart": envelope["viewStart"] - DAY_MS}
+            for envelope in visit
+        ]
         for visit in copy_visits(visits, 1)
     ]
     post_visits("KEY-shop", before)
@@ -81,7 +84,11 @@ def state_of(alert: AlertRule) -> str:
 def values_of(visits: list[Visit]) -> list[int]:
     """The oracle's script and hidden µs in the longest interaction of each visit that has one."""
     ranges = [(visit, windows_of(visit).get("interaction")) for visit in visits]
-    return [sum(script_in(visit, own)[0].values()) + hidden_in(visit, own) for visit, own in ranges if own is not None]
+    return [
+        sum(script_in(visit, interaction)[0].values()) + hidden_in(visit, interaction)
+        for visit, interaction in ranges
+        if interaction is not None
+    ]
 
 
 def ranks_of(count: int) -> tuple[int, int]:
@@ -106,9 +113,9 @@ def test_a_day_has_the_oracles_percentile_between_order_statistics(project: Proj
 
 def test_a_budget_is_of_its_page_and_device(project: Project, visits: list[Visit]) -> None:
     page = max({visit[0]["page"] for visit in visits}, key=lambda page: sum(v[0]["page"] == page for v in visits))
-    own = values_of([visit for visit in visits if visit[0]["page"] == page])
+    values = values_of([visit for visit in visits if visit[0]["page"] == page])
     day = measure_interactions(project.pk, AlertQuery(measure="inp_script", limit=1.0, page=page), LAST)
-    assert day.views == len(own)
+    assert day.views == len(values)
     nobody = AlertQuery(measure="inp_script", limit=1.0, device="unknown")
     assert measure_interactions(project.pk, nobody, LAST) == Day(on=LAST, views=0)
 
@@ -124,20 +131,20 @@ def test_views_in_which_nothing_ran_count_as_zero() -> None:
     assert estimate_p75([], []) is None
 
 
-def test_two_days_over_the_limit_are_confirmed_and_told_with_a_link_to_the_day(project: Project) -> None:
+def test_two_days_over_the_limit_are_confirmed_and_reported_with_a_link_to_the_day(project: Project) -> None:
     alert = alert_it(project, 5.0)
     assert evaluate_due(MORNING) == 3  # the release alert, and each day by itself
     assert state_of(alert) == "CONFIRMED"
     changes = list(StateChange.objects.filter(alert_id=alert.id).order_by("id"))
     assert [change.state for change in changes] == [State.SUSPECTED, State.CONFIRMED]
     assert [change.cause for change in changes] == ["day", "day"]
-    told = select_history(project, before=None, most=1)[0]
-    assert told.said.headline.startswith("INP: over its limit (")
-    assert "of script in the longest interaction of a view (75th percentile); the limit is 5 ms" in told.said.how_much
-    assert told.said.how_sure.endswith("page views with an interaction")
+    entry = select_history(project, before=None, most=1)[0]
+    assert entry.said.headline.startswith("INP: over its limit (")
+    assert "of script in the longest interaction of a view (75th percentile); the limit is 5 ms" in entry.said.how_much
+    assert entry.said.how_sure.endswith("page views with an interaction")
     day = f"from={LAST}T00%3A00Z&to={LAST + timedelta(days=1)}T00%3A00Z"
-    assert told.links.slice.endswith(f"/projects/shop/vitals/?{day}")
-    AlertState.objects.filter(alert_id=alert.id).update(seen_at=told.change.at - timedelta(days=3))
+    assert entry.links.slice.endswith(f"/projects/shop/vitals/?{day}")
+    AlertState.objects.filter(alert_id=alert.id).update(seen_at=entry.change.at - timedelta(days=3))
     (shown,) = select_open(project, most=9)
     assert f"from={LAST - timedelta(days=3)}T" in shown.links.slice  # the day that its figures are of
     about = select_standings(project.pk)[-1].about
@@ -283,9 +290,9 @@ def test_a_preview_is_a_job_and_says_how_often_it_would_have_alerted(project: Pr
     job = start_preview(project.pk, asked, MORNING)
     assert start_preview(project.pk, asked, MORNING).id == job.id
     run_jobs()
-    found = read_preview(again(job))
-    assert (found.alerts, len(found.days)) == (1, 30)
-    assert [state.name for _, state in found.days[-3:]] == ["UNKNOWN", "SUSPECTED", "CONFIRMED"]
-    assert [day.on for day, _ in found.days][-1] == LAST
+    preview = read_preview(again(job))
+    assert (preview.alerts, len(preview.days)) == (1, 30)
+    assert [state.name for _, state in preview.days[-3:]] == ["UNKNOWN", "SUSPECTED", "CONFIRMED"]
+    assert [day.on for day, _ in preview.days][-1] == LAST
     assert start_preview(project.pk, asked, MORNING).id == job.id  # it is there already
     assert start_preview(project.pk, {**asked, "limit": 6.0}, MORNING).id != job.id

@@ -42,8 +42,8 @@ def evaluate(alert: AlertRule) -> State:
 
 
 def measure(alert: AlertRule, days_ago: int) -> Day:
-    (found,) = measure_days(alert.project_id, read_alert_query(alert), [(TODAY - timedelta(days=days_ago)).date()])
-    return found
+    (day,) = measure_days(alert.project_id, read_alert_query(alert), [(TODAY - timedelta(days=days_ago)).date()])
+    return day
 
 
 def test_an_alarm_ends_while_a_few_page_views_still_run_it(project: Project, alert: AlertRule) -> None:
@@ -89,9 +89,9 @@ def test_a_share_that_only_page_views_beyond_the_sample_have_is_not_zero(
 ) -> None:
     settings.TABLE_STATISTICS_MAX_VIEWS = 30
     add_functions(project, 1, {APP: 0.5, TAG: 0.3}, ran_by={TAG: 20})
-    found = measure(alert, 1)
-    assert (found.low, found.high) == (None, None)
-    assert found.value == pytest.approx(0.1, rel=0.2)
+    day = measure(alert, 1)
+    assert (day.low, day.high) == (None, None)
+    assert day.value == pytest.approx(0.1, rel=0.2)
     add_functions(project, 2, {APP: 0.5})
     assert (measure(alert, 2).value, measure(alert, 2).high) == (0.0, 0.0)  # no view ran it: that is certain
 

@@ -13,7 +13,7 @@ from alerts.delivery.gathering import gather_due, make_test, write_letter
 from alerts.models import Channel, Message, StateChange
 from profcore.alerts.states import State
 from projects.models import Project
-from tests.alerts.told_changes import NOON, change_state
+from tests.alerts.state_changes import NOON, change_state
 from tests.builders import make_project
 
 pytestmark = pytest.mark.django_db
@@ -91,8 +91,8 @@ def test_the_title_leads_with_what_is_still_wrong(project: Project) -> None:
     gather_due(NOON)
     letter = write_letter(Message.objects.get())
     assert letter.title == "Shop: 1.1 made /home slower: +13 ms per view (and 2 more)"
-    told = [(each.change.page, State(each.change.state)) for each in letter.changes]
-    assert told == [("/home", State.CONFIRMED), ("/cart", State.RESOLVED), ("/cart", State.CONFIRMED)]
+    changes = [(entry.change.page, State(entry.change.state)) for entry in letter.changes]
+    assert changes == [("/home", State.CONFIRMED), ("/cart", State.RESOLVED), ("/cart", State.CONFIRMED)]
 
 
 def test_a_replay_without_its_changes_is_no_test(project: Project) -> None:

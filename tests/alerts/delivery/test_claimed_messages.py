@@ -13,7 +13,7 @@ from alerts.delivery.sending import claim, lease_s, list_due, send_due, settle
 from alerts.models import Channel, Message, Notice, StateChange
 from profcore.alerts.states import State
 from projects.models import Project
-from tests.alerts.told_changes import NOON, change_state
+from tests.alerts.state_changes import NOON, change_state
 from tests.builders import make_project
 
 pytestmark = pytest.mark.django_db

@@ -25,7 +25,7 @@ from tests.alerts.delivery.slow_receivers import (
     slow_receiver,
     speak_smtp,
 )
-from tests.alerts.told_changes import NOON
+from tests.alerts.state_changes import NOON
 from tests.deploy.proxy import make_certificate
 
 pytestmark = pytest.mark.slow(15)

@@ -23,7 +23,7 @@ from profcore.alerts.states import State
 from projects.models import Project
 from tests.alerts.delivery.receivers import Kept, closed_port, mail_receiver, web_receiver
 from tests.alerts.delivery.slow_receivers import slow_receiver, speak_smtp
-from tests.alerts.told_changes import NOON, change_state
+from tests.alerts.state_changes import NOON, change_state
 from tests.builders import make_project
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow(15)]
@@ -61,8 +61,8 @@ def verify(secret: str, headers: dict[str, str], body: str) -> bool:
     """As the specification of standard webhooks says, written anew."""
     text = f"{headers['webhook-id']}.{headers['webhook-timestamp']}.{body}"
     key = base64.b64decode(secret.split("_", 1)[1])
-    own = base64.b64encode(hmac.new(key, text.encode(), hashlib.sha256).digest()).decode()
-    return headers["webhook-signature"] == f"v1,{own}"
+    signature = base64.b64encode(hmac.new(key, text.encode(), hashlib.sha256).digest()).decode()
+    return headers["webhook-signature"] == f"v1,{signature}"
 
 
 def test_a_webhook_is_signed_and_says_all(project: Project, hook: Hook) -> None:
@@ -133,7 +133,7 @@ def test_a_mail_has_all_in_plain_text(project: Project, settings: Settings, tmp_
         assert send_due(NOON + timedelta(minutes=1)) == 1
         refused, taken = kept.list()
     assert taken["to"] == ["a@shop.example", "b@shop.example"]
-    mails = [message_from_string(each["text"], policy=default) for each in (refused, taken)]
+    mails = [message_from_string(message["text"], policy=default) for message in (refused, taken)]
     assert mails[0]["Message-ID"] == mails[1]["Message-ID"] == f"<{Message.objects.get().id}@fieldflame>"
     assert mails[1]["Subject"].strip() == "Shop: 1.1 made /cart Bcc: c@shop.example slower: +13 ms per view"
     text = mails[1].get_content()
@@ -145,7 +145,7 @@ def test_a_mail_has_all_in_plain_text(project: Project, settings: Settings, tmp_
         assert part in text
 
 
-def test_a_line_break_in_a_name_is_none_in_a_title(settings: Settings, tmp_path: Path) -> None:
+def test_a_line_break_in_a_name_does_not_break_a_title(settings: Settings, tmp_path: Path) -> None:
     project = make_project("shop", name="Shop\nBcc: c@shop.example")
     make_channel(project, "a@shop.example", "mail")
     with mail_receiver(tmp_path) as (port, kept):
@@ -200,8 +200,8 @@ def test_what_fails_is_tried_again_with_the_same_id_and_content(project: Project
     assert message.due_at >= now + timedelta(seconds=7200)  # as the receiver asked
     assert send_due(message.due_at) == 1
     got = hook[1].list()
-    assert [each["path"] for each in got] == ["/hook?key=s3cret"] * 4  # no redirect was followed
-    assert len({each["headers"]["webhook-id"] for each in got}) == len({each["body"] for each in got}) == 1
+    assert [request["path"] for request in got] == ["/hook?key=s3cret"] * 4  # no redirect was followed
+    assert len({request["headers"]["webhook-id"] for request in got}) == len({request["body"] for request in got}) == 1
 
 
 def test_what_fails_before_quiet_hours_is_tried_again_after_them(project: Project, hook: Hook) -> None:
@@ -231,7 +231,7 @@ def test_a_receiver_that_is_gone_or_never_answers_well_is_given_up(
     assert (message.state, message.tries, message.attempts) == (Message.State.FAILED, 1, 2)
     replay(project.pk, message.id, NOON)
     assert send_due(NOON) == 1
-    assert len({each["headers"]["webhook-id"] for each in hook[1].list()}) == 1
+    assert len({request["headers"]["webhook-id"] for request in hook[1].list()}) == 1
 
 
 def test_addresses_of_this_network_are_refused_unless_allowed(hook: Hook, settings: Settings, project: Project) -> None:
@@ -251,8 +251,8 @@ def test_a_name_is_looked_up_once_and_that_address_is_asked(
 
     def look_up(host: str, port: int, **_: object) -> list[tuple[int, int, int, str, tuple[str, int]]]:
         asked.append(host)
-        found = "127.0.0.1" if len(asked) == 1 else "10.0.0.1"
-        return [(2, 1, 6, "", (found, port))]
+        address = "127.0.0.1" if len(asked) == 1 else "10.0.0.1"
+        return [(2, 1, 6, "", (address, port))]
 
     monkeypatch.setattr("aggregate.doctor.addresses.socket.getaddrinfo", look_up)
     assert post(f"http://hooks.example:{port}/x", b"{}", {}).status == 200
@@ -281,7 +281,7 @@ def test_a_killed_sender_leaves_a_claim_that_ends(
     assert send_due(NOON + timedelta(seconds=1)) == 0  # somebody may be at it
     assert send_due(NOON + timedelta(seconds=lease_s(Channel.objects.get()) + 1)) == 1
     assert len(hook[1].list()) == 2
-    assert len({each["headers"]["webhook-id"] for each in hook[1].list()}) == 1
+    assert len({request["headers"]["webhook-id"] for request in hook[1].list()}) == 1
     message.refresh_from_db()
     assert (message.state, message.attempts) == (Message.State.SENT, 2)
 
@@ -303,7 +303,7 @@ def test_a_test_message_says_that_it_is_one(project: Project, hook: Hook) -> Non
     for channel in Channel.objects.all():
         make_test(channel, NOON)
     assert send_due(NOON) == 3
-    assert any("fieldflame.test" in each["body"] for each in hook[1].list())
+    assert any("fieldflame.test" in request["body"] for request in hook[1].list())
 
 
 def test_two_senders_never_have_the_same_message(project: Project, hook: Hook) -> None:

@@ -62,10 +62,10 @@ def settings_of(hook: tuple[str, Kept]) -> dict[str, str]:
 
 def start(code: str, hook: tuple[str, Kept]) -> subprocess.Popen[str]:
     """Runs code against the test's database, in a process of its own."""
-    own = {"DATABASE_URL": database_url(), "FIELDFLAME_SECRET_KEY": settings.SECRET_KEY, **settings_of(hook)}
+    environment = {"DATABASE_URL": database_url(), "FIELDFLAME_SECRET_KEY": settings.SECRET_KEY, **settings_of(hook)}
     command = [sys.executable, str(settings.BASE_DIR / "manage.py"), "shell", "-v", "0", "-c", BEFORE + code]
     return subprocess.Popen(
-        command, env={**os.environ, **own}, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        command, env={**os.environ, **environment}, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
 
 

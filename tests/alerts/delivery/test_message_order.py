@@ -13,7 +13,7 @@ from alerts.delivery.sending import claim, send_due
 from alerts.models import Channel, Message
 from profcore.alerts.states import State
 from projects.models import Project
-from tests.alerts.told_changes import NOON, change_state
+from tests.alerts.state_changes import NOON, change_state
 from tests.builders import make_project
 
 pytestmark = pytest.mark.django_db
@@ -30,7 +30,7 @@ class Receiver:
     def take(self, _channel: Channel, _sealed: object, letter: Letter) -> Receipt:
         if self.refuses:
             raise Undelivered("no")
-        self.got.append(" ".join(State(each.change.state).name for each in letter.changes) or "test")
+        self.got.append(" ".join(State(entry.change.state).name for entry in letter.changes) or "test")
         return Receipt(200)
 
 

@@ -15,7 +15,7 @@ from alerts.rules import accept
 from alerts.sealing import SealBroken, open_seal
 from profcore.alerts.states import State
 from projects.models import Project
-from tests.alerts.told_changes import NOON, change_state
+from tests.alerts.state_changes import NOON, change_state
 from tests.builders import make_project
 
 pytestmark = pytest.mark.django_db
@@ -94,7 +94,7 @@ def test_quiet_hours_put_a_notice_off_to_their_end(quiet: tuple[int, int, str], 
     assert leave_quiet(channel, moment(at)) == moment(due)
 
 
-def test_what_a_alert_finds_of_yesterday_is_not_told_in_quiet_hours(project: Project) -> None:
+def test_what_an_alert_finds_of_yesterday_is_not_sent_in_quiet_hours(project: Project) -> None:
     make_channel(project, quiet_from=2 * 60, quiet_to=7 * 60)
     midnight = datetime(2026, 11, 23, tzinfo=UTC)
     change_state(project, State.CONFIRMED, at=midnight)  # the end of a day, which is judged hours later
@@ -204,7 +204,7 @@ def test_a_project_has_a_bound_of_channels(project: Project, settings: Settings)
         make_channel(project)
 
 
-def test_an_accepted_suspicion_is_told_only_to_those_who_heard_of_it(project: Project) -> None:
+def test_an_accepted_suspicion_is_sent_only_to_those_who_heard_of_it(project: Project) -> None:
     every, sure = make_channel(project, tells_suspected=True), make_channel(project)
     for page, state in (("/cart", State.SUSPECTED), ("/home", State.CONFIRMED)):
         change_state(project, state, page=page)

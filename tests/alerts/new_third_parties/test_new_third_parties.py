@@ -40,13 +40,13 @@ def day(days_ago: int) -> date:
 
 def launch(project: Project, *days_ago: int) -> None:
     """Days on which all views run the tag, for twice the limit."""
-    for each in days_ago:
-        add_functions(project, each, {APP: 0.5, TAG: 0.2})
+    for ago in days_ago:
+        add_functions(project, ago, {APP: 0.5, TAG: 0.2})
 
 
 def add_quiet(project: Project, *days_ago: int) -> None:
-    for each in days_ago:
-        add_functions(project, each, {APP: 0.5})
+    for ago in days_ago:
+        add_functions(project, ago, {APP: 0.5})
 
 
 def made_up(days_ago: int, count: int = 50) -> dict[str, float]:
@@ -60,32 +60,32 @@ def alert_packages(project: Project) -> AlertRule:
     return create_alert(project=project, kind="new_third_parties", name="New", question=asked, now=now)
 
 
-def assert_told(alert: AlertRule, *told: tuple[date, str], since: int = 9) -> None:
-    assert follow_alert(alert, since) == list(told)
-    assert preview_alert(alert) == list(told)
+def assert_confirmed(alert: AlertRule, *expected: tuple[date, str], since: int = 9) -> None:
+    assert follow_alert(alert, since) == list(expected)
+    assert preview_alert(alert) == list(expected)
 
 
-def test_what_one_person_tried_the_day_before_is_told(project: Project, alert: AlertRule) -> None:
+def test_what_one_person_tried_the_day_before_is_reported(project: Project, alert: AlertRule) -> None:
     add_quiet(project, 6, 5, 4)
     add_functions(project, 3, {APP: 0.5, TAG: 0.2}, ran_by={TAG: 1})
     launch(project, 2, 1)
-    assert_told(alert, (day(1), NAME))
+    assert_confirmed(alert, (day(1), NAME))
 
 
-def test_what_a_few_had_for_four_days_is_told(project: Project, alert: AlertRule) -> None:
+def test_what_a_few_had_for_four_days_is_reported(project: Project, alert: AlertRule) -> None:
     add_quiet(project, 8, 7)
     for days_ago in (6, 5, 4, 3):
         add_functions(project, days_ago, {APP: 0.5, TAG: 0.2}, ran_by={TAG: 4})
     launch(project, 2, 1)
-    assert_told(alert, (day(1), NAME))
+    assert_confirmed(alert, (day(1), NAME))
 
 
-def test_what_ran_first_on_a_day_with_too_few_views_is_told(project: Project, alert: AlertRule) -> None:
+def test_what_ran_first_on_a_day_with_too_few_views_is_reported(project: Project, alert: AlertRule) -> None:
     add_quiet(project, 6, 5)
     for days_ago in (4, 3):
         add_functions(project, days_ago, {APP: 0.5, TAG: 0.2}, views=20)
     launch(project, 2, 1)
-    assert_told(alert, (day(1), NAME))
+    assert_confirmed(alert, (day(1), NAME))
 
 
 def test_made_up_names_of_a_few_views_hide_nothing(project: Project) -> None:
@@ -94,7 +94,7 @@ def test_made_up_names_of_a_few_views_hide_nothing(project: Project) -> None:
     for days_ago in (3, 2, 1):
         names = made_up(days_ago)
         add_functions(project, days_ago, {APP: 0.5, KIT: 0.2, **names}, ran_by=dict.fromkeys(names, 8))
-    assert_told(alert, (day(2), "tag-kit"))
+    assert_confirmed(alert, (day(2), "tag-kit"))
 
 
 def test_what_came_on_a_day_of_too_many_new_names_is_new_on_the_next_one(project: Project) -> None:
@@ -103,7 +103,7 @@ def test_what_came_on_a_day_of_too_many_new_names_is_new_on_the_next_one(project
     add_functions(project, 3, {APP: 0.5, KIT: 0.2, **made_up(3)}, ran_by={KIT: 59})
     for days_ago in (2, 1):
         add_functions(project, days_ago, {APP: 0.5, KIT: 0.2})
-    assert_told(alert, (day(1), "tag-kit"))
+    assert_confirmed(alert, (day(1), "tag-kit"))
 
 
 def test_a_tag_that_comes_back_after_four_weeks_is_new_again(project: Project) -> None:
@@ -123,7 +123,7 @@ def test_an_alarm_ends_while_a_few_page_views_still_run_it(project: Project, ale
     launch(project, 6, 5)
     for days_ago in (4, 3):
         add_functions(project, days_ago, {APP: 0.5, TAG: 0.2}, ran_by={TAG: 4})
-    assert_told(alert, (day(5), NAME))
+    assert_confirmed(alert, (day(5), NAME))
     row = AlertState.objects.get(alert_id=alert.id, subject=NAME)
     assert (row.state, row.views, row.low) == (State.RESOLVED, 60, None)
     ended = StateChange.objects.get(alert_id=alert.id, state=State.RESOLVED)
@@ -139,6 +139,6 @@ def test_what_only_page_views_beyond_the_sample_ran_is_no_certain_zero(
     launch(project, 6, 5)
     for days_ago in (4, 3, 2):
         add_functions(project, days_ago, {APP: 0.5, TAG: 0.6}, ran_by={TAG: 20})
-    assert_told(alert, (day(5), NAME))
+    assert_confirmed(alert, (day(5), NAME))
     row = AlertState.objects.get(alert_id=alert.id, subject=NAME)
     assert State(row.state) is State.CONFIRMED  # it costs twice the limit: neither quiet, nor certain

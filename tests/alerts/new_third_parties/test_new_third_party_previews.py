@@ -45,9 +45,9 @@ def test_it_tells_what_was_new_and_cost_more_and_on_which_day(project: Project) 
         new = {TAG: 0.2} if days_ago <= 6 else {}
         cheap = {PIXEL: 0.004} if days_ago <= 4 else {}
         add_functions(project, days_ago, {APP: 0.5, OLD: 0.3, **new, **cheap})
-    found = preview(project)
-    tag, pixel = found.parties
-    assert (found.alerts, found.reported) == (1, [tag])
+    answer = preview(project)
+    tag, pixel = answer.parties
+    assert (answer.alerts, answer.reported) == (1, [tag])
     assert (tag.first_on, tag.reported_on, tag.state) == (day(6), [day(5)], State.CONFIRMED)
     assert tag.value == pytest.approx(21.0, abs=2.0)
     assert tag.low is not None
@@ -55,30 +55,30 @@ def test_it_tells_what_was_new_and_cost_more_and_on_which_day(project: Project) 
     assert tag.low < tag.value < tag.high
     assert (pixel.first_on, pixel.reported_on, pixel.low) == (day(4), [], None)
     assert pixel.value == pytest.approx(0.42, abs=0.1)
-    by_day = {each.on: each for each in found.days}
-    assert [(on, each.new) for on, each in by_day.items() if each.new] == [(day(6), 1), (day(4), 1)]
-    assert [on for on, each in by_day.items() if each.alerts] == [day(5)]
+    by_day = {row.on: row for row in answer.days}
+    assert [(on, row.new) for on, row in by_day.items() if row.new] == [(day(6), 1), (day(4), 1)]
+    assert [on for on, row in by_day.items() if row.alerts] == [day(5)]
 
 
 def test_days_without_history_or_views_are_not_judged_and_say_so(project: Project) -> None:
     for days_ago in (4, 3, 1):
         add_functions(project, days_ago, {APP: 0.5, f"https://a{days_ago}.example/a.js": 0.3})
-    found = preview(project)
-    uses = {each.on: each.use for each in found.days}
+    answer = preview(project)
+    uses = {row.on: row.use for row in answer.days}
     assert (uses[day(4)], uses[day(3)], uses[day(2)]) == (DayUse.NO_HISTORY, DayUse.JUDGED, DayUse.TOO_FEW)
-    assert (found.judged_days, found.days_without_history, found.days_with_few_views) == (2, 1, 27)
-    assert found.thin_days == 2  # the project began some days before
-    assert [each.days_before for each in found.days][-3:] == [1, 2, 3]
-    assert "a4.example" not in {each.name for each in found.parties}
+    assert (answer.judged_days, answer.days_without_history, answer.days_with_few_views) == (2, 1, 27)
+    assert answer.thin_days == 2  # the project began some days before
+    assert [row.days_before for row in answer.days][-3:] == [1, 2, 3]
+    assert "a4.example" not in {party.name for party in answer.parties}
 
 
 @pytest.mark.slow(20)
 def test_what_ran_within_four_weeks_is_not_new_and_after_them_it_is(project: Project) -> None:
     for days_ago in range(45, 0, -1):
         add_functions(project, days_ago, {APP: 0.5, **({TAG: 0.2} if days_ago in (45, 44, 17, 15, 14) else {})})
-    found = preview(project)
-    assert found.parties == []  # day 17 is 27 days after day 44
-    assert found.thin_days < found.judged_days
+    answer = preview(project)
+    assert answer.parties == []  # day 17 is 27 days after day 44
+    assert answer.thin_days < answer.judged_days
     for days_ago in (73, 72):
         add_functions(project, days_ago, {APP: 0.5})
     assert preview_new_third_parties(project.pk, AlertQuery(**ASKED), TODAY + timedelta(days=2)).parties == []
@@ -97,12 +97,12 @@ def test_it_agrees_with_the_evaluation_day_by_day(project: Project) -> None:
         AlertRule.objects.filter(id=alert.id).update(due_at=now)
         assert evaluate_one(project.pk, alert.id, now)
     confirmed = StateChange.objects.filter(state=State.CONFIRMED).order_by("id")
-    told = sorted((on, each.name) for each in preview(project).reported for on in each.reported_on)
-    assert told == sorted(((change.at - timedelta(days=1)).date(), change.subject) for change in confirmed)
-    assert len(told) >= 2
+    reported = sorted((on, party.name) for party in preview(project).reported for on in party.reported_on)
+    assert reported == sorted(((change.at - timedelta(days=1)).date(), change.subject) for change in confirmed)
+    assert len(reported) >= 2
 
 
-def test_days_on_which_nothing_can_be_told_are_not_estimated(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_days_that_cannot_be_judged_are_not_estimated(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     for days_ago in range(8, 0, -1):
         add_functions(project, days_ago, {APP: 0.5, OLD: 0.3, **({PIXEL: 0.004} if days_ago < 5 else {})})
     estimated: list[date] = []
@@ -112,7 +112,7 @@ def test_days_on_which_nothing_can_be_told_are_not_estimated(project: Project, m
         return DayCosts(is_too_few=False, costs={})
 
     monkeypatch.setattr(new_third_parties_rules, "select_costs", note)
-    assert [each.state for each in preview(project).parties] == [State.OK]
+    assert [party.state for party in preview(project).parties] == [State.OK]
     assert estimated == []
     add_functions(project, 0, {APP: 0.5, TAG: 0.2})
     later: datetime = TODAY + timedelta(days=1)

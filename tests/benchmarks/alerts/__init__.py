@@ -1,1 +1,1 @@
-"""Tests of the simulated guard."""
+"""Tests of simulated alerts."""

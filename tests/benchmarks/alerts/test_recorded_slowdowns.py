@@ -1,4 +1,4 @@
-"""The guard on slowdowns that were recorded, and budgets over a month."""
+"""Alerts on slowdowns that were recorded, and budgets over a month."""
 
 import numpy as np
 import pytest
@@ -11,14 +11,14 @@ from profcore.stats.estimates import Figure, Interval
 
 def test_the_slower_pages_are_those_that_were_recorded_slower() -> None:
     for has_truth in (False, True):
-        found = load_recorded(has_truth)
-        assert {app: len(pages) for app, pages in found.slower.items()} == {
+        recorded = load_recorded(has_truth)
+        assert {app: len(pages) for app, pages in recorded.slower.items()} == {
             "crunch": 2,
             "docsite": 2,
             "graphlab": 1,
             "shopboard": 1,
         }
-        assert all(factor > 1.0 for factor in found.factors.values())
+        assert all(factor > 1.0 for factor in recorded.factors.values())
     assert load_recorded(True).factors["crunch/report"] == pytest.approx(2.94, abs=0.01)
 
 
@@ -27,8 +27,8 @@ def test_a_release_with_a_recorded_slowdown_has_the_other_recordings_times() -> 
     pages, slower = population.base["docsite"], population.slower["docsite"]
     given = {"views_a_day": 2_000, "shares": np.array([0.5, 0.5]), "days": 2, "spread": 0.1}
     sides = [
-        receive(np.random.default_rng(1), pages, **given, slower=each)  # type: ignore[arg-type]  # one dict of them
-        for each in (None, Slower(page=0, recorded=slower[0]))
+        receive(np.random.default_rng(1), pages, **given, slower=slowdown)  # type: ignore[arg-type]  # one dict of them
+        for slowdown in (None, Slower(page=0, recorded=slower[0]))
     ]
     ratio = sides[1].of_page(0).us.mean() / sides[0].of_page(0).us.mean()
     assert ratio == pytest.approx(population.factors["docsite/article"], rel=0.1)
@@ -39,7 +39,7 @@ def test_a_release_with_a_recorded_slowdown_has_the_other_recordings_times() -> 
 def test_a_recorded_slowdown_is_confirmed() -> None:
     followed = follow_recorded(True, 1, is_slower=True)
     assert len(followed) == 4
-    assert all(each.page in each.watched.confirmed for each in followed)
+    assert all(release.page in release.watched.confirmed for release in followed)
 
 
 def test_a_limit_is_exceeded_after_two_days_in_a_row() -> None:

@@ -23,7 +23,7 @@ def test_a_release_changes_only_what_it_says() -> None:
         for name in release.rounds:
             rounds = [re.search(rf"\b{name}: (\d+)", script) for script in (before, after)]
             assert all(rounds)
-            assert len({found[1] for found in rounds if found}) == 2
+            assert len({match[1] for match in rounds if match}) == 2
 
 
 def test_visits_of_the_lab_are_alike_and_those_of_users_differ() -> None:

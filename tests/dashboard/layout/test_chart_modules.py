@@ -100,18 +100,18 @@ def test_ticks_name_the_day_where_it_begins_and_the_year_once() -> None:
     assert [day.count("2026") for day in days] == [1, 0]
 
 
-def test_a_point_is_told_with_unit_interval_and_views() -> None:
-    words = {"what": "script time per view", "unit": "ms"}
+def test_a_point_is_described_with_unit_interval_and_views() -> None:
+    labels = {"what": "script time per view", "unit": "ms"}
 
-    def told(each: Point) -> str:
-        text: str = run("describe", answer=answer(("1.0", [each])), words=words)
+    def describe(given: Point) -> str:
+        text: str = run("describe", answer=answer(("1.0", [given])), words=labels)
         return text.replace("\u202f", " ")
 
-    sure = told(point(1, 12.34, spread=1.0, views=4_000, sampled_views=400))
+    sure = describe(point(1, 12.34, spread=1.0, views=4_000, sampled_views=400))
     assert sure == (
         "12.3 ms script time per view, 95 % interval 11.3 to 13.3 ms, n = 4 000 page views, interval from 400"
     )
-    few = told(point(1, 12.34, spread=None, views=1, is_too_few=True))
+    few = describe(point(1, 12.34, spread=None, views=1, is_too_few=True))
     assert few == "12.3 ms script time per view, interval none: too few page views, n = 1 page view"
-    assert "interval not known" in told(point(1, 12.34, spread=None))
-    assert "95 % interval 900 ms to 1.10 s," in told(point(1, 1_000.0, spread=100.0))
+    assert "interval not known" in describe(point(1, 12.34, spread=None))
+    assert "95 % interval 900 ms to 1.10 s," in describe(point(1, 1_000.0, spread=100.0))

@@ -109,14 +109,14 @@ class TestOpenInFirefoxProfiler:
             expect(popup.value.locator("#got")).to_be_empty()
             expect(page.locator("#open-status")).to_have_text("Fetching the profile…")
 
-    def test_a_closed_window_is_told(self, live_server: LiveServer, member: Client) -> None:
+    def test_a_closed_window_is_reported(self, live_server: LiveServer, member: Client) -> None:
         with open_page(live_server, member, "not a viewer") as (_, page):
             with page.expect_popup() as popup:
                 page.get_by_role("button", name="Open in Firefox Profiler").click()
             popup.value.close()
             expect(page.locator("#open-status")).to_contain_text("was closed")
 
-    def test_an_ended_session_is_told(self, live_server: LiveServer, member: Client) -> None:
+    def test_an_ended_session_is_reported(self, live_server: LiveServer, member: Client) -> None:
         with open_page(live_server, member, STAND_IN) as (context, page):
             context.clear_cookies()
             page.get_by_role("button", name="Open in Firefox Profiler").click()

@@ -41,7 +41,7 @@ def test_a_page_that_is_no_address_leads_to_the_login_alone() -> None:
 
 
 @pytest.mark.django_db
-def test_a_bad_parameter_is_told_in_the_part_s_place() -> None:
+def test_a_bad_parameter_is_named_in_the_place_of_the_part() -> None:
     answer = ask("/part?limit=x", User(username="member"))
     assert answer.status_code == 200  # htmx puts nothing else in its place
     assert b"limit must be a whole number." in answer.content

@@ -116,5 +116,5 @@ def test_sides_are_called_by_what_they_have_of_their_own() -> None:
     assert name_side(by_device, by_device.head).names == ["phones"]
 
 
-def test_the_same_slice_twice_is_told() -> None:
+def test_the_same_slice_twice_is_noticed() -> None:
     assert settle(CART, "base_release=1&head_release=1").are_equal

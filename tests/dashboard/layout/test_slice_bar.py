@@ -26,8 +26,8 @@ def read_tabs(client: Client, address: str) -> dict[str, str]:
 
 def read_crosses(bar: str) -> dict[str, str]:
     """Returns the link that removes a filter, by its words."""
-    found = re.findall(r'class="cross" href="([^"]+)".*?class="unseen">Remove (.*?)</span>', bar, re.S)
-    return {re.sub(r"<[^>]+>", "", words).strip(): link for link, words in found}
+    links = re.findall(r'class="cross" href="([^"]+)".*?class="unseen">Remove (.*?)</span>', bar, re.S)
+    return {re.sub(r"<[^>]+>", "", label).strip(): link for link, label in links}
 
 
 @pytest.mark.parametrize("here", ["/projects/shop/", "/projects/shop/functions/", "/projects/shop/flame-graph/"])
@@ -60,11 +60,11 @@ def test_every_field_with_a_selection_has_a_link_that_removes_it(member: Client)
     removed = {"Release 1.0.0": "release", "Page /cart": "page", "Category First party, Library": "category"}
     removed |= {"Time": "from", "Tags a:b c:d": "tag", "Search Dräw": "q"}
     assert list(crosses) == list(removed)
-    for words, name in removed.items():
+    for label, name in removed.items():
         others = set(removed.values()) - {name}
-        assert f"{name}=" not in crosses[words]
-        assert all(f"{other}=" in crosses[words] for other in others)
-        assert crosses[words].endswith("&sort=total_ms")
+        assert f"{name}=" not in crosses[label]
+        assert all(f"{other}=" in crosses[label] for other in others)
+        assert crosses[label].endswith("&sort=total_ms")
     assert "since " in bar
     assert "2026-11-16 09:00 UTC</time></b></summary>" in bar
     assert 'href="/projects/shop/functions/?sort=total_ms">Clear filters' in bar
@@ -125,6 +125,6 @@ def test_the_functions_page_is_narrowed_and_its_sums_stay(member: Client, shop: 
 
 
 @pytest.mark.parametrize("query", ["category=nonsense", "q=" + "x" * 201, "q=a&q=b"])
-def test_a_narrowing_that_cannot_be_read_is_told(member: Client, query: str) -> None:
+def test_a_filter_that_cannot_be_read_is_named(member: Client, query: str) -> None:
     for address in ("/projects/shop/functions/", "/projects/shop/flame-graph/"):
         assert member.get(f"{address}?{query}").status_code == 400

@@ -29,6 +29,6 @@ def html_of(client: Client, address: str) -> str:
 
 
 def attribute(page: str, name: str) -> str:
-    found = re.search(rf'{name}="([^"]*)"', page)
-    assert found is not None
-    return html.unescape(found.group(1))
+    match = re.search(rf'{name}="([^"]*)"', page)
+    assert match is not None
+    return html.unescape(match.group(1))

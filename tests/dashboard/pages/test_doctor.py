@@ -61,7 +61,7 @@ def test_a_visit_needs_the_forms_token(people: People, visits: list[tuple[str, P
     assert visits == []
 
 
-def test_a_user_may_start_so_many_visits_in_an_hour(
+def test_the_visits_that_a_user_may_start_in_an_hour_are_limited(
     client: Client, people: People, settings: Settings, visits: list[tuple[str, Project]]
 ) -> None:
     settings.DOCTOR_PER_HOUR = 2
@@ -72,7 +72,7 @@ def test_a_user_may_start_so_many_visits_in_an_hour(
     assert len(visits) == 3
 
 
-def test_so_many_visits_run_at_once(client: Client, people: People, settings: Settings) -> None:
+def test_the_number_of_visits_that_run_at_once_is_limited(client: Client, people: People, settings: Settings) -> None:
     client.force_login(people.member)
     for _ in range(settings.DOCTOR_AT_ONCE):
         assert doctor._places.acquire(blocking=False)

@@ -69,9 +69,9 @@ def test_functions_can_be_grouped_and_a_group_leads_to_its_functions(member: Cli
         assert f"q={name}" in page
         assert ">(none)</bdi>" in page
         (link,) = re.findall(r'<a class="name" href="([^"]+)"', page)
-        found = member.get(html.unescape(link)).content.decode()
-        assert ">map<" in found
-        assert ">push<" not in found
+        group_page = member.get(html.unescape(link)).content.decode()
+        assert ">map<" in group_page
+        assert ">push<" not in group_page
 
 
 @pytest.mark.parametrize(
@@ -162,7 +162,7 @@ def test_too_few_views_grey_all_figures_and_say_so(member: Client) -> None:
 
 
 @pytest.mark.parametrize("query", ["group_by=x", "limit=2001", "sort=name"])
-def test_what_the_table_does_not_know_is_told(member: Client, query: str) -> None:
+def test_what_the_table_does_not_know_is_named(member: Client, query: str) -> None:
     assert "This address is not valid" in text_of(member, f"{PAGE}?{query}", 400)
 
 

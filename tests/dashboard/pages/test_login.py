@@ -16,7 +16,7 @@ def test_a_person_logs_in_and_lands_where_he_wanted(client: Client, people: Peop
     assert client.get(wanted).status_code == 200
 
 
-def test_a_wrong_password_is_told_without_saying_which_part_is_wrong(client: Client, people: People) -> None:
+def test_a_wrong_password_is_refused_without_saying_which_part_is_wrong(client: Client, people: People) -> None:
     answers = [
         client.post("/login/", {"username": name, "password": "wrong"}).content.decode()
         for name in ("member", "nobody")

@@ -25,7 +25,7 @@ LIMIT_S = 120.0  # the machine may be busy
 
 
 @pytest.fixture(autouse=True)
-def _own_counts(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+def _empty_counts(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     cache = LoginCache(settings.REDIS_URL, {"KEY_PREFIX": uuid4().hex})
     monkeypatch.setattr(AxesProxyHandler.get_implementation(), "cache", cache)
 

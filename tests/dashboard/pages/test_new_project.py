@@ -7,7 +7,7 @@ from django.test import Client
 from projects.models import IngestKey, Project
 from tests.builders import make_project
 from tests.dashboard.conftest import People
-from tests.dashboard.pages.settings.conftest import words
+from tests.dashboard.pages.settings.conftest import text_in
 
 NEW = "/projects/new/"
 
@@ -50,7 +50,7 @@ def test_a_wrong_field_is_named(root: Client, fields: dict[str, str], field: str
     make_project("taken")
     response = root.post(NEW, fields)
     assert response.status_code == 400
-    assert sentence in words(response)  # type: ignore[arg-type]  # the client's own response
+    assert sentence in text_in(response)  # type: ignore[arg-type]  # the client's own response
     assert f'id="id_{field}_error"' in response.content.decode()
     assert Project.objects.count() == 1
 

@@ -122,9 +122,9 @@ def test_an_empty_project_shows_tag_header_and_a_curl_line_that_the_endpoint_tak
         '<script async src="http://testserver/snippet/KEY-fresh.js" data-key="KEY-fresh" data-release="1.0.0" '
         "crossorigin></script>"
     )
-    words = shlex.split(curl)
-    assert "http://testserver/ingest/v1/traces?key=KEY-fresh" in words
-    body = words[words.index("--data") + 1]
+    arguments = shlex.split(curl)
+    assert "http://testserver/ingest/v1/traces?key=KEY-fresh" in arguments
+    body = arguments[arguments.index("--data") + 1]
     limits = Limits()
     assert decode_envelope(body.encode(), limits).page == "/hello"
     assert json.loads(body)["trace"]["frames"][0]["name"] == "hello"
@@ -143,7 +143,7 @@ def test_a_project_without_a_key_says_so(member: Client, shop: Project) -> None:
     assert "no active public key" in text_of(member, "/projects/keyless/")
 
 
-def test_traces_that_wait_are_told_from_none(member: Client, shop: Project) -> None:
+def test_pending_traces_are_shown_apart_from_no_traces(member: Client, shop: Project) -> None:
     from tests.builders import make_project
 
     project = make_project("waiting")

@@ -128,7 +128,7 @@ def test_names_are_bounded_and_shown_as_text(member: Client) -> None:
         assert "⟨U+202E⟩" in page
 
 
-def test_somebody_saves_so_many_and_no_more(member: Client, other: Client, settings: Settings) -> None:
+def test_the_number_of_saved_views_of_a_user_is_limited(member: Client, other: Client, settings: Settings) -> None:
     settings.SAVED_VIEWS_MAX = 2
     assert [save(member, f"View {n}") for n in range(3)] == [302, 302, 400]
     assert save(other) == 302  # each for themselves

@@ -1,4 +1,4 @@
-"""Tables of functions are remembered until anything changes that decides them."""
+"""Tables of functions are cached until anything changes that decides them."""
 
 from dataclasses import replace
 from uuid import UUID
@@ -28,7 +28,7 @@ def project() -> Project:
     return made
 
 
-def test_a_remembered_table_is_the_computed_one(project: Project) -> None:
+def test_a_cached_table_is_the_computed_one(project: Project) -> None:
     slice_ = Slice(project_id=project.pk)
     expected = replace(select_estimated(slice_, ASKED), row_of=None)
     assert expected.self_estimates
@@ -62,7 +62,7 @@ def test_a_slice_that_lost_views_has_another_table(project: Project) -> None:
     assert answer_table(slice_, ASKED).views == 29
 
 
-def test_fine_slices_are_not_remembered(project: Project) -> None:
+def test_fine_slices_are_not_cached(project: Project) -> None:
     one = Slice(project_id=project.pk, views=(UUID(view_id_of("view 1")),))
     assert answer_table(one, ASKED) is not answer_table(one, ASKED)
 

@@ -143,11 +143,11 @@ def test_errors_and_pages_without_a_token_have_no_etag(member: Client, settings:
     assert "ETag" not in member.get(PAGE)
 
 
-def test_what_a_form_has_done_is_told_once(client: Client, people: People) -> None:
+def test_what_a_form_has_done_is_shown_once(client: Client, people: People) -> None:
     client.force_login(people.owner)
     etag = etag_of(client)
     client.post("/projects/shop/settings/display/", {"count": "0", "do": "save"})
-    told = client.get(PAGE, headers={"If-None-Match": etag})  # not the page that the form leads to
-    assert (told.status_code, "ETag" in told) == (200, False)
-    assert "The rules are saved." in told.content.decode()
+    response = client.get(PAGE, headers={"If-None-Match": etag})  # not the page that the form leads to
+    assert (response.status_code, "ETag" in response) == (200, False)
+    assert "The rules are saved." in response.content.decode()
     assert ask_again(client, etag) == 304

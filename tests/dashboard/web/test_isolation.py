@@ -187,7 +187,7 @@ def test_an_admin_reaches_nothing_of_another_project_by_its_ids(
 def state_of(project: Project) -> list[object]:
     """Returns all that settings of a project can change."""
     rows = (project.keys, project.memberships, project.tokens, ReleaseScript.objects.filter(project=project))
-    return [*Project.objects.order_by("pk").values(), *(list(each.order_by("pk").values()) for each in rows)]
+    return [*Project.objects.order_by("pk").values(), *(list(queryset.order_by("pk").values()) for queryset in rows)]
 
 
 @pytest.mark.parametrize("address", API_ADDRESSES + PAGE_ADDRESSES + ADMIN_ADDRESSES)

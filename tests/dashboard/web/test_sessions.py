@@ -18,4 +18,4 @@ def test_beat_deletes_sessions_that_have_expired_and_no_others() -> None:
         Session.objects.create(session_key=name, session_data="", expire_date=now + age)
     clear_sessions()
     assert list(Session.objects.values_list("session_key", flat=True)) == ["live"]
-    assert clear_sessions.name in {each["task"] for each in settings.CELERY_BEAT_SCHEDULE.values()}
+    assert clear_sessions.name in {entry["task"] for entry in settings.CELERY_BEAT_SCHEDULE.values()}

@@ -35,8 +35,8 @@ def digest_sources() -> str:
     return digest.hexdigest()
 
 
-def run_helm(*words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(["helm", *words], capture_output=True, text=True, check=False)
+def run_helm(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(["helm", *arguments], capture_output=True, text=True, check=False)
 
 
 def render(name: str) -> str:

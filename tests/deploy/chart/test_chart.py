@@ -42,8 +42,8 @@ def require_tool(name: str) -> None:
 
 def list_of_kind(name: str, kind: str) -> dict[str, Manifest]:
     """Returns the manifests of a kind by their part."""
-    found = [document for document in read_documents(name) if document["kind"] == kind]
-    return {document["metadata"]["labels"].get("app.kubernetes.io/component", ""): document for document in found}
+    documents = [document for document in read_documents(name) if document["kind"] == kind]
+    return {document["metadata"]["labels"].get("app.kubernetes.io/component", ""): document for document in documents}
 
 
 def list_pods(name: str) -> dict[str, Manifest]:
@@ -125,8 +125,8 @@ def test_the_schema_accepts_the_values_and_no_typo() -> None:
 
 @BOTH
 def test_each_part_is_the_image_with_its_own_word(name: str) -> None:
-    words = {part: pod["containers"][0]["args"] for part, pod in list_pods(name).items()}
-    assert words == {
+    arguments = {part: pod["containers"][0]["args"] for part, pod in list_pods(name).items()}
+    assert arguments == {
         "web": ["web"],
         "worker": ["fold"],
         "maintenance": ["maintenance"],
@@ -134,7 +134,7 @@ def test_each_part_is_the_image_with_its_own_word(name: str) -> None:
         "migrate": ["migrate"],
     }
     start = (DEPLOY / "start").read_text(encoding="utf-8")
-    for [word] in words.values():
+    for [word] in arguments.values():
         assert re.search(rf"^\s+(\w+ \| )*{word}( \| \w+)*\)", start, re.MULTILINE)
 
 
@@ -154,9 +154,9 @@ def test_no_pod_has_rights_or_writes_where_it_should_not(name: str) -> None:
         assert pod["automountServiceAccountToken"] is False
         assert pod["enableServiceLinks"] is False
         [container] = pod["containers"]
-        own = container["securityContext"]
-        assert (own["readOnlyRootFilesystem"], own["allowPrivilegeEscalation"]) == (True, False)
-        assert own["capabilities"] == {"drop": ["ALL"]}
+        context = container["securityContext"]
+        assert (context["readOnlyRootFilesystem"], context["allowPrivilegeEscalation"]) == (True, False)
+        assert context["capabilities"] == {"drop": ["ALL"]}
         assert {mount["mountPath"] for mount in container["volumeMounts"]} >= {"/tmp", "/var/lib/fieldflame"}
         assert {"cpu", "memory"} <= set(container["resources"]["requests"])
 
@@ -266,9 +266,11 @@ def test_who_sends_messages_follows_the_values(option: str, sender: list[str]) -
     options = ("--set", "hosts={a.example}", "--set", option, "--kube-version", KUBERNETES)
     done = run_helm("template", "fieldflame", str(CHART), *options)
     assert done.returncode == 0, done.stderr
-    policies = [found for found in yaml.safe_load_all(done.stdout) if found and found["kind"] == "NetworkPolicy"]
-    found = [each["spec"] for each in policies if each["metadata"]["name"] == "fieldflame-receivers"]
-    assert [spec["podSelector"]["matchLabels"]["app.kubernetes.io/component"] for spec in found] == sender
+    policies = [
+        document for document in yaml.safe_load_all(done.stdout) if document and document["kind"] == "NetworkPolicy"
+    ]
+    specs = [policy["spec"] for policy in policies if policy["metadata"]["name"] == "fieldflame-receivers"]
+    assert [spec["podSelector"]["matchLabels"]["app.kubernetes.io/component"] for spec in specs] == sender
 
 
 @BOTH

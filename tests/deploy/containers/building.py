@@ -58,13 +58,13 @@ class Builder:
         lines.append(f'runroot = "{self.folder}/run"')
         (self.folder / "storage.conf").write_text("\n".join(lines) + "\n", encoding="utf-8")
 
-    def run(self, *words: str) -> str:
+    def run(self, *arguments: str) -> str:
         """Returns what a buildah command prints; its last words fail the test."""
-        command = ["buildah", *words]
+        command = ["buildah", *arguments]
         done = subprocess.run(
             command, env=self.environment, capture_output=True, text=True, check=False, timeout=BUILD_LIMIT_S
         )
-        assert done.returncode == 0, f"buildah {words[0]}: {done.stderr[-2000:]}"
+        assert done.returncode == 0, f"buildah {arguments[0]}: {done.stderr[-2000:]}"
         return done.stdout.strip()
 
     def make_base(self) -> None:
@@ -82,12 +82,12 @@ class Builder:
         rust = subprocess.run(
             ["rustc", "--print", "sysroot"], capture_output=True, text=True, check=True
         ).stdout.strip()
-        words = ["build", "--format", "docker", "--isolation", "chroot", "--file", str(DEPLOY / "Dockerfile")]
-        words += ["--volume", f"{rust}:/opt/rust:ro", "--tag", IMAGE]
-        words += ["--build-arg", f"PYTHON_IMAGE={BASE}", "--build-arg", f"RUST_IMAGE={BASE}"]
+        arguments = ["build", "--format", "docker", "--isolation", "chroot", "--file", str(DEPLOY / "Dockerfile")]
+        arguments += ["--volume", f"{rust}:/opt/rust:ro", "--tag", IMAGE]
+        arguments += ["--build-arg", f"PYTHON_IMAGE={BASE}", "--build-arg", f"RUST_IMAGE={BASE}"]
         if CERTIFICATES.exists():
-            words += ["--secret", f"id=certificates,src={CERTIFICATES}"]
-        self.run(*words, str(ROOT))
+            arguments += ["--secret", f"id=certificates,src={CERTIFICATES}"]
+        self.run(*arguments, str(ROOT))
 
     def read_settings(self) -> dict[str, Any]:  # Any: a foreign document
         """Returns the image's own settings: Env, User, Entrypoint, Healthcheck."""
@@ -104,14 +104,14 @@ class Container:
     environment: dict[str, str]
     mark: str
 
-    def make_command(self, words: Sequence[str]) -> list[str]:
+    def make_command(self, arguments: Sequence[str]) -> list[str]:
         options = [word for name, value in self.environment.items() for word in ("--env", f"{name}={value}")]
         options += ["--env", f"{MARK_NAME}={self.mark}"]
-        return ["buildah", "run", "--isolation", "chroot", *options, self.name, "--", *words]
+        return ["buildah", "run", "--isolation", "chroot", *options, self.name, "--", *arguments]
 
-    def run(self, *words: str) -> subprocess.CompletedProcess[str]:
+    def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
-            self.make_command(words),
+            self.make_command(arguments),
             env=self.builder.environment,
             capture_output=True,
             text=True,
@@ -120,10 +120,10 @@ class Container:
         )
 
     @contextmanager
-    def run_part(self, log: Path, *words: str) -> Iterator[None]:
+    def run_part(self, log: Path, *arguments: str) -> Iterator[None]:
         """A part beside the test, until the block ends: then all parts of the container are stopped."""
         with log.open("wb") as output:
-            command, environment = self.make_command(words), self.builder.environment
+            command, environment = self.make_command(arguments), self.builder.environment
             process = subprocess.Popen(command, env=environment, stdout=output, stderr=output)
         try:
             yield

@@ -24,7 +24,7 @@ def serve(allowed_host: str) -> Iterator[int]:
             self.send_response(200 if is_asked_well else 400)
             self.end_headers()
 
-        def log_message(self, *words: object) -> None:
+        def log_message(self, *arguments: object) -> None:
             pass
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)

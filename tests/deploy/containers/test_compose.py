@@ -47,10 +47,10 @@ def test_the_files_are_tidy_yaml(path: Path) -> None:
 def find_compose() -> list[str]:
     """Returns the words of whichever compose client is here; reading a file needs no engine."""
     asked = (["docker", "compose"], "version"), (["docker-compose"], "version"), (["podman-compose"], "config --help")
-    for words, question in asked:
-        probe = [*words, *question.split()]
-        if shutil.which(words[0]) and subprocess.run(probe, capture_output=True, check=False).returncode == 0:
-            return words
+    for command, question in asked:
+        probe = [*command, *question.split()]
+        if shutil.which(command[0]) and subprocess.run(probe, capture_output=True, check=False).returncode == 0:
+            return command
     pytest.skip("no compose client is installed on this machine")
 
 
@@ -59,8 +59,8 @@ def run_compose_config(folder: Path, *files: str) -> dict[str, dict[str, Any]]:
     shutil.copytree(DEPLOY, folder / "deploy", ignore=shutil.ignore_patterns(".env", "secrets", "tls"))
     shutil.copy(DEPLOY / ".env.example", folder / "deploy" / ".env")
     subprocess.run([folder / "deploy" / "make-secrets"], check=True, capture_output=True)
-    words = [word for name in files for word in ("-f", name)]
-    command = [*find_compose(), *words, "config"]
+    options = [word for name in files for word in ("-f", name)]
+    command = [*find_compose(), *options, "config"]
     done = subprocess.run(command, cwd=folder / "deploy", capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     services: dict[str, dict[str, Any]] = yaml.safe_load(done.stdout)["services"]
@@ -225,7 +225,7 @@ def test_valkey_is_started_as_run_starts_it(tmp_path: Path) -> None:
 
 
 def test_postgres_has_the_settings_that_run_gives_it() -> None:
-    words = read_services()["postgres"]["command"]
-    given = dict(word.split("=", 1) for word in words[2::2])
+    arguments = read_services()["postgres"]["command"]
+    given = dict(word.split("=", 1) for word in arguments[2::2])
     of_containers = {"listen_addresses", "log_checkpoints", "log_timezone"}  # these the image knows better
     assert given == {name: value for name, value in SERVER_SETTINGS.items() if name not in of_containers}

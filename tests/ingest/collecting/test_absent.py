@@ -48,12 +48,12 @@ def report(body: object = None, *, key: str = "shop-key", **headers: str) -> Ing
 
 def counted() -> dict[tuple[str, str, str, int], tuple[int, int]]:
     """Returns (reports, views) by page, browser, reason and status; the shards of a row together."""
-    found: dict[tuple[str, str, str, int], tuple[int, int]] = {}
+    counts: dict[tuple[str, str, str, int], tuple[int, int]] = {}
     for row in AbsentCount.objects.order_by("page"):
         key = (row.page, BROWSERS[row.browser], ABSENCE_REASONS[row.reason], row.status)
-        reports, views = found.get(key, (0, 0))
-        found[key] = (reports + row.reports, views + row.views)
-    return found
+        reports, views = counts.get(key, (0, 0))
+        counts[key] = (reports + row.reports, views + row.views)
+    return counts
 
 
 def test_a_report_counts_for_the_views_it_stands_for(endpoint: IngestServer) -> None:
@@ -266,9 +266,9 @@ def test_more_posts_than_shards_share_them() -> None:
     with absent_counts.lend_shard() as first:
         assert first == 0
         opened = [absent_counts.lend_shard() for _ in range(SHARDS)]
-        assert [each.__enter__() for each in opened] == [*range(1, SHARDS), 0]
-        for each in opened:
-            each.__exit__(None, None, None)
+        assert [context.__enter__() for context in opened] == [*range(1, SHARDS), 0]
+        for context in opened:
+            context.__exit__(None, None, None)
     with absent_counts.lend_shard() as again:
         assert again == 0
 

@@ -77,5 +77,5 @@ def test_what_may_soon_be_otherwise_stops_nobody(endpoint: IngestServer, setting
     assert "stop" not in answer.json
     settings.INGEST_RATE_PER_S = 1
     answers = [endpoint.post(make_envelope(str(n))) for n in range(3)]
-    assert "rate_limited" in {each.json.get("reason") for each in answers}
-    assert all("stop" not in each.json for each in answers)
+    assert "rate_limited" in {reply.json.get("reason") for reply in answers}
+    assert all("stop" not in reply.json for reply in answers)

@@ -193,10 +193,13 @@ for n in range(3):
 @pytest.mark.django_db(transaction=True)
 def test_a_database_that_stops_answering_is_waited_for_two_seconds_at_most() -> None:
     make_project("shop")
-    facts = connection.settings_dict
-    proxy = StallingProxy(f"{facts['HOST']}/.s.PGSQL.{facts['PORT'] or 5432}")
+    database = connection.settings_dict
+    proxy = StallingProxy(f"{database['HOST']}/.s.PGSQL.{database['PORT'] or 5432}")
     proxy.start()
-    environment = {**os.environ, "DATABASE_URL": f"postgresql://{facts['USER']}@127.0.0.1:{proxy.port}/{facts['NAME']}"}
+    environment = {
+        **os.environ,
+        "DATABASE_URL": f"postgresql://{database['USER']}@127.0.0.1:{proxy.port}/{database['NAME']}",
+    }
     command = [sys.executable, "-c", POST_TO_A_DATABASE_THAT_STALLS]
     with subprocess.Popen(
         command, env=environment, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True

@@ -61,7 +61,7 @@ def find_in_tables(word: str) -> set[str]:
             for table in connection.introspection.table_names(cursor)
             if not table.startswith(("ingest_rawtrace", "django_", "auth_"))
         ]
-        found = set()
+        holders = set()
         for table in tables:
             # A row's text has bytes as hex digits.
             cursor.execute(
@@ -70,8 +70,8 @@ def find_in_tables(word: str) -> set[str]:
             )
             row = cursor.fetchone()
             if row is not None and row[0]:
-                found.add(table)
-    return found
+                holders.add(table)
+    return holders
 
 
 def test_the_search_finds_a_word_wherever_it_is(endpoint: IngestServer) -> None:

@@ -50,9 +50,9 @@ def test_what_is_beyond_the_quota_is_refused_and_counted() -> None:
     assert send(make_envelope("a")).status_code == 202
     answer = send([make_envelope(f"b{n}") for n in range(5)])
     assert answer.status_code == 202
-    told = json.loads(answer.content)
-    assert told["accepted"] == 2
-    assert [(refused["index"], refused["reason"]) for refused in told["rejected"]] == [
+    outcome = json.loads(answer.content)
+    assert outcome["accepted"] == 2
+    assert [(refused["index"], refused["reason"]) for refused in outcome["rejected"]] == [
         (n, "quota_exceeded") for n in (2, 3, 4)
     ]
     single = send(make_envelope("c"))
@@ -134,7 +134,7 @@ def test_beyond_the_bytes_kept_posts_are_refused_and_expired_days_do_not_count()
     assert "keep 2 MB of raw traces" in json.loads(answer.content)["detail"]
 
 
-def test_quotas_of_bytes_are_on_by_default_and_zero_is_none(settings: Settings) -> None:
+def test_quotas_of_bytes_are_on_by_default_and_zero_means_no_quota(settings: Settings) -> None:
     settings.INGEST_MAX_MB_PER_DAY = 1
     use(2_000_000)
     assert send(make_envelope("a")).status_code == 429
@@ -147,8 +147,8 @@ def test_an_import_keeps_to_the_quotas_of_bytes(tmp_path: Path) -> None:
     use(1_000_000)
     file = tmp_path / "trace.json"
     file.write_text(json.dumps(make_envelope("a")))
-    told = StringIO()
+    err = StringIO()
     with pytest.raises(CommandError):
-        call_command("import_traces", "--project", "shop", str(file), stderr=told)
-    assert "1 MB of traces a day" in told.getvalue()
+        call_command("import_traces", "--project", "shop", str(file), stderr=err)
+    assert "1 MB of traces a day" in err.getvalue()
     assert not Receipt.objects.exists()

@@ -34,7 +34,9 @@ def batch(count: int, view: str = "a") -> list[dict[str, Any]]:
     return [make_envelope(view, seq=seq) for seq in range(count)]
 
 
-def test_a_project_may_send_so_many_traces_a_second(endpoint: IngestServer, settings: Settings, clock: Clock) -> None:
+def test_the_traces_that_a_project_may_send_a_second_are_limited(
+    endpoint: IngestServer, settings: Settings, clock: Clock
+) -> None:
     settings.INGEST_RATE_PER_S = 3
     assert [endpoint.post(make_envelope(str(n))).status for n in range(4)] == [202, 202, 202, 429]
     clock.now_s += 0.34

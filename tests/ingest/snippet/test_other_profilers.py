@@ -23,8 +23,8 @@ def bundle_sentry(target: Path) -> str:
     esbuild = FOLDER / "ingest/snippet/node_modules/esbuild/bin/esbuild"
     if node is None or not esbuild.exists() or not (FOLDER / "tests/node/node_modules/@sentry").exists():
         pytest.skip("no Node or no packages: run `npm ci` in ingest/snippet and tests/node")
-    words = [str(esbuild), "tests/node/sentry.mjs", "--bundle", "--format=iife", f"--outfile={target}"]
-    subprocess.run(words, cwd=FOLDER, check=True, capture_output=True, timeout=120)
+    command = [str(esbuild), "tests/node/sentry.mjs", "--bundle", "--format=iife", f"--outfile={target}"]
+    subprocess.run(command, cwd=FOLDER, check=True, capture_output=True, timeout=120)
     return target.read_text()
 
 

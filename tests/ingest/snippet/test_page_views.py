@@ -29,7 +29,7 @@ def views_of(site: Site) -> dict[str, list[dict[str, Any]]]:  # Any: JSON of the
     return views
 
 
-def facts_of(site: Site) -> list[tuple[str, str]]:
+def navigations_of(site: Site) -> list[tuple[str, str]]:
     """The navigation and path of each view."""
     return [(v[0]["navigation"], v[0]["url"].partition(str(site.port))[2]) for v in views_of(site).values()]
 
@@ -60,7 +60,7 @@ def test_another_path_begins_a_view_and_another_query_does_not(site: Site, page:
     page.evaluate("() => history.pushState({}, '', '/product/7?b=1#c')")
     wait_for_views(site, page, 2)
     first, second = list(views_of(site).values())[:2]
-    assert facts_of(site)[:2] == [("load", "/?a=1"), ("route", "/product/7?b=1#c")]
+    assert navigations_of(site)[:2] == [("load", "/?a=1"), ("route", "/product/7?b=1#c")]
     assert [first[0].get("page"), second[0].get("page")] == ["/start", None]  # the attribute is of the first page alone
     assert first[-1]["reason"] == "route"
     assert second[0]["viewStart"] - second[0]["timeOrigin"] >= 500
@@ -100,7 +100,7 @@ def test_a_page_from_the_back_forward_cache_is_a_view_of_its_own(site: Site, pag
     page.goto(site.url("/next"))
     page.evaluate("() => history.back()")
     wait_for_views(site, page, 2)
-    assert [navigation for navigation, _ in facts_of(site)] == ["load", "bfcache"]
+    assert [navigation for navigation, _ in navigations_of(site)] == ["load", "bfcache"]
     first, second = views_of(site).values()
     assert second[0]["viewStart"] > first[0]["viewStart"]
     assert second[0]["timeOrigin"] == first[0]["timeOrigin"]
@@ -114,7 +114,7 @@ def test_a_reload_says_so(site: Site, page: Page) -> None:
     site.add_page()
     page.goto(site.url())
     page.reload()
-    wait_until(page, lambda: "reload" in {navigation for navigation, _ in facts_of(site)})
+    wait_until(page, lambda: "reload" in {navigation for navigation, _ in navigations_of(site)})
 
 
 def test_a_hidden_page_stops_and_goes_on_when_it_is_seen_again(site: Site, page: Page) -> None:
@@ -135,8 +135,8 @@ def test_a_hidden_page_stops_and_goes_on_when_it_is_seen_again(site: Site, page:
 def chromium_alone(url: str, folder: Path) -> Iterator[None]:
     """A Chromium that shows a page and that nobody controls: one with DevTools does not prerender."""
     sandbox = [] if os.geteuid() else ["--no-sandbox"]
-    words = [find_chromium(), "--headless=new", *sandbox, "--disable-gpu", f"--user-data-dir={folder}", url]
-    process = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    command = [find_chromium(), "--headless=new", *sandbox, "--disable-gpu", f"--user-data-dir={folder}", url]
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
         yield
     finally:

@@ -21,8 +21,8 @@ def complaints(page: Page) -> list[str]:
     It says "Document policy violation: js-profiling is not allowed …" for the very attempt; no script can ask first.
     """
     heard: list[str] = []
-    own = "Document policy violation"
-    page.on("console", lambda message: None if message.text.startswith(own) else heard.append(message.text))
+    policy_warning = "Document policy violation"
+    page.on("console", lambda message: None if message.text.startswith(policy_warning) else heard.append(message.text))
     page.on("pageerror", lambda error: heard.append(f"error: {error}"))
     return heard
 
@@ -144,7 +144,7 @@ def test_a_full_buffer_ends_the_chunk_at_once_and_the_next_one_begins(site: Site
     page.goto(site.url())
     site.wait_for_posts(2, page.wait_for_timeout)
     envelope = site.envelopes[0]
-    assert [each["seq"] for each in site.envelopes[:2]] == [0, 1]
+    assert [sent["seq"] for sent in site.envelopes[:2]] == [0, 1]
     assert envelope["reason"] == "samplebufferfull"
     assert len(envelope["trace"]["samples"]) == 10
 

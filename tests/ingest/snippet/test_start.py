@@ -178,9 +178,9 @@ def test_it_works_as_a_module_as_an_inlined_copy_and_by_an_object(site: Site, pa
         core = SNIPPET_PATH.read_text()
         tag = f"<script data-key=k data-release=r data-localhost data-endpoint=/ingest/v1/traces>{core}</script>"
     else:
-        facts = "{key: 'k', release: 'r', localhost: true, endpoint: '/ingest/v1/traces'}"
+        settings = "{key: 'k', release: 'r', localhost: true, endpoint: '/ingest/v1/traces'}"
         load = "const s = document.createElement('script'); s.src = '/snippet.js'; document.head.append(s);"
-        tag = f"<script>window.fieldflameSettings = {facts}; {load}</script>"
+        tag = f"<script>window.fieldflameSettings = {settings}; {load}</script>"
     site.pages["/"] = f"<!doctype html><title>page</title>{tag}"
     page.goto(site.url())
     wait_until(page, lambda: site.posts != [])
@@ -202,10 +202,10 @@ def test_only_interactions_are_recorded_after_the_load_if_the_page_wants_that(si
 
 def test_the_package_records_when_it_is_told_to(site: Site, page: Page) -> None:
     site.files["/index.mjs"] = SNIPPET_PATH.with_name("index.mjs").read_text()
-    facts = "{key: 'k', release: 'r', localhost: true, endpoint: '/ingest/v1/traces', page: '/bundled'}"
+    settings = "{key: 'k', release: 'r', localhost: true, endpoint: '/ingest/v1/traces', page: '/bundled'}"
     site.pages["/"] = (
         "<!doctype html><title>page</title><script type=module>import { start } from '/index.mjs';"
-        f"window.before = window.fieldflame; start({facts}); start({facts});</script>"
+        f"window.before = window.fieldflame; start({settings}); start({settings});</script>"
     )
     page.goto(site.url())
     wait_until(page, lambda: site.posts != [])

@@ -19,7 +19,7 @@ REASONS = {
 
 
 @pytest.mark.parametrize("reason", REASONS)
-def test_each_reason_is_told_once_without_an_id(site: Site, page: Page, reason: str) -> None:
+def test_each_reason_is_reported_once_without_an_id(site: Site, page: Page, reason: str) -> None:
     before, has_policy, timing = REASONS[reason]
     if not has_policy:
         site.page_headers.clear()
@@ -47,7 +47,7 @@ def test_one_in_a_hundred_views_tells_by_default(site: Site, page: Page) -> None
     assert site.absents[0]["rate"] == "0.01"
 
 
-def test_a_policy_that_forbids_the_connection_is_told_by_an_image_and_ends_it(site: Site, page: Page) -> None:
+def test_a_policy_that_forbids_the_connection_is_reported_by_an_image_and_ends_it(site: Site, page: Page) -> None:
     lines: list[str] = []
     page.on("console", lambda message: lines.append(message.text))
     site.page_headers["Content-Security-Policy"] = "connect-src 'none'; img-src * data:"
@@ -69,7 +69,7 @@ def test_a_policy_that_only_reports_changes_nothing(site: Site, page: Page) -> N
     assert site.absents == []
 
 
-def test_a_browser_without_the_api_is_told_as_one_with_the_stub_too(site: Site, page: Page) -> None:
+def test_a_browser_without_the_api_is_reported_with_the_stub_too(site: Site, page: Page) -> None:
     site.add_page(attributes="data-absent=1", before=f"delete window.Profiler; {STUB_PATH.read_text()}")
     page.goto(site.url())
     wait_until(page, lambda: site.absents != [])

@@ -34,7 +34,7 @@ def test_a_dedicated_worker_has_no_profiler(site: Site, page: Page) -> None:
     site.pages["/"] = "<!doctype html><title>page</title><link rel=icon href='data:,'>"
     page.goto(site.url())
     assert page.evaluate("() => typeof Profiler") == "function"  # the page itself may
-    told = page.evaluate(
+    kinds = page.evaluate(
         "() => new Promise((done) => { new Worker('/worker.js').onmessage = ({ data }) => done(data); })"
     )
-    assert told == ["undefined", "ReferenceError"]
+    assert kinds == ["undefined", "ReferenceError"]

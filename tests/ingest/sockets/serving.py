@@ -92,8 +92,10 @@ def run_web_server(path: Path, **environment: str) -> Iterator[WebServer]:
     """Runs the web server with some settings. The test's rows must be committed."""
     folder = DataFolder(path / "var")
     folder.create()
-    facts = connection.settings_dict
-    database_url = f"postgresql://{facts['USER']}@/{facts['NAME']}?host={facts['HOST']}&port={facts['PORT']}"
+    database = connection.settings_dict
+    database_url = (
+        f"postgresql://{database['USER']}@/{database['NAME']}?host={database['HOST']}&port={database['PORT']}"
+    )
     port = find_free_port()
     extra = {"DATABASE_URL": database_url, **environment}
     child = make_web_child(

@@ -145,7 +145,7 @@ def test_what_django_makes_of_it_is_recognised() -> None:
 def test_the_answer_promises_a_byte_that_never_comes(error: SlowBody, given: str, status: str, content: bytes) -> None:
     begun: list[tuple[str, list[tuple[str, str]]]] = []
     headers = [("Content-Length", "2"), ("X-Kept", "1")]
-    assert b"".join(end_slow(error, given, headers, b"{}", lambda *words: begun.append(words))) == content
+    assert b"".join(end_slow(error, given, headers, b"{}", lambda *arguments: begun.append(arguments))) == content
     assert begun[0][0] == status
     assert ("Content-Length", str(len(content) + 1)) in begun[0][1]
     assert ("Connection", "close") in begun[0][1]

@@ -64,15 +64,15 @@ def test_partitions_have_their_days_and_each_is_made_once(db: None) -> None:
     assert create_receipt_partitions(BORDER.date(), PARTITION_DAYS) == 1
     assert create_receipt_partitions(BORDER.date(), PARTITION_DAYS + 1) == 1
     made = list_receipt_partitions()[len(before) :]
-    assert [(found.start_at, found.end_at) for found in made] == [
+    assert [(partition.start_at, partition.end_at) for partition in made] == [
         (BORDER, NEXT_BORDER),
         (NEXT_BORDER, NEXT_BORDER + PARTITION_DAYS * DAY),
     ]
     assert made[0].name == f"ingest_tracereceipt_{BORDER:%Y%m%d}"
     # No day between the present partitions and the others is left out or in two of them.
     assert create_receipt_partitions(before[-1].end_at.date(), (BORDER - before[-1].end_at).days) > 0
-    found = list_receipt_partitions()
-    assert [one.end_at for one in found[:-1]] == [one.start_at for one in found[1:]]
+    listed = list_receipt_partitions()
+    assert [one.end_at for one in listed[:-1]] == [one.start_at for one in listed[1:]]
 
 
 def test_a_partition_has_the_indexes_of_the_whole_table_and_a_key(db: None) -> None:

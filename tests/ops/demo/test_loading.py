@@ -112,9 +112,9 @@ def test_a_demo_that_is_deleted_meanwhile_takes_no_more_views(monkeypatch: pytes
     project = ensure_demo_project()
     held: list[bool] = []
 
-    def look_and_store(**words: Any) -> None:  # Any: what the real one takes
+    def look_and_store(**options: Any) -> None:  # Any: what the real one takes
         held.append(is_held(project.pk))
-        store_arrivals(**words)
+        store_arrivals(**options)
 
     monkeypatch.setattr("ops.demo.loading.store_arrivals", look_and_store)
     batches = store_views(project, NOW, VIEWS)

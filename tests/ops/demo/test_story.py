@@ -38,8 +38,8 @@ def client(admin_client: Client) -> Client:
 def read(client: Client, path: str) -> dict[str, Any]:  # Any: JSON of the API
     answer = client.get(f"/api/v1/projects/demo/{path}")
     assert answer.status_code == 200, answer.content
-    found: dict[str, Any] = answer.json()
-    return found
+    content: dict[str, Any] = answer.json()
+    return content
 
 
 def test_the_demo_tells_its_story_in_few_clicks(

@@ -23,10 +23,10 @@ WAIT_LIMIT_S = 120.0
 SMALL = {"FIELDFLAME_WORKER_PROCESSES": "1", "FIELDFLAME_WEB_PROCESSES": "1"}
 
 
-def run_manage(*words: str, data: Path, **more: str) -> subprocess.CompletedProcess[str]:
+def run_manage(*arguments: str, data: Path, **more: str) -> subprocess.CompletedProcess[str]:
     """Runs a management command in a data folder, and returns its result even if it fails."""
     return subprocess.run(
-        make_manage_command(*words),
+        make_manage_command(*arguments),
         env=isolated_environment({**SMALL, "FIELDFLAME_DATA": str(data), **more}),
         capture_output=True,
         text=True,

@@ -108,7 +108,7 @@ def test_the_back_off_doubles_and_never_passes_two_seconds() -> None:
     assert next_back_off_s(2.0, lived_s=STEADY_AFTER_S) == 0.1
 
 
-def test_a_killed_child_is_started_again_and_its_death_is_told_once(make_child: Callable[[str], Child]) -> None:
+def test_a_killed_child_is_started_again_and_its_death_is_reported_once(make_child: Callable[[str], Child]) -> None:
     child = make_child(SLEEPER)
     child.start()
     assert child.identity is not None
@@ -181,7 +181,7 @@ time.sleep(60)
     wait_until(lambda: not is_alive(pid))
 
 
-def test_an_end_is_told_by_its_signals_name_or_its_exit_code() -> None:
+def test_an_end_is_described_by_its_signals_name_or_its_exit_code() -> None:
     assert describe_end(-9) == "was ended by SIGKILL"
     assert describe_end(3) == "ended with exit code 3"
 
@@ -194,9 +194,9 @@ def seen(tmp_path: Path) -> dict[str, object]:
     done = subprocess.run(
         [sys.executable, "-c", PARENT, str(tmp_path), room], capture_output=True, text=True, check=True
     )
-    found: dict[str, object] = json.loads((tmp_path / "seen.json").read_text())
+    record: dict[str, object] = json.loads((tmp_path / "seen.json").read_text())
     assert (tmp_path / "one.log").read_text() == "to the log\n"
-    return {**found, "code": int(done.stdout), "path": str(tmp_path)}
+    return {**record, "code": int(done.stdout), "path": str(tmp_path)}
 
 
 def test_a_fork_runs_its_program_with_what_its_parent_has_loaded(seen: dict[str, object]) -> None:
@@ -228,7 +228,7 @@ def test_a_fork_does_not_hold_the_lock_of_its_parent(tmp_path: Path) -> None:
     folder.create()
     lock, again = FolderLock(folder, "up"), FolderLock(folder, "up")
     assert lock.try_acquire()
-    (reading, writing), (told, telling) = os.pipe(), os.pipe()
+    (reading, writing), (signal_read, telling) = os.pipe(), os.pipe()
     if (pid := os.fork()) == 0:
         os.close(writing)
         os.write(telling, b".")  # it has begun
@@ -236,12 +236,12 @@ def test_a_fork_does_not_hold_the_lock_of_its_parent(tmp_path: Path) -> None:
         os._exit(0)
     os.close(reading)
     try:
-        assert os.read(told, 1) == b"."
+        assert os.read(signal_read, 1) == b"."
         lock.release()
         assert again.try_acquire()
     finally:
         again.release()
-        for end in (writing, told, telling):
+        for end in (writing, signal_read, telling):
             os.close(end)
         os.waitpid(pid, 0)
 

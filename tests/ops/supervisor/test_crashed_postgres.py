@@ -60,16 +60,16 @@ def test_a_killed_server_comes_back_with_what_was_committed(postgres: Postgres, 
         assert child.identity is not None
         os.kill(child.identity.pid, signal.SIGKILL)
         deadline = time.monotonic() + 120
-        told: list[str] = []
-        while not (told and child.is_running()):
+        lines: list[str] = []
+        while not (lines and child.is_running()):
             line = child.revive(time.monotonic())
-            told += [line] if line else []
+            lines += [line] if line else []
             assert time.monotonic() < deadline
             time.sleep(0.02)
     wait_for_postgres(postgres, child, lambda: None)
     with psycopg.connect(postgres.connection_text("fieldflame")) as connection:
         assert connection.execute("SELECT one FROM kept").fetchall() == [(1,)]
-    assert told == [f"PostgreSQL {postgres.major} was ended by SIGKILL; starting it again."]
+    assert lines == [f"PostgreSQL {postgres.major} was ended by SIGKILL; starting it again."]
 
 
 def test_an_orphan_server_in_the_folder_is_stopped_before_another_starts(postgres: Postgres, child: Child) -> None:

@@ -14,7 +14,7 @@ pytestmark = pytest.mark.slow(8)
 NOT_HERE_URL = "postgresql://someone:secret@127.0.0.1:1/nothing"
 
 
-def test_a_taken_port_is_told_in_one_sentence(tmp_path: Path) -> None:
+def test_a_taken_port_is_reported_in_one_sentence(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
         refused = run_manage("up", "--port", str(port), data=tmp_path / "var")
@@ -26,7 +26,7 @@ def test_a_taken_port_is_told_in_one_sentence(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "url"), [("DATABASE_URL", NOT_HERE_URL), ("REDIS_URL", "redis://:secret@127.0.0.1:1/0")]
 )
-def test_a_given_server_that_cannot_be_reached_is_told_in_one_sentence(tmp_path: Path, name: str, url: str) -> None:
+def test_a_given_server_that_cannot_be_reached_is_reported_in_one_sentence(tmp_path: Path, name: str, url: str) -> None:
     refused = run_manage("up", "--port", str(find_free_port()), data=tmp_path / "var", **{name: url})
     assert refused.returncode == 1
     assert f"server that {name} names cannot be used: " in refused.stderr
@@ -34,7 +34,7 @@ def test_a_given_server_that_cannot_be_reached_is_told_in_one_sentence(tmp_path:
     assert "secret" not in refused.stderr
 
 
-def test_data_of_another_version_is_told_in_one_sentence(tmp_path: Path) -> None:
+def test_data_of_another_version_is_reported_in_one_sentence(tmp_path: Path) -> None:
     folder = DataFolder(tmp_path / "var")
     (folder.postgres / "global").mkdir(parents=True)
     (folder.postgres / "global" / "pg_control").touch()

@@ -30,9 +30,9 @@ def start() -> Iterator[Start]:
         started.append(process)
         assert process.stdout is not None
         process.stdout.readline()  # it runs, so its environment is its own
-        found = read_process(process.pid)
-        assert found is not None
-        return found
+        sleeper = read_process(process.pid)
+        assert sleeper is not None
+        return sleeper
 
     yield start_sleeper
     for process in started:

@@ -36,16 +36,16 @@ class Declared:
 
 def list_declared() -> list[Declared]:
     """Returns all metrics, sorted by name."""
-    found = [
+    declared = [
         Declared(gauge.name, "gauge", (gauge.tag,) if gauge.tag else (), gauge.about.rstrip("."))
         for gauge in STORE_GAUGES
     ]
     for family in BuildCollector().collect():
         labels = tuple(family.samples[0].labels)
-        found.append(Declared(family.name, "gauge", labels, family.documentation.rstrip(".")))
+        declared.append(Declared(family.name, "gauge", labels, family.documentation.rstrip(".")))
     for collector in set(REGISTRY._collector_to_names):
         if isinstance(collector, MetricWrapperBase) and collector._name.startswith("fieldflame_"):
             ending = "_total" if collector._type == "counter" else ""
             labels = tuple(collector._labelnames)
-            found.append(Declared(collector._name + ending, str(collector._type), labels, collector._documentation))
-    return sorted(found)
+            declared.append(Declared(collector._name + ending, str(collector._type), labels, collector._documentation))
+    return sorted(declared)

@@ -41,29 +41,30 @@ def read_queries() -> Iterator[tuple[str, str]]:
 def test_the_table_of_metrics_is_the_code() -> None:
     documented = ROW.findall(PAGE.read_text(encoding="utf-8"))
     declared = [
-        (each.name, each.kind, ", ".join(f"`{label}`" for label in each.labels), each.about) for each in list_declared()
+        (metric.name, metric.kind, ", ".join(f"`{label}`" for label in metric.labels), metric.about)
+        for metric in list_declared()
     ]
     assert len(declared) > 30
     assert sorted(documented) == declared
 
 
 def test_every_query_names_metrics_and_labels_that_exist() -> None:
-    labels = {name: {*each.labels, "le"} for each in list_declared() for name in each.series}
+    labels = {name: {*metric.labels, "le"} for metric in list_declared() for name in metric.series}
     queries = list(read_queries())
     assert len(queries) > 60
     for where, query in queries:
         names = set(NAME.findall(query))
         assert names <= set(labels), where
         for name, selected in SELECTED.findall(query):
-            found = {part.partition("=")[0].strip(" !~") for part in selected.split(", ")}
-            assert any(found <= known for full, known in labels.items() if full.startswith(name)), where
+            named = {part.partition("=")[0].strip(" !~") for part in selected.split(", ")}
+            assert any(named <= known for full, known in labels.items() if full.startswith(name)), where
         grouped = {word.strip() for group in GROUPED.findall(query) for word in group.split(",")}
         assert all(any(word in labels[name] for name in names) for word in grouped), where
 
 
 def test_every_metric_is_on_the_dashboard() -> None:
     drawn = set(NAME.findall(DASHBOARD.read_text(encoding="utf-8")))
-    assert {each.name for each in list_declared() if not each.series & drawn} == set()
+    assert {metric.name for metric in list_declared() if not metric.series & drawn} == set()
 
 
 def test_panels_are_told_apart_and_lie_beside_each_other() -> None:
@@ -98,11 +99,11 @@ def test_every_alert_is_tried_with_what_raises_it_and_with_a_healthy_server() ->
     assert fired == silent == {rule["alert"] for rule in read_rules()}
 
 
-def run_promtool(*words: str, cwd: Path = RULES.parent) -> str:
+def run_promtool(*arguments: str, cwd: Path = RULES.parent) -> str:
     promtool = shutil.which("promtool")
     if promtool is None:
         pytest.skip("promtool is not installed on this machine (Debian: prometheus)")
-    done = subprocess.run([promtool, *words], cwd=cwd, capture_output=True, text=True, check=False)
+    done = subprocess.run([promtool, *arguments], cwd=cwd, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 

@@ -70,7 +70,7 @@ def test_a_line_has_the_ids_of_what_it_belongs_to(lines: io.StringIO) -> None:
 
 
 @pytest.mark.django_db
-def test_a_fold_is_one_line_and_a_sweep_that_finds_nothing_is_none(lines: io.StringIO) -> None:
+def test_a_fold_is_one_line_and_a_sweep_that_finds_nothing_logs_nothing(lines: io.StringIO) -> None:
     create_project(slug="shop", key="shop-key", origins=["*"])
     for _ in range(3):
         sweep.apply()

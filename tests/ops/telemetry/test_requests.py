@@ -16,10 +16,10 @@ Headers = dict[str, str]
 
 def ask(path: str, *, method: str = "GET", body: bytes = b"", **more: str) -> tuple[int, Headers, bytes]:
     """Returns the answer of the web server's application."""
-    told: list[tuple[str, list[tuple[str, str]]]] = []
+    answers: list[tuple[str, list[tuple[str, str]]]] = []
 
     def start_response(status: str, headers: list[tuple[str, str]], exc_info: Any = None) -> None:  # Any: WSGI's own
-        told.append((status, headers))
+        answers.append((status, headers))
 
     environ = {
         "REQUEST_METHOD": method,
@@ -36,7 +36,7 @@ def ask(path: str, *, method: str = "GET", body: bytes = b"", **more: str) -> tu
         **more,
     }
     content: Iterable[bytes] = wsgi.application(environ, start_response)
-    ((status, headers),) = told
+    ((status, headers),) = answers
     return int(status.split()[0]), dict(headers), b"".join(content)
 
 
@@ -83,9 +83,9 @@ def test_kinds_are_a_closed_set() -> None:
 @pytest.mark.django_db
 def test_an_error_says_its_request_and_other_answers_do_not(settings: Settings) -> None:
     assert ID_HEADER not in ask("/healthz")[1]
-    own = ask("/nothing-here", HTTP_X_REQUEST_ID="0123456789abcdef")[1][ID_HEADER]
-    assert len(own) == 16
-    assert own != "0123456789abcdef"  # without a proxy, a stranger chose it
+    request_id = ask("/nothing-here", HTTP_X_REQUEST_ID="0123456789abcdef")[1][ID_HEADER]
+    assert len(request_id) == 16
+    assert request_id != "0123456789abcdef"  # without a proxy, a stranger chose it
     settings.BEHIND_PROXY = True
     assert ask("/nothing-here", HTTP_X_REQUEST_ID="0123456789abcdef")[1][ID_HEADER] == "0123456789abcdef"
     assert ask("/nothing-here", HTTP_X_REQUEST_ID="a\nb" * 5)[1][ID_HEADER] != "a\nb" * 5

@@ -9,5 +9,5 @@ def answer(request: httpx.Request) -> httpx.Response:
     headers = {name: value for name, value in request.headers.items() if name != "content-length"}
     kind = headers.pop("content-type", "")
     address = request.url.raw_path.decode()
-    told = Client().generic(request.method, address, request.content, content_type=kind, headers=headers)
-    return httpx.Response(told.status_code, headers=dict(told.headers), content=told.content)
+    response = Client().generic(request.method, address, request.content, content_type=kind, headers=headers)
+    return httpx.Response(response.status_code, headers=dict(response.headers), content=response.content)

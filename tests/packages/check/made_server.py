@@ -247,19 +247,19 @@ class MadeServer:
         self.pauses_s.append(seconds)
         self.now_s += seconds
 
-    def run(self, *words: str, environment: Mapping[str, str] | None = None) -> int:
+    def run(self, *arguments: str, environment: Mapping[str, str] | None = None) -> int:
         """Runs the command against this server."""
         known = {"FIELDFLAME_URL": URL, "FIELDFLAME_TOKEN": TOKEN} if environment is None else environment
         clock = Clock(now=lambda: self.now_s, sleep=self.sleep, draw=lambda: 0.5)
-        return main(words, environment=known, transport=httpx.MockTransport(self), clock=clock)
+        return main(arguments, environment=known, transport=httpx.MockTransport(self), clock=clock)
 
-    def check(self, *words: str) -> int:
+    def check(self, *arguments: str) -> int:
         """Runs `check` of the shop's release 1.1.0."""
-        return self.run("check", "--project", "shop", "--release", "1.1.0", *words)
+        return self.run("check", "--project", "shop", "--release", "1.1.0", *arguments)
 
     def asked(self, name: str) -> list[httpx.QueryParams]:
         """Returns the parameters of all requests for an address."""
-        return [each.url.params for each in self.requests if each.url.path.endswith(f"/shop/{name}")]
+        return [request.url.params for request in self.requests if request.url.path.endswith(f"/shop/{name}")]
 
 
 def views_of(*pairs: tuple[int, int]) -> list[dict[str, Any]]:

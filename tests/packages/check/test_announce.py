@@ -17,8 +17,8 @@ def test_announce_says_what_the_build_knows(capsys: pytest.CaptureFixture[str]) 
         "GITHUB_RUN_ID": "7",
     }
     known = {"FIELDFLAME_URL": URL, "FIELDFLAME_TOKEN": TOKEN, **github}
-    words = ("announce", "--project", "shop", "--release", "1.1.0", "--author", "Anna")
-    assert server.run(*words, "--released-at", "2026-11-23T10:00:00Z", environment=known) == 0
+    arguments = ("announce", "--project", "shop", "--release", "1.1.0", "--author", "Anna")
+    assert server.run(*arguments, "--released-at", "2026-11-23T10:00:00Z", environment=known) == 0
     assert json.loads(server.requests[0].content) == {
         "release": "1.1.0",
         "commit": "9fceb02d",
@@ -40,8 +40,8 @@ def test_a_rollback_counts_at_once_by_the_servers_clock(known_at: str | None, se
     times = {"announced_at": now, "first_seen_at": now, "rolled_back_at": known_at}
     server = MadeServer({"releases": {"release": "1.1.0", **times}})
     assert server.run("announce", "--project", "shop", "--release", "1.1.0", "--rolled-back") == 0
-    told = [json.loads(request.content).get("rolled_back_at") for request in server.requests]
-    assert told == ([None, now] if sent else [None])
+    sent_times = [json.loads(request.content).get("rolled_back_at") for request in server.requests]
+    assert sent_times == ([None, now] if sent else [None])
 
 
 def test_a_rollback_is_not_announced_with_what_another_build_knows() -> None:
@@ -49,10 +49,10 @@ def test_a_rollback_is_not_announced_with_what_another_build_knows() -> None:
     times = {"announced_at": now, "first_seen_at": now, "rolled_back_at": None}
     server = MadeServer({"releases": {"release": "1.1.0", **times}})
     known = {"FIELDFLAME_URL": URL, "FIELDFLAME_TOKEN": TOKEN, "JENKINS_URL": "https://ci.example/", "GIT_COMMIT": "c0"}
-    words = ("announce", "--project", "shop", "--release", "1.1.0", "--rolled-back")
-    assert server.run(*words, environment=known) == 0
+    arguments = ("announce", "--project", "shop", "--release", "1.1.0", "--rolled-back")
+    assert server.run(*arguments, environment=known) == 0
     sent = [json.loads(request.content) for request in server.requests]
-    assert [sorted(each) for each in sent] == [["release"], ["release", "rolled_back_at"]]
+    assert [sorted(body) for body in sent] == [["release"], ["release", "rolled_back_at"]]
 
 
 @pytest.mark.parametrize(

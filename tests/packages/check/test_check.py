@@ -65,12 +65,14 @@ def test_the_output_says_what_was_compared(capsys: pytest.CaptureFixture[str]) -
     assert "  Compared with 1.0.0, the release before it.\n" in out
     assert "--base" not in out
     assert MadeServer({"verdict": unclear(state="faster")}).check() == 0
-    told = "If 1.0.0 was rolled back in the last day, say so by announce --rolled-back, or name the release that users "
-    told += "have again with --base."
-    assert told in capsys.readouterr().out
+    sentence = (
+        "If 1.0.0 was rolled back in the last day, say so by announce --rolled-back, or name the release that users "
+    )
+    sentence += "have again with --base."
+    assert sentence in capsys.readouterr().out
 
 
-def test_what_was_passed_over_is_still_told_after_waiting(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_was_passed_over_is_printed_after_waiting(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     passed_over = [
         {"release": HOSTILE, "rolled_back_by": "2026-11-20T06:00:00Z"},
         *({"release": f"1.0.{number}", "rolled_back_by": "2026-11-21T06:00:00Z"} for number in (8, 7, 6)),
@@ -89,8 +91,8 @@ def test_what_was_passed_over_is_still_told_after_waiting(tmp_path: Path, capsys
 
 def test_a_build_may_fail_only_on_what_an_alarm_would_tell(capsys: pytest.CaptureFixture[str]) -> None:
     assert MadeServer({"verdict": make_verdict()}).check("--fail-on", "confirmed") == 2
-    told = "It is slower, but not yet as certain as an alarm must be. The next look needs about 7 more page views."
-    assert told in capsys.readouterr().out
+    sentence = "It is slower, but not yet as certain as an alarm must be. The next look needs about 7 more page views."
+    assert sentence in capsys.readouterr().out
     answers = [make_verdict(), make_verdict(is_confirmed=True)]
     server = MadeServer({"verdict": answers, "overview": views_of((400, 40), (400, 60))})
     assert server.check("--fail-on", "confirmed", "--wait", "1h") == 1
@@ -102,7 +104,7 @@ def test_a_faster_release_passes() -> None:
 
 
 @pytest.mark.parametrize(
-    ("answer", "words", "told"),
+    ("answer", "arguments", "message"),
     [
         (
             too_few(400, 7),
@@ -126,10 +128,10 @@ def test_a_faster_release_passes() -> None:
     ],
 )
 def test_too_few_views_have_a_code_of_their_own_and_say_how_many_more(
-    capsys: pytest.CaptureFixture[str], answer: dict[str, object], words: tuple[str, ...], told: str
+    capsys: pytest.CaptureFixture[str], answer: dict[str, object], arguments: tuple[str, ...], message: str
 ) -> None:
-    assert MadeServer({"verdict": answer}).check(*words) == 2
-    assert told in capsys.readouterr().out
+    assert MadeServer({"verdict": answer}).check(*arguments) == 2
+    assert message in capsys.readouterr().out
 
 
 def test_enough_views_to_see_the_change_pass() -> None:
@@ -154,7 +156,7 @@ def test_waiting_asks_for_the_verdict_only_when_it_may_say_more(capsys: pytest.C
     server = MadeServer({"verdict": [unclear(), make_verdict()], "overview": counts})
     assert server.check("--wait", "30m") == 1
     assert len(server.asked("overview")) == 4  # 40, 41 and 45 are no other look than 40
-    assert [dict(each) for each in server.asked("verdict")] == [
+    assert [dict(query) for query in server.asked("verdict")] == [
         {"release": "1.1.0"},
         {"base_release": "1.0.0", "head_release": "1.1.0"},  # the base that the first answer chose
     ]
@@ -184,7 +186,7 @@ def test_without_waiting_it_asks_once() -> None:
 
 
 @pytest.mark.parametrize(
-    ("answer", "code", "told"),
+    ("answer", "code", "message"),
     [
         (httpx.Response(401, json={"detail": "Unknown token."}), 5, "does not know the token"),
         (httpx.Response(403, json={"detail": "Needs the scope read."}), 5, "(403). Needs the scope read."),
@@ -205,11 +207,11 @@ def test_without_waiting_it_asks_once() -> None:
     ],
 )
 def test_what_is_no_answer_about_the_release_has_another_code(
-    capsys: pytest.CaptureFixture[str], answer: object, code: int, told: str
+    capsys: pytest.CaptureFixture[str], answer: object, code: int, message: str
 ) -> None:
     assert MadeServer({"verdict": [answer]}).check() == code
     out, err = capsys.readouterr()
-    assert told in err
+    assert message in err
     assert out == ""
     assert TOKEN not in err
 
@@ -229,7 +231,7 @@ def test_a_server_that_stays_busy_is_given_up() -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "environment", "code"),
+    ("arguments", "environment", "code"),
     [
         (("check",), {}, 3),
         ((), {}, 3),
@@ -253,11 +255,11 @@ def test_a_server_that_stays_busy_is_given_up() -> None:
     ],
 )
 def test_a_wrong_use_has_a_code_of_its_own_and_repeats_no_token(
-    capsys: pytest.CaptureFixture[str], words: tuple[str, ...], environment: dict[str, str], code: int
+    capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], environment: dict[str, str], code: int
 ) -> None:
     known = {"FIELDFLAME_URL": URL, "FIELDFLAME_TOKEN": TOKEN, **environment}
     server = MadeServer({"releases": {"releases": [{"release": "1.1.0"}]}})
-    assert server.run(*words, environment=known) == code
+    assert server.run(*arguments, environment=known) == code
     out, err = capsys.readouterr()
     assert err.startswith("fieldflame: ")
     assert TOKEN not in out + err
@@ -268,11 +270,11 @@ def test_without_a_token_it_says_where_it_belongs(capsys: pytest.CaptureFixture[
     assert "FIELDFLAME_TOKEN" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(("url", "is_told"), [("http://profiles.example", True), ("http://127.0.0.1:8000/", False)])
-def test_an_unencrypted_way_is_told(capsys: pytest.CaptureFixture[str], url: str, is_told: bool) -> None:
+@pytest.mark.parametrize(("url", "is_warned"), [("http://profiles.example", True), ("http://127.0.0.1:8000/", False)])
+def test_an_unencrypted_way_is_reported(capsys: pytest.CaptureFixture[str], url: str, is_warned: bool) -> None:
     server = MadeServer({"verdict": unclear()})
     server.run(*CHECK, environment={"FIELDFLAME_URL": url, "FIELDFLAME_TOKEN": f"{TOKEN}\n"})
-    assert ("unencrypted" in capsys.readouterr().err) is is_told
+    assert ("unencrypted" in capsys.readouterr().err) is is_warned
     assert server.requests[0].headers["Authorization"] == f"Bearer {TOKEN}"
 
 
@@ -293,7 +295,7 @@ def test_names_are_no_commands_for_the_runner_and_no_controls(capsys: pytest.Cap
     assert not [line for line in out.splitlines() if line.lstrip().startswith("::")]
     assert "##[" not in out
     assert "javascript:" not in out
-    assert all(each.isprintable() for each in out.replace("\n", ""))
+    assert all(character.isprintable() for character in out.replace("\n", ""))
 
 
 @pytest.mark.parametrize(("text", "seconds"), [("30m", 1_800), ("90s", 90), ("1h30m", 5_400), ("24h", 86_400)])

@@ -32,8 +32,8 @@ def list_commands() -> list[str]:
 
 @pytest.mark.parametrize("line", list_commands())
 def test_each_documented_call_is_understood(line: str) -> None:
-    words = shlex.split(re.split(r" \|\| |'''", line)[0])[1:]
-    assert make_parser().parse_args(words).project == "shop"
+    arguments = shlex.split(re.split(r" \|\| |'''", line)[0])[1:]
+    assert make_parser().parse_args(arguments).project == "shop"
 
 
 def test_there_are_documented_calls() -> None:
@@ -48,7 +48,7 @@ def test_the_exit_codes_are_documented(text: str) -> None:
 
 @pytest.mark.parametrize("command", ["check", "announce", "lab"])
 def test_each_option_is_documented(command: str) -> None:
-    (commands,) = (each for each in make_parser()._actions if isinstance(each.choices, dict))
+    (commands,) = (choice for choice in make_parser()._actions if isinstance(choice.choices, dict))
     parsers: Any = commands.choices  # argparse types it as anything that can be walked
     names = {name for action in parsers[command]._actions for name in action.option_strings}
     assert {name for name in names - {"-h", "--help"} if f"`{name}" not in DOCUMENT} == set()

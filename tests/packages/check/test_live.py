@@ -32,11 +32,11 @@ def lab(db: None) -> Project:
 def run(lab: Project) -> Run:
     """Runs the command with a token of the lab."""
 
-    def call(*words: str, scopes: tuple[str, ...] = ("read",), project: str = "lab") -> int:
+    def call(*arguments: str, scopes: tuple[str, ...] = ("read",), project: str = "lab") -> int:
         _, clear = create_token(project=lab, scopes=list(scopes))
         known = {"FIELDFLAME_URL": "http://testserver", "FIELDFLAME_TOKEN": clear}
         transport = httpx.MockTransport(answer)
-        return main((words[0], "--project", project, *words[1:]), environment=known, transport=transport)
+        return main((arguments[0], "--project", project, *arguments[1:]), environment=known, transport=transport)
 
     return call
 
@@ -67,12 +67,12 @@ def test_a_check_after_a_rollback_finds_that_the_repair_is_slower(capsys: pytest
     make_releases(shop, "1.1")
     _, clear = create_token(project=shop, scopes=["read"])
     known = {"FIELDFLAME_URL": "http://testserver", "FIELDFLAME_TOKEN": clear}
-    words = ("check", "--project", "shop", "--release", "1.2")
+    arguments = ("check", "--project", "shop", "--release", "1.2")
     transport = httpx.MockTransport(answer)
-    assert main(words, environment=known, transport=transport) == 1
+    assert main(arguments, environment=known, transport=transport) == 1
     out = capsys.readouterr().out
     assert "  Compared with 1.0. Passed over: 1.1, rolled back on 2026-11-20 06:00 UTC or earlier.\n" in out
-    assert main((*words, "--base", "1.1"), environment=known, transport=transport) == 0
+    assert main((*arguments, "--base", "1.1"), environment=known, transport=transport) == 0
     assert "  Compared with 1.1 (--base).\n" in capsys.readouterr().out
 
 
@@ -81,8 +81,8 @@ def test_a_build_announces_its_release_and_the_verdict_names_the_commits(
 ) -> None:
     place = "https://code.example/compare/{base}...{head}"
     assert run("announce", "--release", OLD, "--commit", "c1", scopes=("sourcemaps",)) == 0
-    words = ("--release", NEW, "--commit", "c2", "--author", "Anna", "--range-link", place)
-    assert run("announce", *words, scopes=("sourcemaps",)) == 0
+    arguments = ("--release", NEW, "--commit", "c2", "--author", "Anna", "--range-link", place)
+    assert run("announce", *arguments, scopes=("sourcemaps",)) == 0
     assert AnnouncedRelease.objects.get(release=NEW).author == "Anna"
     capsys.readouterr()
     assert run("check", "--release", NEW) == 1
@@ -90,8 +90,8 @@ def test_a_build_announces_its_release_and_the_verdict_names_the_commits(
 
 
 def test_a_release_that_is_announced_again_keeps_its_time(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
-    def announce(*words: str) -> datetime | None:
-        assert run("announce", "--release", NEW, *words, scopes=("sourcemaps",)) == 0
+    def announce(*arguments: str) -> datetime | None:
+        assert run("announce", "--release", NEW, *arguments, scopes=("sourcemaps",)) == 0
         return AnnouncedRelease.objects.get(release=NEW).released_at
 
     began_at = timezone.now() - timedelta(seconds=2)
@@ -108,34 +108,34 @@ def test_a_release_that_is_announced_again_keeps_its_time(run: Run, capsys: pyte
 def test_a_rollback_is_announced_and_the_next_announcement_takes_it_back(
     run: Run, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def announce(*words: str) -> tuple[str, AnnouncedRelease]:
-        assert run("announce", "--release", NEW, *words, scopes=("sourcemaps",)) == 0
+    def announce(*arguments: str) -> tuple[str, AnnouncedRelease]:
+        assert run("announce", "--release", NEW, *arguments, scopes=("sourcemaps",)) == 0
         return capsys.readouterr().out, AnnouncedRelease.objects.get(release=NEW)
 
     first = announce("--commit", "c2")[1]
-    said, told = announce("--rolled-back")
-    at = told.rolled_back_at
+    said, announced = announce("--rolled-back")
+    at = announced.rolled_back_at
     assert at is not None
-    assert (told.commit, told.released_at) == ("c2", first.released_at)
+    assert (announced.commit, announced.released_at) == ("c2", first.released_at)
     assert f"{NEW} counts as rolled back since {at:%Y-%m-%d %H:%M} UTC. Its alarms end within minutes.\n" in said
     assert announce("--rolled-back")[1].rolled_back_at == at
-    said, told = announce("--commit", "c2")
+    said, announced = announce("--commit", "c2")
     assert said.endswith("It had been rolled back, and counts as in use again.\n")
-    assert (told.rolled_back_at, told.released_at) == (None, first.released_at)
+    assert (announced.rolled_back_at, announced.released_at) == (None, first.released_at)
 
 
 def test_a_rollback_of_a_release_that_nobody_has_seen_says_so(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
-    words = ("announce", "--release", "1.1.O")
-    assert run(*words, "--rolled-back", scopes=("sourcemaps",)) == 0
+    arguments = ("announce", "--release", "1.1.O")
+    assert run(*arguments, "--rolled-back", scopes=("sourcemaps",)) == 0
     assert "But no page view has this release: is its name right?" in capsys.readouterr().out
-    assert run(*words, scopes=("sourcemaps",)) == 0
+    assert run(*arguments, scopes=("sourcemaps",)) == 0
     out = capsys.readouterr().out
     assert "announced 1.1.O. It had been rolled back, and counts as in use again." in out
     assert AnnouncedRelease.objects.get(release="1.1.O").released_at is None  # nobody said when it was released
 
 
 @pytest.mark.parametrize(
-    ("words", "options", "code", "told"),
+    ("arguments", "options", "code", "message"),
     [
         (("announce", "--release", "2"), {}, 5, "(403)"),
         (("check", "--release", NEW), {"scopes": ("sourcemaps",)}, 5, "(403)"),
@@ -145,17 +145,17 @@ def test_a_rollback_of_a_release_that_nobody_has_seen_says_so(run: Run, capsys: 
         (("announce", "--release", "2", "--link", "javascript:x"), {"scopes": ("sourcemaps",)}, 3, "(400): link: "),
     ],
 )
-def test_what_the_server_refuses_is_told(
+def test_what_the_server_refuses_is_printed(
     run: Run,
     capsys: pytest.CaptureFixture[str],
-    words: tuple[str, ...],
+    arguments: tuple[str, ...],
     options: dict[str, object],
     code: int,
-    told: str,
+    message: str,
 ) -> None:
     make_project("elsewhere")
-    assert run(*words, **options) == code
-    assert told in capsys.readouterr().err
+    assert run(*arguments, **options) == code
+    assert message in capsys.readouterr().err
 
 
 def test_a_budget_that_is_exceeded_fails_the_build(run: Run, lab: Project, capsys: pytest.CaptureFixture[str]) -> None:

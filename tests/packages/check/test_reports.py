@@ -42,8 +42,8 @@ PARENTS: Final = {
 def hostile() -> dict[str, Any]:  # Any: JSON
     """Returns an answer in which every name is hostile."""
     verdict = make_verdict(base=HOSTILE, page=HOSTILE)
-    for each in verdict["culprits"]:
-        each.update(label=HOSTILE, uri=HOSTILE)
+    for culprit in verdict["culprits"]:
+        culprit.update(label=HOSTILE, uri=HOSTILE)
     verdict["culprits"][0]["original"].update(source=f"webpack://x/./{HOSTILE}")
     for page in verdict["pages"]:
         page["page"] = HOSTILE
@@ -66,11 +66,11 @@ ANSWERS: Final[dict[str, Any]] = {
 }
 
 
-def write(folder: Path, answer: dict[str, Any], *words: str) -> Path:
+def write(folder: Path, answer: dict[str, Any], *arguments: str) -> Path:
     """Runs a check that writes all files, and returns their folder."""
     server = MadeServer({"verdict": answer, "alerts": ALERTS})
     files = [word for kind in ("junit", "markdown", "json") for word in (f"--{kind}", str(folder / kind))]
-    assert server.check(*files, *words) in (0, 1, 2)
+    assert server.check(*files, *arguments) in (0, 1, 2)
     return folder
 
 
@@ -94,8 +94,13 @@ def test_junit_has_a_case_for_each_page(slower: Path) -> None:
     assert failure is not None
     assert failure.get("message") == "slower: +389 ms per view (122 to 758 ms)"
     assert "findRuleFor" in (failure.text or "")
-    told = {each.get("name"): each.get("value") for each in suite.iter("property")}
-    assert (told["release"], told["base"], told["commit"], told["looks"]) == ("1.1.0", "1.0.0", "9fceb02d", "2")
+    properties = {entry.get("name"): entry.get("value") for entry in suite.iter("property")}
+    assert (properties["release"], properties["base"], properties["commit"], properties["looks"]) == (
+        "1.1.0",
+        "1.0.0",
+        "9fceb02d",
+        "2",
+    )
 
 
 def test_junit_fails_only_what_fails_the_build(tmp_path: Path) -> None:
@@ -132,9 +137,9 @@ def test_a_summary_of_github_is_added_to(tmp_path: Path) -> None:
     summary.write_text("before\n", encoding="utf-8")
     server = MadeServer({"verdict": unclear()})
     known = {"FIELDFLAME_URL": URL, "FIELDFLAME_TOKEN": "t", "GITHUB_STEP_SUMMARY": str(summary)}
-    words = ("check", "--project", "shop", "--release", "1.1.0", "--markdown", str(summary))
+    arguments = ("check", "--project", "shop", "--release", "1.1.0", "--markdown", str(summary))
     for _ in range(2):
-        assert server.run(*words, environment=known) == 0
+        assert server.run(*arguments, environment=known) == 0
     text = summary.read_text(encoding="utf-8")
     assert (text.startswith("before\n"), text.count("### ✅ Fieldflame")) == (True, 2)
 
@@ -167,7 +172,7 @@ def test_hostile_names_are_only_text(tmp_path: Path) -> None:
     assert "<img" not in re.sub(r"(`+).+?\1", "", markdown)
     assert "](https://evil" not in re.sub(r"(`+).+?\1", "", markdown)
     assert "@anna" not in re.sub(r"(`+).+?\1", "", markdown)
-    assert all(each.isprintable() for each in markdown.replace("\n", ""))
+    assert all(character.isprintable() for character in markdown.replace("\n", ""))
     assert not [line for line in markdown.splitlines() if line.lstrip().startswith("::")]
 
 

@@ -19,8 +19,12 @@ pytestmark = pytest.mark.slow(10)
 LIMIT_S: Final = 300
 
 
-def run(*words: str | Path, cwd: Path, environment: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(words, cwd=cwd, env=environment, capture_output=True, text=True, check=False, timeout=LIMIT_S)
+def run(
+    *arguments: str | Path, cwd: Path, environment: dict[str, str] | None = None
+) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        arguments, cwd=cwd, env=environment, capture_output=True, text=True, check=False, timeout=LIMIT_S
+    )
 
 
 @pytest.fixture(scope="module")
@@ -34,25 +38,25 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return built
 
 
-def list_needed(name: str, found: set[str] | None = None) -> set[str]:
+def list_needed(name: str, needed: set[str] | None = None) -> set[str]:
     """Returns a package and all that it needs, by what these say themselves."""
-    found = set() if found is None else found
-    if name not in found:
-        found.add(name)
+    needed = set() if needed is None else needed
+    if name not in needed:
+        needed.add(name)
         for line in distribution(name).requires or ():
             requirement = Requirement(line)
             if requirement.marker is None or requirement.marker.evaluate({"extra": ""}):
-                list_needed(requirement.name, found)
-    return found
+                list_needed(requirement.name, needed)
+    return needed
 
 
 def lay_out_needed(wheel: Path, folder: Path) -> Path:
     """Links what the wheel declares to need into a folder, and nothing else."""
     with zipfile.ZipFile(wheel) as archive:
-        (name,) = (each for each in archive.namelist() if each.endswith(".dist-info/METADATA"))
+        (name,) = (member for member in archive.namelist() if member.endswith(".dist-info/METADATA"))
         lines = archive.read(name).decode().splitlines()
     declared = [Requirement(line.partition(": ")[2]) for line in lines if line.startswith("Requires-Dist: ")]
-    assert [each.name for each in declared] == ["httpx"]
+    assert [requirement.name for requirement in declared] == ["httpx"]
     folder.mkdir()
     for package in list_needed("httpx"):
         installed = distribution(package)
@@ -89,8 +93,8 @@ def test_the_wheel_runs_in_a_fresh_environment_with_what_it_declares(wheel: Path
     needs = {**plain, "PYTHONPATH": str(lay_out_needed(wheel, tmp_path / "needed"))}
     version = run(command, "--version", cwd=tmp_path, environment=needs)
     assert (version.returncode, version.stdout) == (0, "fieldflame 1.0.0\n"), version.stderr
-    words = ("check", "--project", "shop", "--release", "1")
-    denied = run(command, *words, "--url", "http://127.0.0.1:1", cwd=tmp_path, environment=needs)
+    arguments = ("check", "--project", "shop", "--release", "1")
+    denied = run(command, *arguments, "--url", "http://127.0.0.1:1", cwd=tmp_path, environment=needs)
     assert (denied.returncode, "FIELDFLAME_TOKEN" in denied.stderr) == (5, True)
-    wrong = run(python, "-m", "fieldflame", *words, TOKEN, cwd=tmp_path, environment=needs)
+    wrong = run(python, "-m", "fieldflame", *arguments, TOKEN, cwd=tmp_path, environment=needs)
     assert (wrong.returncode, TOKEN in wrong.stderr) == (3, False)

@@ -91,8 +91,8 @@ async def _visit(browser: "Browser", port: int, visit: ShopVisit) -> None:
         session = await context.new_cdp_session(page)
         await session.send("Emulation.setHardwareConcurrencyOverride", {"hardwareConcurrency": 8})
         await session.send("Emulation.setCPUThrottlingRate", {"rate": visit.slowdown})
-        facts = f"n={visit.size}&kept={int(visit.is_kept)}&visit={visit.name}"
-        await page.goto(f"http://127.0.0.1:{port}/r{visit.release}?{facts}", wait_until="commit")
+        query = f"n={visit.size}&kept={int(visit.is_kept)}&visit={visit.name}"
+        await page.goto(f"http://127.0.0.1:{port}/r{visit.release}?{query}", wait_until="commit")
         await page.wait_for_function("document.title === 'done'", timeout=VISIT_LIMIT_MS, polling=100)
         await asyncio.sleep(REST_S)
         await page.goto("about:blank")
@@ -140,7 +140,9 @@ async def _record(visits: Sequence[ShopVisit], chromium: str, at_a_time: int) ->
 def record(visits: Sequence[ShopVisit], *, chromium: str, at_a_time: int) -> dict[tuple[Side, int], list[Envelope]]:
     """Returns the envelopes of all visits by side and release. Chunks of one visit are in order."""
     endpoint = asyncio.run(_record(visits, chromium, at_a_time))
-    found: dict[tuple[Side, int], list[Envelope]] = defaultdict(list)
+    envelopes: dict[tuple[Side, int], list[Envelope]] = defaultdict(list)
     for visit in visits:
-        found[visit.side, visit.release] += sorted(endpoint.envelopes.get(visit.name, []), key=lambda each: each["seq"])
-    return dict(found)
+        envelopes[visit.side, visit.release] += sorted(
+            endpoint.envelopes.get(visit.name, []), key=lambda envelope: envelope["seq"]
+        )
+    return dict(envelopes)

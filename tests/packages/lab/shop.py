@@ -177,9 +177,9 @@ def write_script(number: int) -> str:
     rounds: dict[str, int] = {}
     for release in RELEASES[: number + 1]:
         rounds.update(release.rounds)
-    own = RELEASES[number]
+    built = RELEASES[number]
     counts = ", ".join(f"{name}: {count}" for name, count in rounds.items())
-    flags = f"const SQUARE = {str(own.has_square).lower()}, CALLEE = {str(own.has_callee).lower()};"
+    flags = f"const SQUARE = {str(built.has_square).lower()}, CALLEE = {str(built.has_callee).lower()};"
     return f"const ROUNDS = {{{counts}}};\n{flags}\n{SCRIPT}"
 
 

@@ -33,24 +33,24 @@ PHONES = table(
 
 
 def test_a_function_grows_in_the_field_by_its_factor_in_the_lab() -> None:
-    (found,) = estimate(compared(RENDER, others=(STEADY,)), {"phones": PHONES}, EXACT)
-    guess = found.guesses["phones"]
+    (estimated,) = estimate(compared(RENDER, others=(STEADY,)), {"phones": PHONES}, EXACT)
+    guess = estimated.guesses["phones"]
     assert guess.is_own
     assert guess.ms == pytest.approx(88.4 * 19 / 12)
     assert guess.ci95 == pytest.approx((80.0 * 19 / 12, 97.0 * 19 / 12))
-    assert describe_field(found) == "In the field that would be about +140 ms per view (127 to 154 ms) on phones."
+    assert describe_field(estimated) == "In the field that would be about +140 ms per view (127 to 154 ms) on phones."
 
 
 def test_a_faster_function_has_its_interval_in_order() -> None:
-    (found,) = estimate(compared(LabChange(RENDER.name, 31.0, 12.0)), {"phones": PHONES})
-    low, high = found.guesses["phones"].ci95
-    assert low < found.guesses["phones"].ms < high < 0
+    (estimated,) = estimate(compared(LabChange(RENDER.name, 31.0, 12.0)), {"phones": PHONES})
+    low, high = estimated.guesses["phones"].ci95
+    assert low < estimated.guesses["phones"].ms < high < 0
 
 
 def test_the_interval_has_the_labs_own_uncertainty() -> None:
     unsure = LabChange(RENDER.name, 12.0, 31.0, (10.0, 30.0))
-    (found,) = estimate(compared(unsure), {"phones": PHONES}, EXACT)
-    ms, (low, high) = found.guesses["phones"].ms, found.guesses["phones"].ci95
+    (estimated,) = estimate(compared(unsure), {"phones": PHONES}, EXACT)
+    ms, (low, high) = estimated.guesses["phones"].ms, estimated.guesses["phones"].ci95
     # 8.4 and 8.6 ms of the field's time, 9 and 11 ms of the lab's change: each moves the product by itself.
     assert ms - low == pytest.approx(math.hypot(8.4 * 19 / 12, 88.4 * 9 / 12))
     assert high - ms == pytest.approx(math.hypot(8.6 * 19 / 12, 88.4 * 11 / 12))
@@ -81,26 +81,26 @@ def test_time_may_have_moved_unless_whole_page_views_changed_too() -> None:
 
 
 def test_what_may_only_have_moved_fails_no_build() -> None:
-    found = estimate(compared(RENDER), {"phones": PHONES}, EXACT)
-    assert judge(found, total(found), 50.0, has_moved=False)[0] == 1
-    code, words = judge(found, total(found), 50.0, has_moved=True)
-    assert (code, words) == (0, "the estimate is over 50 ms on phones, but may only have moved")
+    estimates = estimate(compared(RENDER), {"phones": PHONES}, EXACT)
+    assert judge(estimates, total(estimates), 50.0, has_moved=False)[0] == 1
+    code, sentence = judge(estimates, total(estimates), 50.0, has_moved=True)
+    assert (code, sentence) == (0, "the estimate is over 50 ms on phones, but may only have moved")
 
 
 def test_a_new_function_is_scaled_as_all_others_together() -> None:
     lab = compared(LabChange(name("fresh"), 0.0, 10.0), others=(LabChange(RENDER.name, 12.0, 12.0), STEADY))
     assert find_scale(lab, PHONES) == pytest.approx(120 / 20)
-    (found,) = estimate(lab, {"phones": PHONES})
-    assert not found.guesses["phones"].is_own
-    assert found.guesses["phones"].ms == pytest.approx(60.0)
-    assert "scaled as all functions together" in describe_field(found)
+    (estimated,) = estimate(lab, {"phones": PHONES})
+    assert not estimated.guesses["phones"].is_own
+    assert estimated.guesses["phones"].ms == pytest.approx(60.0)
+    assert "scaled as all functions together" in describe_field(estimated)
 
 
 def test_what_may_only_have_moved_in_its_script_is_not_taken_for_new() -> None:
     new, gone = LabChange(name("getRegex"), 0.0, 6.0), LabChange(name("getRegex"), 11.0, 0.0)
     pair_of_one = compared(new, gone, others=(RENDER, STEADY))
-    assert [is_replaced(each, pair_of_one) for each in (new, gone)] == [True, True]
-    assert not any(each.guesses for each in estimate(pair_of_one, {"phones": PHONES}))
+    assert [is_replaced(change, pair_of_one) for change in (new, gone)] == [True, True]
+    assert not any(estimated.guesses for estimated in estimate(pair_of_one, {"phones": PHONES}))
     minified = LabChange(name("Ce"), 0.0, 6.0)
     assert is_replaced(minified, compared(minified))
     assert not is_replaced(replace(minified, name=name("Ce", "src/a.ts")), compared())  # a source map names it
@@ -109,9 +109,9 @@ def test_what_may_only_have_moved_in_its_script_is_not_taken_for_new() -> None:
 
 
 def test_what_the_field_does_not_run_has_no_estimate() -> None:
-    (found,) = estimate(compared(LabChange(name("other", "src/cart.ts"), 12.0, 31.0)), {"phones": PHONES})
-    assert (found.guesses, total([found])) == ({}, {})
-    assert describe_field(found) == "The field does not know this function, or it only moved in its script."
+    (estimated,) = estimate(compared(LabChange(name("other", "src/cart.ts"), 12.0, 31.0)), {"phones": PHONES})
+    assert (estimated.guesses, total([estimated])) == ({}, {})
+    assert describe_field(estimated) == "The field does not know this function, or it only moved in its script."
 
 
 @pytest.mark.parametrize(
@@ -130,8 +130,8 @@ def test_what_the_field_does_not_run_has_no_estimate() -> None:
 def test_the_same_function_is_of_the_same_source_or_has_a_telling_name(
     lab: FuncName, field: list[FuncName], is_same: bool
 ) -> None:
-    found = FieldTable([FieldCost(each, 1.0, (0.5, 1.5)) for each in field]).find(lab)
-    assert (found is not None) is is_same
+    match = FieldTable([FieldCost(known, 1.0, (0.5, 1.5)) for known in field]).find(lab)
+    assert (match is not None) is is_same
 
 
 def pair(lab_head: float, field_head: float, label: str = "f") -> tuple[Compared, Compared]:
@@ -141,7 +141,7 @@ def pair(lab_head: float, field_head: float, label: str = "f") -> tuple[Compared
 
 
 def test_agreement_is_measured_on_earlier_releases() -> None:
-    found = measure_agreement(
+    agreement = measure_agreement(
         [
             pair(20.0, 200.0),  # as foretold
             pair(20.0, 150.0),  # half of it
@@ -150,30 +150,30 @@ def test_agreement_is_measured_on_earlier_releases() -> None:
             (compared(is_too_few=True), compared()),
         ]
     )
-    assert (found.releases, found.functions, found.same_way) == (4, 4, 3)
-    assert found.ratios == pytest.approx((1.0, 0.5, 1.2, -0.1))
-    assert found.middle == pytest.approx(0.75)
-    assert found.allowance == pytest.approx((0.35, 1.05))
-    assert describe_agreement(found) == (
+    assert (agreement.releases, agreement.functions, agreement.same_way) == (4, 4, 3)
+    assert agreement.ratios == pytest.approx((1.0, 0.5, 1.2, -0.1))
+    assert agreement.middle == pytest.approx(0.75)
+    assert agreement.allowance == pytest.approx((0.35, 1.05))
+    assert describe_agreement(agreement) == (
         "On 4 earlier releases, 3 of 4 functions that changed in the lab changed the same way in the field, by 0.8 "
         "times the estimate, the middle half by 0.3 to 1.1 times."
     )
 
 
-def test_agreement_that_is_not_known_is_told() -> None:
+def test_agreement_that_is_not_known_says_so() -> None:
     nothing = measure_agreement([])
     assert describe_agreement(nothing).startswith("How well lab and field agree is not known")
     assert nothing.allowance == ALLOWANCE
 
 
 def test_hostile_names_are_only_text() -> None:
-    found = estimate(compared(LabChange(name(HOSTILE, "a.ts"), 12.0, 31.0)), {"phones": PHONES})
-    told = LabReport("shop", HOSTILE, found, total(found), measure_agreement([]), has_moved=True)
-    text = write_lab_text(told)
+    estimates = estimate(compared(LabChange(name(HOSTILE, "a.ts"), 12.0, 31.0)), {"phones": PHONES})
+    report = LabReport("shop", HOSTILE, estimates, total(estimates), measure_agreement([]), has_moved=True)
+    text = write_lab_text(report)
     assert not [line for line in text.splitlines() if line.lstrip().startswith("::")]
     assert "##[" not in text
-    markdown = write_lab_markdown(told)
-    assert all(each.isprintable() for each in (text + markdown).replace("\n", ""))
+    markdown = write_lab_markdown(report)
+    assert all(character.isprintable() for character in (text + markdown).replace("\n", ""))
     assert "An estimate from the lab" in text
     assert "An estimate from the lab" in markdown
     assert "page views as a whole did not clearly change" in text

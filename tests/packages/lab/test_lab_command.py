@@ -47,14 +47,14 @@ def projects(db: None) -> tuple[Project, Project]:
 def run(projects: tuple[Project, Project]) -> Run:
     tokens = [create_token(project=project)[1] for project in projects]
 
-    def call(*words: str) -> int:
+    def call(*arguments: str) -> int:
         known = {
             "FIELDFLAME_URL": "http://testserver",
             "FIELDFLAME_TOKEN": tokens[0],
             "FIELDFLAME_LAB_TOKEN": tokens[1],
         }
         return main(
-            ("lab", "--project", "shop", "--release", "1.2.0", *words),
+            ("lab", "--project", "shop", "--release", "1.2.0", *arguments),
             environment=known,
             transport=httpx.MockTransport(answer),
         )
@@ -65,7 +65,7 @@ def run(projects: tuple[Project, Project]) -> Run:
 LAB = ("--lab-project", "shop-lab", "--base", "1.1.0")
 
 
-def test_a_change_in_the_lab_is_told_as_what_it_would_be_in_the_field(
+def test_a_change_in_the_lab_is_printed_as_what_it_would_be_in_the_field(
     run: Run, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     assert run(*LAB, "--json", str(tmp_path / "json"), "--markdown", str(tmp_path / "markdown")) == 0
@@ -73,12 +73,12 @@ def test_a_change_in_the_lab_is_told_as_what_it_would_be_in_the_field(
     assert "An estimate from the lab, not a measurement of users. Field times are those of release 1.1.0." in out
     assert "Function: renderCart: lab 45 ms → 85 ms. In the field that would be about +1" in out
     assert "On 1 earlier release, 1 of 1 functions that changed in the lab changed the same way in the field" in out
-    told = json.loads((tmp_path / "json").read_text(encoding="utf-8"))
-    (found,) = told["functions"]
+    report = json.loads((tmp_path / "json").read_text(encoding="utf-8"))
+    (function,) = report["functions"]
     # 125 ms per view in the field, and 85 instead of 45 in the lab.
-    assert found["field"]["desktops"]["delta_ms_per_view"] == pytest.approx(125 * (85 / 45 - 1), rel=0.02)
+    assert function["field"]["desktops"]["delta_ms_per_view"] == pytest.approx(125 * (85 / 45 - 1), rel=0.02)
     # Foretold for 1.1.0: +52 (65 ms × 45/25); measured: +60.
-    assert told["agreement"]["median_ratio"] == pytest.approx(60 / (65 * (45 / 25 - 1)), rel=0.02)
+    assert report["agreement"]["median_ratio"] == pytest.approx(60 / (65 * (45 / 25 - 1)), rel=0.02)
     assert (tmp_path / "markdown").read_text(encoding="utf-8").startswith("### Fieldflame: estimate from the lab")
 
 
@@ -102,7 +102,7 @@ def test_files_of_a_profiler_are_a_lab_too(run: Run, capsys: pytest.CaptureFixtu
 
 
 @pytest.mark.parametrize(
-    ("words", "code", "told"),
+    ("arguments", "code", "message"),
     [
         ((), 3, "--lab-project"),
         (("--lab-project", "shop-lab"), 3, "needs --base"),
@@ -113,7 +113,7 @@ def test_files_of_a_profiler_are_a_lab_too(run: Run, capsys: pytest.CaptureFixtu
     ],
 )
 def test_what_cannot_be_estimated_has_its_code(
-    run: Run, capsys: pytest.CaptureFixture[str], words: tuple[str, ...], code: int, told: str
+    run: Run, capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], code: int, message: str
 ) -> None:
-    assert run(*words) == code
-    assert told in capsys.readouterr().err
+    assert run(*arguments) == code
+    assert message in capsys.readouterr().err

@@ -41,7 +41,7 @@ def node(number: int, label: str, url: str = "", children: Sequence[int] = ()) -
 
 def write(path: Path, nodes: Sequence[Mapping[str, Any]], ms: Mapping[int, float]) -> str:
     """Writes a `.cpuprofile` in which each node is on top for so many ms; returns its path."""
-    deltas = [0, *(int(1_000 * each) for each in ms.values())]
+    deltas = [0, *(int(1_000 * time_ms) for time_ms in ms.values())]
     path.write_text(json.dumps({"nodes": nodes, "samples": list(ms), "timeDeltas": deltas}), encoding="utf-8")
     return str(path)
 
@@ -55,8 +55,8 @@ def profile(folder: Path, label: str, ms: float, number: int = 0) -> str:
 def test_cpu_profiles_are_read_as_own_time(tmp_path: Path) -> None:
     assert read_profile(profile(tmp_path, "renderCart", 12)) == {name("renderCart"): 12.0}
     base = [profile(tmp_path, "renderCart", ms) for ms in (10, 14)]
-    found = compare_profiles(base, [profile(tmp_path, "renderCart", 31)])
-    assert found.changes == (LabChange(name("renderCart"), 12.0, 31.0),)
+    comparison = compare_profiles(base, [profile(tmp_path, "renderCart", 31)])
+    assert comparison.changes == (LabChange(name("renderCart"), 12.0, 31.0),)
     assert compare_profiles(base, [profile(tmp_path, "renderCart", 13)]).changes == ()  # a tenth may be chance
 
 
@@ -101,7 +101,7 @@ def test_several_files_must_differ_nearly_all(
 
 
 @pytest.mark.parametrize("text", ["", "{}", "[]", '{"nodes": 7}'])
-def test_what_is_no_cpu_profile_is_told(tmp_path: Path, text: str) -> None:
+def test_a_file_that_is_not_a_cpu_profile_is_named(tmp_path: Path, text: str) -> None:
     path = tmp_path / "x.cpuprofile"
     path.write_text(text, encoding="utf-8")
     with pytest.raises(UsageError, match="cpuprofile"):
@@ -121,8 +121,8 @@ def test_files_of_a_real_node_have_the_script_and_nothing_of_node(tmp_path: Path
         flags = ["--cpu-prof", f"--cpu-prof-name={version}.cpuprofile"]
         subprocess.run([program, *flags, "cart.mjs", version], cwd=tmp_path, check=True, capture_output=True)
         files.append(str(tmp_path / f"{version}.cpuprofile"))
-    found = compare_profiles(files[:1], files[1:])
-    assert {each.name.label for each in found.all} <= {"renderCart", "listNames"}
-    changes = {each.name.label: each for each in found.changes}
-    assert "renderCart" in changes, found.all
+    comparison = compare_profiles(files[:1], files[1:])
+    assert {change.name.label for change in comparison.all} <= {"renderCart", "listNames"}
+    changes = {change.name.label: change for change in comparison.changes}
+    assert "renderCart" in changes, comparison.all
     assert changes["renderCart"].head_ms > changes["renderCart"].base_ms > 0

@@ -40,7 +40,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         recorded = pool.submit(record, [*lab_visits, *field_visits], chromium=chromium, at_a_time=3).result()
     for slug in ("shop", "shop-lab"):
         create_project(slug=slug, key=slug, origins=["*"])
-    for (side, _), envelopes in sorted(recorded.items(), key=lambda each: each[0][1]):
+    for (side, _), envelopes in sorted(recorded.items(), key=lambda item: item[0][1]):
         for envelope in envelopes:
             post("shop-lab" if side == "lab" else "shop", envelope)
     fold_all()
@@ -54,15 +54,15 @@ def test_a_recorded_change_is_named_and_has_the_right_sign(folder: Path, capsys:
         "FIELDFLAME_TOKEN": tokens[0],
         "FIELDFLAME_LAB_TOKEN": tokens[1],
     }
-    words = ("lab", "--project", "shop", "--lab-project", "shop-lab", "--base", "1.5", "--release", "1.6")
-    code = main((*words, "--json", str(folder / "json")), environment=known, transport=httpx.MockTransport(answer))
+    arguments = ("lab", "--project", "shop", "--lab-project", "shop-lab", "--base", "1.5", "--release", "1.6")
+    code = main((*arguments, "--json", str(folder / "json")), environment=known, transport=httpx.MockTransport(answer))
     assert code == 0, capsys.readouterr()
-    told = json.loads((folder / "json").read_text(encoding="utf-8"))
-    assert told["field_release"] == "1.5"
-    found = {each["label"]: each for each in told["functions"]}
-    assert "formatPrices" in found
-    guess = found["formatPrices"]["field"]["desktops"]
+    report = json.loads((folder / "json").read_text(encoding="utf-8"))
+    assert report["field_release"] == "1.5"
+    functions = {function["label"]: function for function in report["functions"]}
+    assert "formatPrices" in functions
+    guess = functions["formatPrices"]["field"]["desktops"]
     assert guess["is_own_factor"]
     assert guess["delta_ms_per_view"] < 0
     assert guess["ci95"][0] < guess["delta_ms_per_view"] < guess["ci95"][1]
-    assert "phones" not in found["formatPrices"]["field"]  # none were recorded
+    assert "phones" not in functions["formatPrices"]["field"]  # none were recorded

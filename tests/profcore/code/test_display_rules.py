@@ -31,8 +31,8 @@ FOLD = {"action": "fold", "field": "package", "pattern": "react*", "title": "Rea
 ONE_MORE = [{"action": "retitle", "field": "name", "pattern": "t", "title": "T"}] * (MAX_RULES + 1)
 
 
-def decide(rules: Sequence[Mapping[str, Any]], **facts: str | None) -> Any:
-    return read_display_rules(rules).decide(facts.get)
+def decide(rules: Sequence[Mapping[str, Any]], **fields: str | None) -> Any:
+    return read_display_rules(rules).decide(fields.get)
 
 
 def test_no_rules_show_everything_as_it_is() -> None:
@@ -72,7 +72,7 @@ def test_rules_that_make_one_row_give_it_one_colour() -> None:
     assert [decide(apart, package=name).colour for name in ("react", "scheduler")] == [None, "blue"]
 
 
-def test_the_id_of_a_made_row_is_none_of_a_function() -> None:
+def test_the_id_of_a_made_row_is_not_that_of_a_function() -> None:
     made = display_id("group", "React")
     assert DISPLAY_ID.fullmatch(made)
     assert not MAPPED_ID.fullmatch(made)
@@ -192,13 +192,13 @@ def totals_by(prefix: list[int], func: list[int], self_us: list[int]) -> Counter
 def test_no_rule_changes_a_sum(made: tuple[list[int], list[int], list[int], list[int], list[bool]]) -> None:
     prefix, func, self_us, number_of, is_folded = made
     shown_prefix, shown_func, places = show_stacks(prefix, func, number_of, is_folded)
-    own = [0] * len(shown_func)
+    shown_us = [0] * len(shown_func)
     for place, us in zip(places, self_us, strict=True):
-        own[place] += us
+        shown_us[place] += us
     before = [number_of[index] for index in func]
-    assert sum(own) == sum(self_us)
-    assert sum_by(shown_func, own) == sum_by(before, self_us)
-    assert totals_by(shown_prefix, shown_func, own) == totals_by(prefix, before, self_us)
+    assert sum(shown_us) == sum(self_us)
+    assert sum_by(shown_func, shown_us) == sum_by(before, self_us)
+    assert totals_by(shown_prefix, shown_func, shown_us) == totals_by(prefix, before, self_us)
 
 
 @given(shown_trees())

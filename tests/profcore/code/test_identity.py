@@ -63,6 +63,6 @@ def test_an_anonymous_function_is_known_by_its_body_and_never_by_its_file_alone(
 
 
 def test_an_id_begins_with_its_source() -> None:
-    found = MAPPED_ID.fullmatch(mapped_id(Original("src/x.ts", 1, 1, "f"), is_doubtful=False))
-    assert found is not None
-    assert found[1] == source_part("src/x.ts")
+    match = MAPPED_ID.fullmatch(mapped_id(Original("src/x.ts", 1, 1, "f"), is_doubtful=False))
+    assert match is not None
+    assert match[1] == source_part("src/x.ts")

@@ -41,8 +41,8 @@ def test_the_kept_list_says_where_it_is_from_and_names_the_usual_ones() -> None:
     ],
 )
 def test_a_known_third_party_is_named_by_its_domain(host: str, name: str | None) -> None:
-    found = known_party_of(host)
-    assert (found and found.name) == name
+    party = known_party_of(host)
+    assert (party and party.name) == name
 
 
 @pytest.mark.parametrize(
@@ -102,7 +102,7 @@ def test_hostile_hosts_raise_nothing(text: str) -> None:
 @pytest.mark.parametrize(
     "host", ["a." * 32_000 + "example", "." * 60_000, "a" * 60_000], ids=["labels", "dots", "long"]
 )
-def test_a_host_longer_than_the_dns_allows_is_none_and_costs_no_more_than_its_length(host: str) -> None:
+def test_a_host_longer_than_the_dns_allows_has_no_party_and_costs_no_more_than_its_length(host: str) -> None:
     rules = [PartyRule("x.example", "own")]
     party_of("https://cdn.example/a.js", SHOP, rules)  # what is read once is read
     tracemalloc.start()

@@ -298,10 +298,10 @@ def _varint(content: bytes, at: int) -> tuple[int, int]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Told:
-    """How a format is read back: `key` returns its facts of a func, `idle` tells whether it has idle time.
+class FormatReader:
+    """How a format is read back: `key` returns what it says of a func, `idle` says whether it has idle time.
 
-    `views` tells whether views on their clocks can be read back in this way too.
+    `views` says whether views on their clocks can be read back in this way too.
     """
 
     exporter: str
@@ -312,26 +312,26 @@ class Told:
 
 
 READERS = {
-    "firefox": Told(
+    "firefox": FormatReader(
         exporter="firefox", read=read_firefox, views=False
     ),  # on a clock, its totals have the hidden time below
-    "cpuprofile": Told(exporter="cpuprofile", read=read_cpuprofile, key=_chrome_key),
-    "trace-event stacks": Told(exporter="trace-event", read=read_trace_stacks, key=_chrome_key),
-    "trace-event paths": Told(exporter="trace-event", read=read_trace_paths, idle=False),
-    "speedscope": Told(exporter="speedscope", read=read_speedscope),
-    "collapsed": Told(exporter="collapsed", read=read_collapsed, key=_collapsed_key, idle=False),
-    "pprof": Told(exporter="pprof", read=read_pprof, idle=False),
-    "csv": Told(exporter="csv", read=read_csv),
+    "cpuprofile": FormatReader(exporter="cpuprofile", read=read_cpuprofile, key=_chrome_key),
+    "trace-event stacks": FormatReader(exporter="trace-event", read=read_trace_stacks, key=_chrome_key),
+    "trace-event paths": FormatReader(exporter="trace-event", read=read_trace_paths, idle=False),
+    "speedscope": FormatReader(exporter="speedscope", read=read_speedscope),
+    "collapsed": FormatReader(exporter="collapsed", read=read_collapsed, key=_collapsed_key, idle=False),
+    "pprof": FormatReader(exporter="pprof", read=read_pprof, idle=False),
+    "csv": FormatReader(exporter="csv", read=read_csv),
 }
 
 
-def told_sums(export: SliceExport, told: Told) -> Sums:
+def format_sums(export: SliceExport, reader: FormatReader) -> Sums:
     """Returns the expected result of a format's reader for an export."""
     expected = expected_sums(export)
-    sums = Sums(idle_us=expected.idle_us if told.idle else 0)
+    sums = Sums(idle_us=expected.idle_us if reader.idle else 0)
     for into, of in ((sums.self_us, expected.self_us), (sums.total_us, expected.total_us)):
         for key, us in of.items():
-            named = told.key(key)
+            named = reader.key(key)
             assert named not in into, "two funcs that the format cannot tell apart"
             into[named] = us
     return sums

@@ -81,41 +81,41 @@ def markers(export_of: list[Json]) -> dict[str, list[Json]]:
     """Returns the data of the Firefox Profiler's markers by name."""
     profile = load_good(b"".join(write_views(timeline(*export_of))))
     table, strings = profile["threads"][0]["markers"], profile["shared"]["stringArray"]
-    found: dict[str, list[Json]] = {}
+    by_name: dict[str, list[Json]] = {}
     for row in range(table["length"]):
         data = {"start": table["startTime"][row], **table["data"][row]}
-        found.setdefault(strings[table["name"][row]], []).append(data)
-    return found
+        by_name.setdefault(strings[table["name"][row]], []).append(data)
+    return by_name
 
 
 def test_the_firefox_profile_shows_every_type_with_its_facts() -> None:
-    found = markers([make_chunk(0, MARKS)])
-    (frame,) = found["Long animation frame"]
+    by_name = markers([make_chunk(0, MARKS)])
+    (frame,) = by_name["Long animation frame"]
     assert frame["scripts"] == [["BUTTON#buy.onclick", "openCart", "https://shop.example/app.js", 60, 21.5]]
     assert (frame["blocking"], frame["until_render"], frame["until_layout"]) == (30, 70, 72)
     assert frame["details"] == [["firstUIEventTimestamp", "-1"]]
-    (click,) = found["Interaction"]
+    (click,) = by_name["Interaction"]
     assert (click["event"], click["target"], click["interaction"]) == ("click", "BUTTON#buy", 4_077)
     assert (click["input_delay"], click["processing"], click["presentation"]) == (3, 61, 24)
-    (lcp,) = found["LargestContentfulPaint"]
+    (lcp,) = by_name["LargestContentfulPaint"]
     assert (lcp["size"], lcp["element"], lcp["url"]) == (41_000, "IMG.hero", "https://shop.example/hero.webp")
-    assert [paint["start"] for paint in found["FirstContentfulPaint"]] == [50]
-    (shift,) = found["Layout shift"]
+    assert [paint["start"] for paint in by_name["FirstContentfulPaint"]] == [50]
+    (shift,) = by_name["Layout shift"]
     assert (shift["value"], shift["details"]) == (0.07, [["hadRecentInput", "no"]])
-    assert [mark["name"] for mark in found["UserTiming"]] == ["cart", "cart-open"]
-    assert len(found["Long task"]) == 1
+    assert [mark["name"] for mark in by_name["UserTiming"]] == ["cart", "cart-open"]
+    assert len(by_name["Long task"]) == 1
 
 
 def test_a_trace_event_file_shows_every_type_with_its_facts() -> None:
     body = b"".join(EXPORTERS["trace-event"].write(timeline(make_chunk(0, MARKS))))
     events = json.loads(body)["traceEvents"]
-    found = {event["name"]: event["args"] for event in events if event["name"].startswith("mark: ") and event["args"]}
-    assert found["mark: long-animation-frame"]["script 1"] == (
+    details = {event["name"]: event["args"] for event in events if event["name"].startswith("mark: ") and event["args"]}
+    assert details["mark: long-animation-frame"]["script 1"] == (
         "BUTTON#buy.onclick openCart https://shop.example/app.js 60 ms, forced layout 21.5 ms"
     )
-    assert found["mark: interaction click"]["target"] == "BUTTON#buy"
-    assert found["mark: largest-contentful-paint"]["element"] == "IMG.hero"
-    assert found["mark: layout-shift"]["value"] == 0.07
+    assert details["mark: interaction click"]["target"] == "BUTTON#buy"
+    assert details["mark: largest-contentful-paint"]["element"] == "IMG.hero"
+    assert details["mark: layout-shift"]["value"] == 0.07
     names = {event["name"] for event in events}
     assert {"mark: first-contentful-paint", "mark: mark cart-open", "mark: measure cart", "mark: longtask"} <= names
 

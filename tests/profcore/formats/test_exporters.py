@@ -11,7 +11,7 @@ from profcore.formats.registry import EXPORTERS
 from profcore.formats.slice import SliceExport
 from profcore.sums.calltree import CallTree
 from tests.profcore.formats.builders import export_of, export_tree
-from tests.profcore.formats.readers import READERS, Key, told_sums
+from tests.profcore.formats.readers import READERS, Key, format_sums
 from tests.profcore.strategies import PROPERTY, call_trees
 
 NODES = 20_000
@@ -71,27 +71,27 @@ def test_a_stack_ten_thousand_deep_is_written(name: str) -> None:
 
     body = write(name, export)
 
-    for told in READERS.values():
-        if told.exporter == name:
-            assert set(told.read(body).total_us.values()) == {5}
+    for reader in READERS.values():
+        if reader.exporter == name:
+            assert set(reader.read(body).total_us.values()) == {5}
 
 
 @pytest.mark.parametrize("format_name", ["speedscope", "collapsed", "pprof"])
 def test_whole_stacks_lose_their_middle_where_no_browser_makes_them_so_deep(format_name: str) -> None:
-    told = READERS[format_name]
+    reader = READERS[format_name]
     for depth in (MAX_PATH, MAX_PATH + 1, 3 * MAX_PATH):
         export = export_tree(list(range(-1, depth - 1)), depth)
         export.tree.self_us[:] = [0] * (depth - 1) + [7]
         export.tree.self_samples[:] = [0] * (depth - 1) + [1]
 
-        found = told.read(write(told.exporter, export))
+        sums = reader.read(write(reader.exporter, export))
 
-        expected = told_sums(export, told)
-        assert found.self_us == expected.self_us
+        expected = format_sums(export, reader)
+        assert sums.self_us == expected.self_us
         is_elided = depth > MAX_PATH
-        assert (Key("(elided)") in found.total_us) is is_elided
-        assert len(found.total_us) == MAX_PATH
-        assert set(found.total_us) - {Key("(elided)")} <= set(expected.total_us)
+        assert (Key("(elided)") in sums.total_us) is is_elided
+        assert len(sums.total_us) == MAX_PATH
+        assert set(sums.total_us) - {Key("(elided)")} <= set(expected.total_us)
 
 
 @pytest.mark.parametrize("name", EXPORTERS)
@@ -115,12 +115,12 @@ def test_a_file_ends_as_its_kind_does(name: str) -> None:
 @PROPERTY
 @given(tree=call_trees())
 def test_any_tree_comes_back(format_name: str, tree: CallTree) -> None:
-    told = READERS[format_name]
+    reader = READERS[format_name]
     export = replace(export_of({"A": 0, "B": 0, "C": 0, "D": 0, "E": 0}), tree=tree)
     export.time.js_us = sum(tree.self_us)
 
-    found = told.read(write(told.exporter, export))
+    sums = reader.read(write(reader.exporter, export))
 
-    expected = told_sums(export, told)
-    assert found.self_us == expected.self_us
-    assert found.total_us == expected.total_us
+    expected = format_sums(export, reader)
+    assert sums.self_us == expected.self_us
+    assert sums.total_us == expected.total_us

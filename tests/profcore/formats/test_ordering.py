@@ -47,7 +47,7 @@ def depth_first(tree: CallTree, weights: list[int], rank: Sequence[int], prefix:
     """Returns the nodes below a node in order, by a slow and direct method."""
     callees = [node for node in range(len(tree)) if tree.prefix[node] == prefix and weights[node]]
     callees.sort(key=lambda node: (-weights[node], rank[tree.func[node]], node))
-    return [each for node in callees for each in (node, *depth_first(tree, weights, rank, node))]
+    return [descendant for node in callees for descendant in (node, *depth_first(tree, weights, rank, node))]
 
 
 @PROPERTY

@@ -12,7 +12,7 @@ from profcore.formats.registry import EXPORTERS, UnsupportedKind
 from profcore.formats.segments import split_by_category, sum_exports
 from profcore.formats.slice import Export, ExportFunc, SegmentedExport
 from tests.profcore.formats.builders import BY_RELEASE, DIFFERENCE, OLD, URI, export_of
-from tests.profcore.formats.readers import READERS, decode_message, decode_packed, told_sums
+from tests.profcore.formats.readers import READERS, decode_message, decode_packed, format_sums
 
 
 def write(name: str, export: Export) -> bytes:
@@ -30,12 +30,12 @@ def rows_of(export: Export) -> list[dict[str, str]]:
 
 @pytest.mark.parametrize("format_name", ["pprof"])
 def test_segments_without_the_whole_add_up_to_it(format_name: str) -> None:
-    told = READERS[format_name]
-    expected = told_sums(BY_RELEASE.whole, told)
+    reader = READERS[format_name]
+    expected = format_sums(BY_RELEASE.whole, reader)
 
-    found = told.read(write(told.exporter, BY_RELEASE))
+    sums = reader.read(write(reader.exporter, BY_RELEASE))
 
-    assert (found.self_us, found.total_us) == (expected.self_us, expected.total_us)
+    assert (sums.self_us, sums.total_us) == (expected.self_us, expected.total_us)
 
 
 def test_pprof_labels_samples_by_their_segment() -> None:
@@ -57,9 +57,9 @@ def test_hidden_time_of_no_category_is_in_the_sum_all_the_same() -> None:
     ]
     export = split_by_category(export_of({"main": 1_000, "main render": 3_000}, funcs=funcs, hidden_us=500))
 
-    found = READERS["pprof"].read(write("pprof", export))
+    sums = READERS["pprof"].read(write("pprof", export))
 
-    assert sum(found.self_us.values()) == 4_500
+    assert sum(sums.self_us.values()) == 4_500
 
 
 def test_collapsed_stacks_have_a_root_frame_for_each_segment() -> None:
@@ -90,7 +90,7 @@ def test_a_traces_track_declares_no_nodes_but_its_own() -> None:
         if event["name"] == "ProfileChunk":
             nodes = event["args"]["data"].get("cpuProfile", {}).get("nodes", ())
             names.setdefault(event["tid"], set()).update(node["callFrame"]["functionName"] for node in nodes)
-    assert [sorted(found - {"(root)", "(idle)"}) for found in names.values()] == [
+    assert [sorted(labels - {"(root)", "(idle)"}) for labels in names.values()] == [
         ["(hidden)", "main", "other", "render"],
         ["(hidden)", "main", "render"],
         ["other"],
@@ -102,8 +102,10 @@ def test_the_table_has_the_dimension_for_a_first_column() -> None:
 
     assert list(rows[0])[:2] == ["release", "kind"]
     for release in ("1.0.0", "2.0.0"):
-        own = {row["label"]: row["self_ms"] for row in rows if row["release"] == release and row["kind"] == "function"}
-        assert own == {"render": "3.0", "main": "1.0"}
+        times = {
+            row["label"]: row["self_ms"] for row in rows if row["release"] == release and row["kind"] == "function"
+        }
+        assert times == {"render": "3.0", "main": "1.0"}
 
 
 def test_pprof_writes_a_difference_as_its_own_command_does() -> None:
@@ -111,11 +113,11 @@ def test_pprof_writes_a_difference_as_its_own_command_does() -> None:
 
     (kind,) = map(decode_message, profile[1])
     assert (strings[kind[1][0]], strings[kind[2][0]]) == ("time", "nanoseconds")
-    told = [
+    rows = [
         (decode_packed(sample[2][0])[0], [strings[decode_message(label)[1][0]] for label in sample.get(3, ())])
         for sample in samples
     ]
-    assert sorted(told) == [
+    assert sorted(rows) == [
         (-1_000_000, ["pprof::base"]),  # main: 3 ms over three views
         (-200_000, ["pprof::base"]),  # gone
         (100_000, []),  # hidden

@@ -33,7 +33,7 @@ def timeline_of(*traces: ViewTrace, funcs: FuncTable | None = None) -> ViewTimel
     return build_timeline(traces, page="/cart", funcs=FuncTable() if funcs is None else funcs)
 
 
-def told(view: ViewTimeline, funcs: FuncTable) -> list[str]:
+def sample_lines(view: ViewTimeline, funcs: FuncTable) -> list[str]:
     """Returns a line per sample: time in ms, kind, weight in ms, and its stack or the stack it is attributed to."""
     samples = view.samples
     lines = []
@@ -43,8 +43,8 @@ def told(view: ViewTimeline, funcs: FuncTable) -> list[str]:
             path.append(funcs.keys[view.func[node]].name)
             node = view.prefix[node]
         kind = KINDS[samples.kind[row]]
-        words = [f"{time_us / 1000:g}", kind, f"{samples.weight_us[row] / 1000:g}", *reversed(path)]
-        lines.append(" ".join(words))
+        fields = [f"{time_us / 1000:g}", kind, f"{samples.weight_us[row] / 1000:g}", *reversed(path)]
+        lines.append(" ".join(fields))
     return lines
 
 
@@ -53,14 +53,14 @@ def test_samples_stand_at_their_time_with_their_kind_and_weight() -> None:
     view = timeline_of(
         trace_of("A\nA B\n-\nA C\n-", marks=[{"type": "longtask", "start": 0, "duration": 35}]), funcs=funcs
     )
-    assert told(view, funcs) == ["0 js 10 A", "10 js 10 A B", "20 hidden 10 A B", "30 js 10 A C", "40 idle 10"]
+    assert sample_lines(view, funcs) == ["0 js 10 A", "10 js 10 A B", "20 hidden 10 A B", "30 js 10 A C", "40 idle 10"]
     assert view.long_tasks == [(0, 35_000)]
 
 
 def test_times_are_counted_from_the_start_of_the_view() -> None:
     funcs = FuncTable()
     view = timeline_of(trace_of("A\n-", timeOrigin=TIME_ORIGIN_MS, viewStart=TIME_ORIGIN_MS + 5), funcs=funcs)
-    assert told(view, funcs) == ["-5 js 10 A", "5 idle 10"]
+    assert sample_lines(view, funcs) == ["-5 js 10 A", "5 idle 10"]
     assert view.started_at_ms == TIME_ORIGIN_MS + 5
 
 
@@ -69,7 +69,7 @@ def test_traces_of_one_view_are_joined_on_one_clock_in_any_order() -> None:
     second = trace_of("A\nC", seq=1, timeOrigin=TIME_ORIGIN_MS + 1_000, viewStart=TIME_ORIGIN_MS)
     funcs = FuncTable()
     view = timeline_of(second, first, funcs=funcs)
-    assert told(view, funcs) == ["0 js 10 A", "10 js 10 A B", "1000 js 10 A", "1010 js 10 C"]
+    assert sample_lines(view, funcs) == ["0 js 10 A", "10 js 10 A B", "1000 js 10 A", "1010 js 10 C"]
     assert [(trace.seq, trace.start_us, trace.end_us, trace.lane) for trace in view.traces] == [
         (0, 0, 20_000, 0),
         (1, 1_000_000, 1_020_000, 0),
@@ -98,7 +98,7 @@ def test_a_trace_that_follows_within_the_last_interval_does_not_overlap() -> Non
     assert (timeline_of(first, second).lanes, timeline_of(first, second).overlap_us) == (1, 0)
 
 
-def test_a_gap_beyond_the_cap_is_told() -> None:
+def test_a_gap_beyond_the_cap_is_shown() -> None:
     envelope = make_envelope()
     envelope["trace"]["samples"] = [{"timestamp": 5, "stackId": 0}, {"timestamp": 255, "stackId": 0}]
     view = timeline_of(ViewTrace(decode_envelope(json.dumps(envelope).encode(), Limits())))
@@ -162,7 +162,7 @@ def test_marks_keep_what_else_the_client_said_of_them() -> None:
     assert by_type["measure"].facts == {"detail.component": "Cart"}
 
 
-def test_a_mark_told_by_several_traces_is_there_once_on_the_views_clock() -> None:
+def test_a_mark_in_several_traces_is_there_once_on_the_views_clock() -> None:
     first = trace_of(seq=0, marks=MARKS[:1], viewStart=TIME_ORIGIN_MS)
     second = trace_of(
         seq=1,
@@ -218,7 +218,7 @@ def test_urls_in_facts_lose_what_may_be_secret(key: str, text: str, kept: str) -
     assert {"name": mark.name, **mark.facts}[key] == kept
 
 
-def test_moments_are_counted_from_the_marks_start_and_0_is_not_told() -> None:
+def test_moments_are_counted_from_the_marks_start_and_0_is_left_out() -> None:
     mark = {"type": "event", "start": 100, "processingStart": 130.5, "processingEnd": 0, "loadTime": 90, "value": 0}
     (read,) = read_marks(json.dumps({"marks": [mark]}).encode(), page_url=None, page="/")
     assert read.facts == {"processingStart": 30.5, "loadTime": -10, "value": 0}

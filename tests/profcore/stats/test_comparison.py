@@ -21,11 +21,11 @@ def test_a_shift_of_devices_alone_is_no_change_of_a_func() -> None:
         )
         for classes in (base_classes, head_classes)
     )
-    (found,) = compare(base, head).functions
-    assert found.crude_delta_ms == pytest.approx(54, abs=2)
-    assert found.delta_ms == pytest.approx(0, abs=2)
-    assert found.mix_ms == pytest.approx(found.crude_delta_ms - found.delta_ms)
-    assert not found.is_significant
+    (function,) = compare(base, head).functions
+    assert function.crude_delta_ms == pytest.approx(54, abs=2)
+    assert function.delta_ms == pytest.approx(0, abs=2)
+    assert function.mix_ms == pytest.approx(function.crude_delta_ms - function.delta_ms)
+    assert not function.is_significant
 
 
 def test_new_and_gone_funcs_are_tested_against_zeros() -> None:
@@ -33,11 +33,11 @@ def test_new_and_gone_funcs_are_tested_against_zeros() -> None:
     base, head = skewed_ms(rng, (60, 3), zeros=0.2), skewed_ms(rng, (60, 3), zeros=0.2)
     base[:, 0] = 0.0
     head[:, 1] = 0.0
-    found = {each.func_id: each for each in compare(sample_of_ms(base), sample_of_ms(head)).functions}
-    assert [found[func].status for func in range(3)] == ["new", "gone", "changed"]
-    assert [found[func].is_significant for func in range(3)] == [True, True, False]
-    assert found[0].relative is None
-    assert found[1].relative == pytest.approx(-1)
+    functions = {function.func_id: function for function in compare(sample_of_ms(base), sample_of_ms(head)).functions}
+    assert [functions[func].status for func in range(3)] == ["new", "gone", "changed"]
+    assert [functions[func].is_significant for func in range(3)] == [True, True, False]
+    assert functions[0].relative is None
+    assert functions[1].relative == pytest.approx(-1)
 
 
 def test_too_few_views_get_no_comparison() -> None:
@@ -62,11 +62,11 @@ def test_a_caller_that_surrounds_hidden_time_stands_behind_the_callee_that_was_s
     base, head = sample_of_ms(base_ms), sample_of_ms(head_ms)
     head = replace(head, hidden_us=np.where(head.func == 0, 90_000, 0))
     answer = compare(base, head)
-    assert [each.func_id for each in answer.increases] == [1, 0]
+    assert [increase.func_id for increase in answer.increases] == [1, 0]
     caller = answer.increases[1]
     assert caller.delta_ms > answer.increases[0].delta_ms
     assert (caller.is_seen, answer.increases[0].is_seen) == (False, True)
-    assert [each.func_id for each in compare(base, head, measure="hidden").increases] == [0]
+    assert [increase.func_id for increase in compare(base, head, measure="hidden").increases] == [0]
 
 
 def test_weighted_views_count_by_what_they_stand_for() -> None:
@@ -74,9 +74,9 @@ def test_weighted_views_count_by_what_they_stand_for() -> None:
     ms = np.concatenate([skewed_ms(rng, (200, 1), zeros=0.0), 5 * skewed_ms(rng, (200, 1), zeros=0.0)])
     head = sample_of_ms(ms, sample_rate=[0.1] * 200 + [1.0] * 200)
     base = sample_of_ms(np.concatenate([skewed_ms(rng, (364, 1), zeros=0.0), 5 * skewed_ms(rng, (36, 1), zeros=0.0)]))
-    (found,) = compare(base, head).functions
-    assert abs(found.delta_ms) < 5
-    assert not found.is_significant
+    (function,) = compare(base, head).functions
+    assert abs(function.delta_ms) < 5
+    assert not function.is_significant
 
 
 def test_without_strata_the_test_is_wilcoxons() -> None:
@@ -139,15 +139,20 @@ def test_device_classes_that_are_the_question_are_no_strata() -> None:
     desktops = sample_of_ms(np.full((30, 1), 10.0) + np.arange(30)[:, None] / 10, device_class=[1] * 30)
     phones = sample_of_ms(np.full((30, 1), 40.0) + np.arange(30)[:, None] / 10, device_class=[4] * 30)
     assert compare(desktops, phones).is_too_few
-    found = compare(desktops, phones, by_device=False)
-    assert (found.is_too_few, found.left_out_views, found.device_mix) == (False, 0, ())
-    assert found.functions[0].is_increase
-    assert found.functions[0].delta_ms == pytest.approx(30.0)
+    comparison = compare(desktops, phones, by_device=False)
+    assert (comparison.is_too_few, comparison.left_out_views, comparison.device_mix) == (False, 0, ())
+    assert comparison.functions[0].is_increase
+    assert comparison.functions[0].delta_ms == pytest.approx(30.0)
 
 
-def test_the_mix_is_told_with_what_the_views_are_worth() -> None:
+def test_the_mix_is_given_with_what_the_views_are_worth() -> None:
     base = sample_of_ms(np.ones((40, 1)), device_class=[1] * 30 + [2] * 10)
     head = sample_of_ms(np.ones((40, 1)), device_class=[1] * 20 + [2] * 20)
-    found = compare(base, head)
-    assert found.device_mix == ((1, 0.625), (2, 0.375))
-    assert (found.is_weighted, found.is_complete, found.base_effective, found.head_effective) == (False, True, 40, 40)
+    comparison = compare(base, head)
+    assert comparison.device_mix == ((1, 0.625), (2, 0.375))
+    assert (comparison.is_weighted, comparison.is_complete, comparison.base_effective, comparison.head_effective) == (
+        False,
+        True,
+        40,
+        40,
+    )

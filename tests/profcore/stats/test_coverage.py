@@ -24,7 +24,7 @@ def test_intervals_of_means_cover_93_to_97_percent(views: int, sigma: float, zer
     rng = np.random.default_rng([views, int(sigma * 10), int(zeros * 10)])
     sample = sample_of_ms(skewed_ms(rng, (views, FUNCS), sigma=sigma, zeros=zeros))
     truth = 10 * (1 - zeros)
-    intervals = [each.ms_per_view.ci95 for each in summarise(sample).functions]
+    intervals = [function.ms_per_view.ci95 for function in summarise(sample).functions]
     covered = [interval.low <= truth <= interval.high for interval in intervals if interval is not None]
     assert len(covered) > FUNCS / 3
     # Half a percent of slack on either side is the simulation's own error. With many zeros, funcs that five views ran
@@ -37,7 +37,7 @@ def test_intervals_of_funcs_that_one_view_in_ten_runs_cover_at_least_91_percent(
         covered = []
         for seed in range(6):
             sample = sample_of_ms(skewed_ms(np.random.default_rng([views, seed]), (views, FUNCS), zeros=0.9))
-            intervals = [each.ms_per_view.ci95 for each in summarise(sample).functions]
+            intervals = [function.ms_per_view.ci95 for function in summarise(sample).functions]
             covered += [interval.low <= 1.0 <= interval.high for interval in intervals if interval is not None]
         # 89 % with n - 1 degrees of freedom and 25 views.
         assert len(covered) > 500
@@ -47,7 +47,9 @@ def test_intervals_of_funcs_that_one_view_in_ten_runs_cover_at_least_91_percent(
 def test_differences_of_funcs_that_one_view_in_ten_runs_cover_at_least_92_percent() -> None:
     rng = np.random.default_rng(7)
     answer = compare(*(sample_of_ms(skewed_ms(rng, (20, 2 * FUNCS), zeros=0.9)) for _ in range(2)))
-    covered = [each.ci95.low <= 0 <= each.ci95.high for each in answer.functions if each.ci95 is not None]
+    covered = [
+        function.ci95.low <= 0 <= function.ci95.high for function in answer.functions if function.ci95 is not None
+    ]
     assert np.mean(covered) >= 0.92  # 91 % before
 
 
@@ -71,8 +73,8 @@ def test_means_of_unequal_rates_are_right_where_they_are_given(views: int, rates
         if len(set(rate)) < 2:  # nothing tells that there is another rate
             continue
         functions = summarise(sample_of_ms(ms, sample_rate=rate)).functions
-        means += [each.ms_per_view.value for each in functions]
-        intervals = [each.ms_per_view.ci95 for each in functions]
+        means += [function.ms_per_view.value for function in functions]
+        intervals = [function.ms_per_view.ci95 for function in functions]
         covered += [interval.low <= truth <= interval.high for interval in intervals if interval is not None]
     if views < 1_000 and max(rates) / min(rates) > 4 and not (views == 200 and rates == (0.1, 1.0)):
         # Fewer than 20 views of a rate: they would cover 67 to 84 %.
@@ -90,7 +92,7 @@ def test_intervals_around_exact_means_cover_93_to_97_percent_from_a_sample_of_th
         sums = {func: int(us) for func, us in enumerate((ms * 1_000).sum(0))}
         sample = replace(sample_of_ms(ms[:400]), population=2_000)
         summary = summarise(sample, known=KnownSums(sums, whole_us=sum(sums.values())))
-        intervals = [each.ms_per_view.ci95 for each in summary.functions]
+        intervals = [function.ms_per_view.ci95 for function in summary.functions]
         covered += [interval.low <= 6.0 <= interval.high for interval in intervals if interval is not None]
     assert len(covered) == 2_000
     assert 0.925 <= np.mean(covered) <= 0.975
@@ -108,9 +110,9 @@ def test_intervals_of_shares_cover_93_to_97_percent(views: int) -> None:
         whole = 500.0 * device[:, 0] * rng.lognormal(-0.045, 0.3, views)
         sample = sample_of_ms(mine, js_ms=whole.tolist())
         covered += [
-            each.share.ci95.low <= truth <= each.share.ci95.high
-            for each in summarise(sample).functions
-            if each.share is not None and each.share.ci95 is not None
+            function.share.ci95.low <= truth <= function.share.ci95.high
+            for function in summarise(sample).functions
+            if function.share is not None and function.share.ci95 is not None
         ]
     assert 0.93 <= np.mean(covered) <= 0.975
 
@@ -129,7 +131,9 @@ def test_intervals_of_differences_cover_at_least_93_percent_and_little_more_than
     answer = compare(*(sample_of_ms(m, device_class=c.tolist()) for m, c in zip(matrices, classes, strict=True)))
     mix = sum(np.bincount(codes, minlength=3) / codes.size for codes in classes) / 2
     truth = 0.5 * 4.0 * float((mix * speed).sum())
-    covered = [each.ci95.low <= truth <= each.ci95.high for each in answer.functions if each.ci95 is not None]
+    covered = [
+        function.ci95.low <= truth <= function.ci95.high for function in answer.functions if function.ci95 is not None
+    ]
     assert len(covered) == FUNCS
     # Classes of seven views are on the safe side: too wide by a little, never too narrow.
     assert 0.925 <= np.mean(covered) <= 0.985
@@ -141,7 +145,7 @@ def test_percentile_bounds_hold_at_least_their_95_percent() -> None:
     # The median of all is the (0.5 - 0.3) / 0.7 quantile of the views that ran it.
     drawn = np.sort(skewed_ms(rng, (1_000, 1_000), zeros=0.0).ravel())
     truth = drawn[int(drawn.size * 0.2 / 0.7)]
-    bounds = [each.p50_ms.ci95 for each in functions]
+    bounds = [function.p50_ms.ci95 for function in functions]
     covered = [interval.low <= truth <= interval.high for interval in bounds if interval is not None]
     assert len(covered) == FUNCS
     assert 0.94 <= np.mean(covered) <= 0.985

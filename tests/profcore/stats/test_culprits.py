@@ -30,7 +30,7 @@ def sample_of_hidden(
 
 def compare_sides(seed: int, before: Times, after: Times, *, with_tree: bool) -> Comparison:
     rng = np.random.default_rng(seed)
-    base, head = (sample_of_hidden(rng, visible_ms=own, hidden_ms=hidden) for own, hidden in (before, after))
+    base, head = (sample_of_hidden(rng, visible_ms=visible, hidden_ms=hidden) for visible, hidden in (before, after))
 
     def find(hidden: Collection[int], seen: Collection[int]) -> set[int]:
         numbers = {func: (func,) for func in FUNC}
@@ -80,15 +80,15 @@ def test_without_hidden_increases_no_tree_is_read() -> None:
     rng = np.random.default_rng(1)
     base = sample_of_hidden(rng, visible_ms=[20, 20], hidden_ms=[5, 5])
     head = sample_of_hidden(rng, visible_ms=[40, 20], hidden_ms=[5, 5])
-    assert [each.is_caller for each in compare(base, head, find_callers=find).increases] == [False]
+    assert [increase.is_caller for increase in compare(base, head, find_callers=find).increases] == [False]
     assert asked == []
     head = sample_of_hidden(rng, visible_ms=[40, 20], hidden_ms=[5, 90])
-    assert [each.is_caller for each in compare(base, head, find_callers=find).increases] == [None, None]
+    assert [increase.is_caller for increase in compare(base, head, find_callers=find).increases] == [None, None]
     assert len(asked) == 1
 
 
 def find_in(prefix: list[int], func: list[int], self_us: list[int], hidden: list[int], seen: list[int]) -> set[int]:
-    return find_callers(prefix, func, self_us, {each: (each,) for each in func}, hidden=hidden, seen=seen)
+    return find_callers(prefix, func, self_us, {number: (number,) for number in func}, hidden=hidden, seen=seen)
 
 
 def test_a_func_is_a_caller_if_it_is_above_most_of_the_time_of_a_seen_one() -> None:
@@ -109,5 +109,5 @@ def test_callers_may_be_far_above_and_recursion_does_not_make_a_caller_of_itself
 
 
 def test_funcs_of_several_numbers_count_for_each() -> None:
-    found = find_callers([-1, 0], [7, 8], [0, 5], {7: (1, 2), 8: (3,)}, hidden=[1, 2], seen=[3])
-    assert found == {1, 2}
+    callers = find_callers([-1, 0], [7, 8], [0, 5], {7: (1, 2), 8: (3,)}, hidden=[1, 2], seen=[3])
+    assert callers == {1, 2}

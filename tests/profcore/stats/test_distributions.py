@@ -34,8 +34,8 @@ def test_quantiles_are_those_of_scipy(tail: float) -> None:
 def test_binomial_quantiles_are_those_of_scipy(share: float) -> None:
     counts = [*range(1, 300), 1_000, 9_999, 100_000, 3_000_000]
     for chance in (1e-6, 0.025, 0.3, 0.975, 0.999):
-        found = [binomial_quantile(chance, count, share) for count in counts]
-        assert found == np.asarray(stats.binom.ppf(chance, counts, share)).tolist()
+        quantiles = [binomial_quantile(chance, count, share) for count in counts]
+        assert quantiles == np.asarray(stats.binom.ppf(chance, counts, share)).tolist()
 
 
 @pytest.mark.parametrize("size", [1, 2, 7, 400])

@@ -44,8 +44,8 @@ def test_obrien_and_flemings_constants_spend_five_percent(looks: int, constant: 
 
 def test_lan_and_demets_boundaries_of_obrien_and_flemings_kind_are_the_published_ones() -> None:
     # Five equal looks, two-sided 5 %: as in ldbounds and gsDesign.
-    found = list(find_bounds(spend_by(obrien_fleming, 5)))
-    assert found == pytest.approx([4.8769, 3.3569, 2.6803, 2.2898, 2.0310], abs=2e-3)
+    bounds = list(find_bounds(spend_by(obrien_fleming, 5)))
+    assert bounds == pytest.approx([4.8769, 3.3569, 2.6803, 2.2898, 2.0310], abs=2e-3)
 
 
 def test_the_power_family_begins_as_the_normal_curve_says_and_ends_near_five_percent() -> None:
@@ -74,7 +74,7 @@ def test_many_looks_spend_exactly_what_they_may(looks: int) -> None:
 def test_tiny_increments_spend_exactly_what_they_may(step: float) -> None:
     information = [100 * (1 + step) ** look for look in range(20)]
     fractions = [0.5 + look / 38 for look in range(20)]
-    errors = np.diff([0.0, *(spend(each) for each in fractions)])
+    errors = np.diff([0.0, *(spend(fraction) for fraction in fractions)])
     bounds = list(find_bounds(list(zip(information, errors, strict=True))))
     rng = np.random.default_rng(1)
     steps = rng.normal(size=(200_000, 20)) * np.sqrt(np.diff([0.0, *information]))
@@ -97,7 +97,7 @@ def test_new_data_without_a_new_fraction_have_nothing_to_spend() -> None:
 
 
 def test_the_error_does_not_depend_on_the_scale_of_information() -> None:
-    small, large = (bound_of_look([0.2, 0.6, 1.0], [scale * each for each in (1, 3, 9)]) for scale in (0.5, 5e6))
+    small, large = (bound_of_look([0.2, 0.6, 1.0], [scale * step for step in (1, 3, 9)]) for scale in (0.5, 5e6))
     assert small == pytest.approx(large, rel=1e-9)
 
 
@@ -128,7 +128,7 @@ def test_daily_looks_at_skewed_times_alarm_seldom_and_lose_little_power() -> Non
     fractions = [day / days for day in range(1, days + 1)]
     information = [a_day * day / 2 for day in range(1, days + 1)]
     bounds = [bound_of_look(fractions[:day], information[:day]) for day in range(1, days + 1)]
-    found = {}
+    rates = {}
     for shift in (0.0, 0.168):  # the second is found by one look at the end in 80 %
         sides = [rng.lognormal(mean, 1.0, (rounds, days * a_day)) for mean in (0.0, shift * np.sqrt(2))]
         p = np.stack(
@@ -143,9 +143,9 @@ def test_daily_looks_at_skewed_times_alarm_seldom_and_lose_little_power() -> Non
                 for day in range(1, days + 1)
             ]
         )
-        found[shift] = [np.mean(p[-1] < 0.05), np.mean((p < 0.05).any(0)), np.mean((bounds > p.T).any(1))]
-    fixed, naive, spending = found[0.0]
+        rates[shift] = [np.mean(p[-1] < 0.05), np.mean((p < 0.05).any(0)), np.mean((bounds > p.T).any(1))]
+    fixed, naive, spending = rates[0.0]
     assert naive > 0.15  # what looking every day does without this
-    assert spending <= 0.06, found
+    assert spending <= 0.06, rates
     assert fixed <= 0.06
-    assert found[0.168][2] >= 0.9 * found[0.168][0], found
+    assert rates[0.168][2] >= 0.9 * rates[0.168][0], rates

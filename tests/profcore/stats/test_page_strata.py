@@ -58,22 +58,22 @@ def test_a_shift_of_pages_alone_is_no_change(views: int, pages: int) -> None:
     shares = zipf(pages)
     points = min(0.12, shares[1] * 0.9)
     rounds = 24
-    found = {True: 0, False: 0}
+    counts = {True: 0, False: 0}
     wrong = 0
     for seed in range(rounds):
         rng = np.random.default_rng([seed, views, pages])
         base, head = sample_of_pages(rng, views, shares), sample_of_pages(rng, views, shift(shares, points))
         for by_page in (True, False):
             answer = compare(base, head, by_page=by_page)
-            found[by_page] += any(each.q < 0.05 for each in answer.functions)
+            counts[by_page] += any(function.q < 0.05 for function in answer.functions)
             if by_page:
                 assert answer.overall is not None
                 wrong += answer.overall.is_significant
     # Without pages as strata most of them find something. Here one in twenty may.
-    assert found[True] <= 4, found
+    assert counts[True] <= 4, counts
     assert wrong <= 4
     if views == 2_000 and pages == 8:
-        assert found[False] == rounds
+        assert counts[False] == rounds
 
 
 @pytest.mark.slow(10)
@@ -82,7 +82,7 @@ def test_pages_as_strata_leave_level_power_and_coverage(views: int, pages: int) 
     shares = zipf(pages)
     factor = np.ones((1, FUNCS))
     factor[0, ::4] = 1.5
-    found = {True: 0, False: 0}
+    counts = {True: 0, False: 0}
     p_values: list[float] = []
     covered: list[bool] = []
     kept: list[float] = []
@@ -92,52 +92,56 @@ def test_pages_as_strata_leave_level_power_and_coverage(views: int, pages: int) 
         head = sample_of_pages(rng, views, shares, factor=factor, navigation=True)
         for by_page in (True, False):
             answer = compare(base, head, by_page=by_page)
-            found[by_page] += sum(each.p < 0.01 and each.func_id % 4 == 0 for each in answer.functions)
+            counts[by_page] += sum(function.p < 0.01 and function.func_id % 4 == 0 for function in answer.functions)
             if by_page:
                 kept.append(1 - answer.left_out_views / (2 * views))
-                same = [each for each in answer.functions if each.func_id % 4 and each.base_views_ran > 20]
-                p_values += [each.p for each in same]
-                covered += [each.ci95.low <= 0 <= each.ci95.high for each in same if each.ci95]
+                same = [
+                    function for function in answer.functions if function.func_id % 4 and function.base_views_ran > 20
+                ]
+                p_values += [function.p for function in same]
+                covered += [function.ci95.low <= 0 <= function.ci95.high for function in same if function.ci95]
     assert np.mean(kept) >= (0.8 if views < 300 else 0.9)
-    assert found[True] >= 0.95 * found[False], found
+    assert counts[True] >= 0.95 * counts[False], counts
     assert 0.02 <= np.mean(np.array(p_values) < 0.05) <= 0.08
     assert np.mean(covered) >= 0.92
 
 
-def facts_of(page: Sequence[int], *, tag: Sequence[int] | None = None, ms: Sequence[int] | None = None) -> ViewColumns:
+def columns_of(
+    page: Sequence[int], *, tag: Sequence[int] | None = None, ms: Sequence[int] | None = None
+) -> ViewColumns:
     count = len(page)
-    us = [1_000 * each for each in ms] if ms is not None else [1_000] * count
+    us = [1_000 * time_ms for time_ms in ms] if ms is not None else [1_000] * count
     return ViewColumns.of(us, [0] * count, [1] * count, navigation=[LOAD] * count, page=page, tag=tag)
 
 
 def strata_of(base: ViewColumns, head: ViewColumns, *, by_tag: bool = False) -> list[list[int]]:
     """Returns the pages of each stratum."""
-    found = find_strata(base, head, by_device=True, by_navigation=True, by_page=True, by_tag=by_tag)
-    return [sorted(each.pages or ()) for each in found.shared]
+    strata = find_strata(base, head, by_device=True, by_navigation=True, by_page=True, by_tag=by_tag)
+    return [sorted(stratum.pages or ()) for stratum in strata.shared]
 
 
 def test_small_pages_are_put_together_with_pages_of_like_time() -> None:
     pages = [1] * 20 + [2, 2, 3, 3, 4, 4, 5, 5]
     ms = [50] * 20 + [10, 10, 90, 90, 12, 12, 80, 80]
-    both = facts_of(pages, ms=ms)
+    both = columns_of(pages, ms=ms)
     assert strata_of(both, both) == [[1], [2, 4], [3, 5]]
 
 
 def test_pages_that_one_side_lacks_are_left_out_and_counted() -> None:
-    base, head = facts_of([1] * 30 + [2] * 30), facts_of([1] * 30 + [3] * 25)
+    base, head = columns_of([1] * 30 + [2] * 30), columns_of([1] * 30 + [3] * 25)
     assert strata_of(base, head) == [[1]]
     answer = compare(sample_of_times(base), sample_of_times(head), by_page=True)
     assert (answer.left_out_views, answer.page_mix) == (55, ((1, 1.0),))
 
 
 def test_sides_without_a_common_page_are_compared_without_pages() -> None:
-    answer = compare(sample_of_times(facts_of([1] * 30)), sample_of_times(facts_of([2] * 30)), by_page=True)
+    answer = compare(sample_of_times(columns_of([1] * 30)), sample_of_times(columns_of([2] * 30)), by_page=True)
     assert (answer.is_too_few, answer.left_out_views, answer.page_mix) == (False, 0, ())
 
 
-def test_the_mix_of_pages_is_told_with_small_ones_together() -> None:
+def test_the_mix_of_pages_is_given_with_small_ones_together() -> None:
     pages = [1] * 20 + [2] * 12 + [3, 3, 3, 4, 4, 4, 5, 5]
-    sample = sample_of_times(facts_of(pages))
+    sample = sample_of_times(columns_of(pages))
     assert compare(sample, sample, by_page=True).page_mix == ((1, 0.5), (2, 0.3), (SEVERAL_PAGES, 0.2))
     assert compare(sample, sample).page_mix == ()
 
@@ -145,29 +149,29 @@ def test_the_mix_of_pages_is_told_with_small_ones_together() -> None:
 def test_many_pages_give_a_bounded_number_of_strata() -> None:
     rng = np.random.default_rng(1)
     count = 10_000
-    facts = ViewColumns.of(
+    columns = ViewColumns.of(
         rng.integers(1, 10**6, count).tolist(),
         [0] * count,
         rng.integers(0, 4, count).tolist(),
         navigation=rng.integers(1, 5, count).tolist(),
         page=rng.integers(1, 900, count).tolist(),
     )
-    found = find_strata(facts, facts, by_device=True, by_navigation=True, by_page=True)
-    assert len(found.shared) <= 2 * MAX_PAGE_STRATA
-    assert min(*(each.min() for each in found.codes)) == 0
+    strata = find_strata(columns, columns, by_device=True, by_navigation=True, by_page=True)
+    assert len(strata.shared) <= 2 * MAX_PAGE_STRATA
+    assert min(*(column.min() for column in strata.codes)) == 0
 
 
 def test_known_sums_are_those_of_pages() -> None:
-    facts = facts_of([1] * 20 + [2] * 20 + [3, 4, 3, 4, 4])
-    sample = sample_of_times(facts)
+    columns = columns_of([1] * 20 + [2] * 20 + [3, 4, 3, 4, 4])
+    sample = sample_of_times(columns)
     sums = {1: (400, 40_000_000), 2: (100, 1_000_000), 3: (50, 500_000), 4: (50, 1_500_000), 9: (7, 7_000)}
-    base = {(page, 1, LOAD): ClassSums(*each) for page, each in sums.items()}
+    base = {(page, 1, LOAD): ClassSums(*class_sums) for page, class_sums in sums.items()}
     head = {**base, (1, 1, LOAD): ClassSums(400, 44_000_000)}
-    found: Comparison = compare(sample, sample, measure="self", known=(base, head), by_page=True)
-    assert found.overall is not None
-    assert found.overall.delta_ms == pytest.approx(10 * 400 / 600)
-    assert [page for page, _ in found.page_mix] == [1, 2, SEVERAL_PAGES]
-    assert [share for _, share in found.page_mix] == pytest.approx([20 / 45, 20 / 45, 5 / 45])
+    comparison: Comparison = compare(sample, sample, measure="self", known=(base, head), by_page=True)
+    assert comparison.overall is not None
+    assert comparison.overall.delta_ms == pytest.approx(10 * 400 / 600)
+    assert [page for page, _ in comparison.page_mix] == [1, 2, SEVERAL_PAGES]
+    assert [share for _, share in comparison.page_mix] == pytest.approx([20 / 45, 20 / 45, 5 / 45])
     # Sums without pages say nothing about strata of pages.
     without = compare(
         sample,
@@ -182,14 +186,14 @@ def test_known_sums_are_those_of_pages() -> None:
 
 def test_tags_are_strata_of_their_own() -> None:
     small, large = text_code("small"), text_code("large")
-    base = facts_of([1] * 60, tag=[small] * 40 + [large] * 20, ms=[10] * 40 + [90] * 20)
-    head = facts_of([1] * 60, tag=[small] * 20 + [large] * 40, ms=[10] * 20 + [90] * 40)
+    base = columns_of([1] * 60, tag=[small] * 40 + [large] * 20, ms=[10] * 40 + [90] * 20)
+    head = columns_of([1] * 60, tag=[small] * 20 + [large] * 40, ms=[10] * 20 + [90] * 40)
     sides = sample_of_times(base), sample_of_times(head)
-    mixed, found = compare(*sides, by_page=True).overall, compare(*sides, by_page=True, by_tag=True).overall
+    mixed, stratified = compare(*sides, by_page=True).overall, compare(*sides, by_page=True, by_tag=True).overall
     assert mixed is not None
-    assert found is not None
-    assert (mixed.is_significant, found.is_significant) == (True, False)
-    assert found.delta_ms == pytest.approx(0)
+    assert stratified is not None
+    assert (mixed.is_significant, stratified.is_significant) == (True, False)
+    assert stratified.delta_ms == pytest.approx(0)
     assert len(strata_of(base, head, by_tag=True)) == 2
 
 

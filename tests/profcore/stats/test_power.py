@@ -18,8 +18,8 @@ def draw(
     return sample_of_times(ViewColumns.of(us, [0] * views, device.tolist(), page=page.tolist()))
 
 
-def is_shown(found: Comparison, bound: float) -> bool:
-    whole = found.overall
+def is_shown(comparison: Comparison, bound: float) -> bool:
+    whole = comparison.overall
     return whole is not None and whole.p < bound and whole.ci95 is not None and whole.ci95.low > 0
 
 
@@ -82,10 +82,10 @@ def test_more_views_show_smaller_changes_and_a_stricter_bound_larger_ones() -> N
     rng = np.random.default_rng(4)
     few, many = ((draw(rng, views), draw(rng, views)) for views in (50, 1_000))
     stated = [
-        found.relative
+        smallest.relative
         for pair, bound in ((few, 0.05), (many, 0.05), (many, 0.0001))
-        for found in [compare(*pair, bound=bound).smallest]
-        if found is not None
+        for smallest in [compare(*pair, bound=bound).smallest]
+        if smallest is not None
     ]
     assert len(stated) == 3
     assert stated[0] > stated[2] > stated[1]
@@ -98,5 +98,5 @@ def test_views_without_any_time_show_nothing() -> None:
     nothing = sample_of_times(ViewColumns.of([0] * 40, [0] * 40, [1] * 40))
     assert compare(nothing, nothing, bound=0.05).smallest is None
     same = sample_of_times(ViewColumns.of([5_000] * 40, [0] * 40, [1] * 40))
-    found = compare(same, same, bound=0.05).smallest
-    assert found is None or found.relative < 0.01
+    smallest = compare(same, same, bound=0.05).smallest
+    assert smallest is None or smallest.relative < 0.01

@@ -37,11 +37,11 @@ def compare_all(navigation: int, **how: bool) -> Comparison:
 @pytest.mark.parametrize("navigation", [LOAD, ROUTE])
 def test_one_navigation_alone_gives_the_answer_of_none(navigation: int) -> None:
     unknown, known = compare_all(UNKNOWN), compare_all(navigation)
-    assert sum(each.is_significant for each in unknown.functions) >= 5
+    assert sum(function.is_significant for function in unknown.functions) >= 5
     assert known.functions == unknown.functions
     assert (known.overall, known.device_mix, known.left_out_views) == (unknown.overall, unknown.device_mix, 0)
     assert (known.base_effective, known.head_effective) == (unknown.base_effective, unknown.head_effective)
-    assert [found.navigation_mix[0][0] for found in (unknown, known)] == [UNKNOWN, navigation]
+    assert [comparison.navigation_mix[0][0] for comparison in (unknown, known)] == [UNKNOWN, navigation]
 
 
 def test_unknown_navigations_give_the_answer_of_device_classes_alone() -> None:
@@ -57,9 +57,9 @@ def test_a_side_of_unknown_navigations_is_compared_with_all_of_the_other() -> No
     (base_ms, base_classes), (head_ms, head_classes) = make_sides()
     base = sample_of_ms(base_ms, device_class=base_classes)
     named = sample_of_ms(head_ms, device_class=head_classes, navigation=[LOAD] * 40 + [UNKNOWN] * 3 + [ROUTE] * 27)
-    found, usual = compare(base, named), compare_all(UNKNOWN)
-    assert (found.left_out_views, found.functions, found.overall) == (0, usual.functions, usual.overall)
-    assert found.navigation_mix == ((UNKNOWN, 1.0),)
+    comparison, usual = compare(base, named), compare_all(UNKNOWN)
+    assert (comparison.left_out_views, comparison.functions, comparison.overall) == (0, usual.functions, usual.overall)
+    assert comparison.navigation_mix == ((UNKNOWN, 1.0),)
 
 
 def sample_of_ways(loads: int, routes: int, *, reloads: int = 0, factor: float = 1.0) -> ViewSample:
@@ -72,9 +72,9 @@ def sample_of_ways(loads: int, routes: int, *, reloads: int = 0, factor: float =
 
 def test_small_navigations_are_put_together_and_large_ones_are_not() -> None:
     base, head = sample_of_ways(40, 3, reloads=2), sample_of_ways(40, 2, reloads=3)
-    found = compare(base, head)
-    assert found.left_out_views == 0
-    assert dict(found.navigation_mix) == pytest.approx({LOAD: 40 / 45, UNKNOWN: 5 / 45})
+    comparison = compare(base, head)
+    assert comparison.left_out_views == 0
+    assert dict(comparison.navigation_mix) == pytest.approx({LOAD: 40 / 45, UNKNOWN: 5 / 45})
     many = [number % 7 for number in range(28)]
     sides = [sample_of_ms(np.ones((28, 1)), navigation=ways) for ways in (many, many[::-1])]
     assert not compare(sides[0], sides[1]).is_too_few
@@ -83,44 +83,44 @@ def test_small_navigations_are_put_together_and_large_ones_are_not() -> None:
 def test_a_shift_of_navigations_alone_is_no_change() -> None:
     base, head = sample_of_ways(80, 20), sample_of_ways(20, 80)
     (mixed,) = compare(base, head, by_navigation=False).functions
-    (found,) = compare(base, head).functions
+    (function,) = compare(base, head).functions
     assert mixed.is_significant
     assert mixed.delta_ms == pytest.approx(-54, abs=2)
-    assert not found.is_significant
-    assert found.delta_ms == pytest.approx(0, abs=2)
-    assert found.crude_delta_ms == pytest.approx(-54, abs=2)
+    assert not function.is_significant
+    assert function.delta_ms == pytest.approx(0, abs=2)
+    assert function.crude_delta_ms == pytest.approx(-54, abs=2)
 
 
 def test_a_change_behind_a_shift_of_navigations_is_found() -> None:
-    (found,) = compare(sample_of_ways(80, 20), sample_of_ways(20, 80, factor=1.3)).functions
-    assert found.is_increase
-    assert found.delta_ms == pytest.approx(0.3 * (LOAD_MS + ROUTE_MS) / 2, abs=3)
+    (function,) = compare(sample_of_ways(80, 20), sample_of_ways(20, 80, factor=1.3)).functions
+    assert function.is_increase
+    assert function.delta_ms == pytest.approx(0.3 * (LOAD_MS + ROUTE_MS) / 2, abs=3)
 
 
 def test_navigations_that_one_side_lacks_are_left_out_and_counted() -> None:
-    found = compare(sample_of_ways(60, 0, reloads=1), sample_of_ways(60, 90, reloads=30))
-    assert found.left_out_views == 1 + 90 + 30
-    assert found.navigation_mix == ((LOAD, 1.0),)
+    comparison = compare(sample_of_ways(60, 0, reloads=1), sample_of_ways(60, 90, reloads=30))
+    assert comparison.left_out_views == 1 + 90 + 30
+    assert comparison.navigation_mix == ((LOAD, 1.0),)
 
 
 def test_navigations_that_are_the_question_are_no_strata() -> None:
     loads, routes = sample_of_ways(40, 0), sample_of_ways(0, 40)
     assert compare(loads, routes).is_too_few
-    found = compare(loads, routes, by_navigation=False)
-    assert (found.is_too_few, found.left_out_views, found.navigation_mix) == (False, 0, ())
-    assert found.functions[0].delta_ms == pytest.approx(ROUTE_MS - LOAD_MS, abs=3)
+    comparison = compare(loads, routes, by_navigation=False)
+    assert (comparison.is_too_few, comparison.left_out_views, comparison.navigation_mix) == (False, 0, ())
+    assert comparison.functions[0].delta_ms == pytest.approx(ROUTE_MS - LOAD_MS, abs=3)
 
 
 def test_known_sums_are_those_of_the_strata() -> None:
     base, head = sample_of_ways(40, 40), sample_of_ways(40, 40)
-    times = [sample_of_times(each.columns) for each in (base, head)]
+    times = [sample_of_times(sample.columns) for sample in (base, head)]
     known = (
         {(0, LOAD): ClassSums(400, 40_000_000), (0, ROUTE): ClassSums(100, 1_000_000)},
         {(0, LOAD): ClassSums(100, 11_000_000), (0, ROUTE): ClassSums(400, 4_000_000), (0, BACK): ClassSums(9, 9_000)},
     )
-    found = compare(*times, measure="self", known=known)
-    assert found.overall is not None
-    assert found.overall.delta_ms == pytest.approx(0.5 * (110 - 100))
+    comparison = compare(*times, measure="self", known=known)
+    assert comparison.overall is not None
+    assert comparison.overall.delta_ms == pytest.approx(0.5 * (110 - 100))
     pooled = compare(*times, measure="self", known=known, by_navigation=False)
     assert pooled.overall is not None
     assert pooled.overall.delta_ms == pytest.approx(15_009 / 509 - 41_000 / 500)
@@ -130,7 +130,7 @@ def test_known_sums_are_those_of_the_strata() -> None:
 def test_thin_navigations_keep_level_coverage_and_most_power() -> None:
     covered: list[bool] = []
     p_values: list[float] = []
-    found = {True: 0, False: 0}
+    counts = {True: 0, False: 0}
     speed = np.array([1.0, 2.0, 4.0])
     for seed in range(12):
         rng = np.random.default_rng(seed)
@@ -142,15 +142,15 @@ def test_thin_navigations_keep_level_coverage_and_most_power() -> None:
             sides.append(sample_of_ms(ms, device_class=classes.tolist(), navigation=ways.tolist()))
         for by_navigation in (True, False):
             answer = compare(sides[0], sides[1], by_navigation=by_navigation)
-            changed = [each for each in answer.functions if each.func_id % 4 == 0]
-            found[by_navigation] += sum(each.p < 0.05 for each in changed)
+            changed = [function for function in answer.functions if function.func_id % 4 == 0]
+            counts[by_navigation] += sum(function.p < 0.05 for function in changed)
             if by_navigation:
-                same = [each for each in answer.functions if each.func_id % 4]
-                p_values += [each.p for each in same]
-                covered += [each.ci95.low <= 0 <= each.ci95.high for each in same if each.ci95]
+                same = [function for function in answer.functions if function.func_id % 4]
+                p_values += [function.p for function in same]
+                covered += [function.ci95.low <= 0 <= function.ci95.high for function in same if function.ci95]
     assert 0.035 <= np.mean(np.array(p_values) < 0.05) <= 0.065
     assert stats.kstest(p_values, "uniform").statistic < 0.04
     # Strata of two or three views make intervals wider, never too narrow.
     assert np.mean(covered) >= 0.925
     # Here navigations differ in nothing, so dividing by them only costs.
-    assert found[True] >= 0.8 * found[False], found
+    assert counts[True] >= 0.8 * counts[False], counts

@@ -11,21 +11,21 @@ from tests.profcore.stats.field import sample_of_ms, skewed_ms
 
 def only(*columns: list[float], sample_rate: list[float] | None = None) -> FuncSummary:
     """Returns the summary of views of one func."""
-    (found,) = summarise(sample_of_ms(np.array(columns).T, sample_rate=sample_rate)).functions
-    return found
+    (function,) = summarise(sample_of_ms(np.array(columns).T, sample_rate=sample_rate)).functions
+    return function
 
 
 def test_views_that_never_ran_a_func_count_as_zeros() -> None:
-    found = only([10.0] * 20 + [0.0] * 60)
-    assert found.ms_per_view.value == 2.5
-    assert (found.ran.value, found.views_ran) == (0.25, 20)
-    assert (found.p50_ms.value, found.p75_ms.value, found.p95_ms.value) == (0.0, 0.0, 10.0)
+    function = only([10.0] * 20 + [0.0] * 60)
+    assert function.ms_per_view.value == 2.5
+    assert (function.ran.value, function.views_ran) == (0.25, 20)
+    assert (function.p50_ms.value, function.p75_ms.value, function.p95_ms.value) == (0.0, 0.0, 10.0)
 
 
 def test_percentiles_are_values_that_occurred() -> None:
-    found = only([float(ms) for ms in range(1, 101)])
-    assert (found.p50_ms.value, found.p75_ms.value, found.p95_ms.value) == (50.0, 75.0, 95.0)
-    bounds = found.p50_ms.ci95
+    function = only([float(ms) for ms in range(1, 101)])
+    assert (function.p50_ms.value, function.p75_ms.value, function.p95_ms.value) == (50.0, 75.0, 95.0)
+    bounds = function.p50_ms.ci95
     assert bounds is not None
     assert (bounds.low, bounds.high) == (40.0, 61.0)
 
@@ -33,9 +33,9 @@ def test_percentiles_are_values_that_occurred() -> None:
 def test_a_share_is_a_ratio_of_sums_and_no_mean_of_ratios() -> None:
     ms = np.array([[1.0] * 15 + [30.0] * 15]).T
     sample = sample_of_ms(ms, js_ms=[2.0] * 15 + [300.0] * 15)
-    (found,) = summarise(sample).functions
-    assert found.share is not None
-    assert found.share.value == pytest.approx((15 + 450) / (30 + 4_500))
+    (function,) = summarise(sample).functions
+    assert function.share is not None
+    assert function.share.value == pytest.approx((15 + 450) / (30 + 4_500))
 
 
 def test_too_few_views_get_no_number() -> None:
@@ -50,21 +50,21 @@ def test_a_func_that_few_views_ran_gets_a_mean_without_an_interval() -> None:
     rare[: MIN_RAN - 1] = 8.0
     common = np.zeros(100)
     common[:MIN_RAN] = [8.0, 9.0, 7.0, 8.0, 8.0]
-    found = summarise(sample_of_ms(np.array([rare, common]).T)).functions
-    assert [each.ms_per_view.ci95 is None for each in found] == [False, True]
+    functions = summarise(sample_of_ms(np.array([rare, common]).T)).functions
+    assert [function.ms_per_view.ci95 is None for function in functions] == [False, True]
 
 
 def test_funcs_come_heaviest_first() -> None:
     answer = summarise(sample_of_ms(skewed_ms(np.random.default_rng(0), (60, 30))))
-    means = [each.ms_per_view.value for each in answer.functions]
+    means = [function.ms_per_view.value for function in answer.functions]
     assert means == sorted(means, reverse=True)
 
 
 def test_unequal_sampling_rates_weigh_views_by_what_they_stand_for() -> None:
     # Ten times as many views were fast as were recorded; slow ones were recorded all.
     fast, slow = [1.0] * 50, [100.0] * 50
-    found = only(fast + slow, sample_rate=[0.1] * 50 + [1.0] * 50)
-    assert found.ms_per_view.value == pytest.approx((50 * 10 * 1 + 50 * 100) / (50 * 10 + 50))
+    function = only(fast + slow, sample_rate=[0.1] * 50 + [1.0] * 50)
+    assert function.ms_per_view.value == pytest.approx((50 * 10 * 1 + 50 * 100) / (50 * 10 + 50))
 
 
 def test_equal_sampling_rates_change_nothing() -> None:
@@ -103,11 +103,11 @@ def test_weights_of_several_views_are_not_cut() -> None:
 def test_a_rate_that_carries_weight_needs_twenty_views(rare: int, rate: float, is_too_few: bool) -> None:
     answer = summarise(sample_of_ms(np.ones((400 + rare, 1)), sample_rate=[1.0] * 400 + [rate] * rare))
     assert answer.is_too_few is is_too_few
-    found = compare(
+    comparison = compare(
         sample_of_ms(np.ones((400, 1))),
         sample_of_ms(np.ones((400 + rare, 1)), sample_rate=[1.0] * 400 + [rate] * rare),
     )
-    assert found.is_too_few is is_too_few
+    assert comparison.is_too_few is is_too_few
 
 
 def test_effective_views_decide_what_is_too_few() -> None:
@@ -127,7 +127,7 @@ def test_a_summary_of_some_funcs_is_a_part_of_the_summary_of_all(rates: list[flo
     wanted = list(sums)[::3]
     some = summarise(sample, known=KnownSums({func: sums[func] for func in wanted}, whole_us)).functions
     if rates is None:
-        assert some == tuple(each for each in every if each.func_id in wanted)
+        assert some == tuple(function for function in every if function.func_id in wanted)
     else:  # sums of what was recorded are not used then, and name no funcs
         assert some == every
 

@@ -21,7 +21,7 @@ def estimate(
         known,
         bucket=np.array([at for at, times in enumerate(buckets) for _ in times], dtype=np.int64),
         us=np.array([us for times in buckets for us in times], dtype=np.int64),
-        weight=1.0 / np.array([rate for own in given for rate in own], dtype=np.float64),
+        weight=1.0 / np.array([rate for rates in given for rate in rates], dtype=np.float64),
         wanted=[max(len(times), 1) for times in buckets],
     )
 
@@ -47,7 +47,9 @@ def test_the_mean_is_that_of_all_views_and_the_interval_as_narrow_as_they_make_i
         times * 16, times, sums=[BucketSums(1_600, 1_600 * 15_000), BucketSums(1_600, 1_600 * 15_100)]
     )
     assert (whole.ms_per_view.value, part.ms_per_view.value) == (15.0, 15.1)
-    widths = [each.ms_per_view.ci95.high - each.ms_per_view.ci95.low for each in (whole, part) if each.ms_per_view.ci95]
+    widths = [
+        point.ms_per_view.ci95.high - point.ms_per_view.ci95.low for point in (whole, part) if point.ms_per_view.ci95
+    ]
     assert widths[1] == pytest.approx(widths[0], rel=0.1)
 
 
@@ -63,15 +65,15 @@ def test_views_of_differing_rates_count_for_what_they_stand_for() -> None:
 def test_what_has_expired_leaves_the_mean_and_takes_the_interval() -> None:
     sums = [BucketSums(100, 100 * 15_000)]
     for left in ([], [10_000] * 30):
-        (found,) = estimate_buckets(
+        (point,) = estimate_buckets(
             sums,
             bucket=np.zeros(len(left), dtype=np.int64),
             us=np.array(left, dtype=np.int64),
             weight=np.ones(len(left)),
             wanted=[100],
         )
-        assert (found.ms_per_view.value, found.ms_per_view.ci95) == (15.0, None)
-        assert (found.is_complete, found.is_too_few, found.sampled_views) == (False, False, len(left))
+        assert (point.ms_per_view.value, point.ms_per_view.ci95) == (15.0, None)
+        assert (point.is_complete, point.is_too_few, point.sampled_views) == (False, False, len(left))
 
 
 @pytest.mark.slow(3)
@@ -79,7 +81,7 @@ def test_what_has_expired_leaves_the_mean_and_takes_the_interval() -> None:
 def test_intervals_of_points_cover_what_they_promise(most: int, least_cover: float) -> None:
     ms = skewed_ms(np.random.default_rng(most), (1_000, 1_600), sigma=1.0, zeros=0.2)
     sums = [BucketSums(1_600, round(float(row.sum() * 1_000))) for row in ms]
-    found = estimate_buckets(
+    points = estimate_buckets(
         sums,
         bucket=np.repeat(np.arange(1_000), most),
         us=np.rint(ms[:, :most] * 1_000).astype(np.int64).ravel(),
@@ -87,7 +89,7 @@ def test_intervals_of_points_cover_what_they_promise(most: int, least_cover: flo
         wanted=[most] * 1_000,
     )
     covered = [
-        each.ms_per_view.ci95.low <= 8.0 <= each.ms_per_view.ci95.high for each in found if each.ms_per_view.ci95
+        point.ms_per_view.ci95.low <= 8.0 <= point.ms_per_view.ci95.high for point in points if point.ms_per_view.ci95
     ]
     assert len(covered) == 1_000
     assert least_cover <= np.mean(covered) <= 0.975
@@ -107,9 +109,11 @@ def test_differences_around_exact_means_cover_what_they_promise() -> None:
             )
             known.append({(n, 0): ClassSums(int((classes == n).sum()), int(us[classes == n].sum())) for n in (0, 1)})
             sides.append(ViewColumns.of(us[:600].tolist(), [0] * 600, classes[:600].tolist()))
-        base, head = (sample_of_times(facts, population=3_000) for facts in sides)
-        found = [compare(base, head, measure="self", known=each).overall for each in ((known[0], known[1]), None)]
-        exact, sampled = (each.ci95 for each in found if each and each.ci95)
+        base, head = (sample_of_times(side, population=3_000) for side in sides)
+        differences = [
+            compare(base, head, measure="self", known=known_sums).overall for known_sums in ((known[0], known[1]), None)
+        ]
+        exact, sampled = (difference.ci95 for difference in differences if difference and difference.ci95)
         covered.append(exact.low <= 2.0 * 0.8 * 2.0 <= exact.high)
         widths.append((exact.high - exact.low) / (sampled.high - sampled.low))
     assert 0.925 <= np.mean(covered) <= 0.985

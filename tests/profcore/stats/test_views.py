@@ -38,31 +38,33 @@ def cells(sample: ViewSample, column: str) -> dict[tuple[int, int], int]:
 
 
 def test_a_sample_has_a_row_for_each_func_of_a_view_and_counts_empty_views() -> None:
-    contributions, facts = three_views()
-    sample = sample_of(contributions, facts)
+    contributions, columns = three_views()
+    sample = sample_of(contributions, columns)
     assert sample.views == sample.population == 3
     assert cells(sample, "self_us") == {(0, 3): 1_000, (0, 7): 2_000, (2, 7): 4_000, (2, 9): 0}
     assert cells(sample, "hidden_us") == {(0, 3): 500, (0, 7): 0, (2, 7): 0, (2, 9): 700}
 
 
 def test_stored_blobs_make_the_same_sample() -> None:
-    contributions, facts = three_views()
-    decoded = decode_contributions([encode_contribution(each) for each in contributions], column_count=4)
-    from_blobs = sample_of_columns(*decoded, facts, population=40)
-    from_values = sample_of(contributions, facts)
+    contributions, columns = three_views()
+    decoded = decode_contributions(
+        [encode_contribution(contribution) for contribution in contributions], column_count=4
+    )
+    from_blobs = sample_of_columns(*decoded, columns, population=40)
+    from_values = sample_of(contributions, columns)
     assert from_blobs.population == 40
     for column in ("self_us", "total_us", "hidden_us"):
         assert cells(from_blobs, column) == cells(from_values, column)
 
 
 def test_one_function_is_picked_by_the_release_of_each_view() -> None:
-    contributions, facts = three_views()
-    sample = sample_of(contributions, replace(facts, release=("1", "1", "2")))
+    contributions, columns = three_views()
+    sample = sample_of(contributions, replace(columns, release=("1", "1", "2")))
     picked = pick_funcs(sample, {("1", 3), ("2", 7), ("9", 9)})
     assert picked.views == 3
     assert cells(picked, "self_us") == {(0, 0): 1_000, (2, 0): 4_000}
     assert cells(picked, "total_us") == {(0, 0): 3_000, (2, 0): 4_000}
-    everywhere = pick_funcs(sample_of(contributions, facts), {(None, 7), (None, 404)})
+    everywhere = pick_funcs(sample_of(contributions, columns), {(None, 7), (None, 404)})
     assert cells(everywhere, "self_us") == {(0, 0): 2_000, (2, 0): 4_000}
     nothing = pick_funcs(sample, {("3", 3)})
     assert (nothing.views, cells(nothing, "self_us")) == (3, {})
@@ -98,8 +100,8 @@ def test_renaming_funcs_keeps_their_totals() -> None:
 
 
 def test_aligned_samples_have_one_list_of_funcs() -> None:
-    contributions, facts = three_views()
-    whole = sample_of(contributions, facts)
+    contributions, columns = three_views()
+    whole = sample_of(contributions, columns)
     part = sample_of([make_contribution([8, 9], [1, 2], [1, 2], [0, 0], [1, 1], [1, 1])], ViewColumns.of([3], [0], [1]))
     first, second = align(whole, part)
     assert first.func_ids.tolist() == second.func_ids.tolist() == [3, 7, 8, 9]
@@ -107,7 +109,7 @@ def test_aligned_samples_have_one_list_of_funcs() -> None:
     assert cells(second, "self_us") == {(0, 8): 1, (0, 9): 2}
 
 
-def test_facts_of_unequal_length_and_impossible_rates_are_refused() -> None:
+def test_columns_of_unequal_length_and_impossible_rates_are_refused() -> None:
     with pytest.raises(ValueError, match="the same length"):
         ViewColumns.of([1], [1, 2], [1])
     with pytest.raises(ValueError, match="sample rate"):

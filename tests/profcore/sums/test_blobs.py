@@ -197,7 +197,7 @@ def test_the_first_columns_are_read_alone() -> None:
 @PROPERTY
 @given(st.lists(contributions(), max_size=5))
 def test_contributions_read_at_once_are_those_read_one_by_one(given_: list[Contribution]) -> None:
-    blobs = [encode_contribution(each) for each in given_]
+    blobs = [encode_contribution(contribution) for contribution in given_]
     assert decode_contribution_list(blobs) == given_
 
 

@@ -65,7 +65,7 @@ def folded_corpus(twin: str) -> dict[Group, FoldedGroup]:
 
 def expected_of(group: Group) -> Json:
     """Returns the reference's result for a group."""
-    return next(found for found in expected() if (found["app"], found["release"], found["page"]) == group)
+    return next(entry for entry in expected() if (entry["app"], entry["release"], entry["page"]) == group)
 
 
 def expected_funcs(group: Group) -> dict[FuncKey, dict[str, int]]:
@@ -89,8 +89,8 @@ def test_the_corpus_is_what_the_reference_saw(twin: str) -> None:
 @pytest.mark.parametrize("group", GROUPS, ids=" ".join)
 def test_every_part_of_the_time_is_the_references(twin: str, group: Group) -> None:
     views = folded_corpus(twin)[group].views.values()
-    found = {part: sum(getattr(view.parts, f"{part}_us") for view in views) for part in PARTS}
-    assert found == expected_of(group)["time_us"]
+    times_us = {part: sum(getattr(view.parts, f"{part}_us") for view in views) for part in PARTS}
+    assert times_us == expected_of(group)["time_us"]
     assert sum(view.parts.samples for view in views) == expected_of(group)["samples"]
 
 
@@ -98,7 +98,7 @@ def test_every_part_of_the_time_is_the_references(twin: str, group: Group) -> No
 @pytest.mark.parametrize("group", GROUPS, ids=" ".join)
 def test_every_func_is_the_references(twin: str, group: Group) -> None:
     folded = folded_corpus(twin)[group]
-    found: dict[FuncKey, dict[str, int]] = {}
+    funcs: dict[FuncKey, dict[str, int]] = {}
     for blob in folded.blobs:
         contribution = decode_contribution(blob)
         for position, func in enumerate(contribution.func):
@@ -106,11 +106,11 @@ def test_every_func_is_the_references(twin: str, group: Group) -> None:
                 # a caller of the profiler's own built-in: hidden time, and no JS that the reference could have seen
                 assert contribution.total_us[position] == 0 < contribution.hidden_total_us[position]
                 continue
-            row = found.setdefault(folded.sums.funcs.keys[func], dict.fromkeys((*COLUMNS, "views"), 0))
+            row = funcs.setdefault(folded.sums.funcs.keys[func], dict.fromkeys((*COLUMNS, "views"), 0))
             row["views"] += 1
             for column in COLUMNS:
                 row[column] += getattr(contribution, column)[position]
-    assert found == expected_funcs(group)
+    assert funcs == expected_funcs(group)
 
 
 @TWINS

@@ -20,19 +20,19 @@ ONE = UUID("85314830-023f-4cf1-a267-535f4e37bb17")
 TWO = UUID("95314830-023f-4cf1-a267-535f4e37bb17")
 
 
-def facts(debug_id: UUID | None = None, url: str | None = None) -> BundleComments:
+def comments(debug_id: UUID | None = None, url: str | None = None) -> BundleComments:
     return BundleComments(debug_id, url, None)
 
 
 def test_a_bundle_tells_of_its_map_in_its_last_comments() -> None:
     code = b"f('//# sourceMappingURL=' + x)\n"
-    assert read_bundle(code) == facts()
-    assert read_bundle(code + b"//# sourceMappingURL=a.js.map\n//# debugId=%s\n" % str(ONE).encode()) == facts(
+    assert read_bundle(code) == comments()
+    assert read_bundle(code + b"//# sourceMappingURL=a.js.map\n//# debugId=%s\n" % str(ONE).encode()) == comments(
         ONE, "a.js.map"
     )
-    assert read_bundle(b"/*# sourceMappingURL=a.js.map */") == facts(None, "a.js.map")
-    assert read_bundle(b"//@ sourceMappingURL=old.map") == facts(None, "old.map")
-    assert read_bundle(b"//# debugId=nonsense") == facts()
+    assert read_bundle(b"/*# sourceMappingURL=a.js.map */") == comments(None, "a.js.map")
+    assert read_bundle(b"//@ sourceMappingURL=old.map") == comments(None, "old.map")
+    assert read_bundle(b"//# debugId=nonsense") == comments()
 
 
 def test_an_inline_map_is_read() -> None:
@@ -44,24 +44,24 @@ def test_an_inline_map_is_read() -> None:
 
 
 def test_a_debug_id_goes_before_comment_and_name() -> None:
-    bundles = {"a.js": facts(ONE, "b.js.map")}
+    bundles = {"a.js": comments(ONE, "b.js.map")}
     maps = {"a.js.map": None, "b.js.map": None, "maps/x.js.map": ONE}
     assert pair_files(bundles, maps)[0] == Pair("a.js", "a.js", "maps/x.js.map", Match.DEBUG_ID)
 
 
 def test_a_comment_goes_before_the_name() -> None:
     maps = {"js/a.js.map": None, "maps/a.js.map": None}
-    bundles = {"js/a.js": facts(TWO, "../maps/a.js.map?v=1")}
+    bundles = {"js/a.js": comments(TWO, "../maps/a.js.map?v=1")}
     assert pair_files(bundles, maps)[0] == Pair("js/a.js", "js/a.js", "maps/a.js.map", Match.COMMENT)
 
 
 def test_a_url_in_a_comment_counts_by_its_last_part() -> None:
-    bundles = {"js/a.js": facts(None, "https://maps.example/private/x%20y.map")}
+    bundles = {"js/a.js": comments(None, "https://maps.example/private/x%20y.map")}
     assert pair_files(bundles, {"js/x y.map": None})[0].match is Match.COMMENT
 
 
-def test_what_is_left_is_told() -> None:
-    pairs = pair_files({"a.js": facts(), "b.js": facts(None, "gone.map")}, {"a.js.map": None, "c.js.map": None})
+def test_what_is_left_is_named() -> None:
+    pairs = pair_files({"a.js": comments(), "b.js": comments(None, "gone.map")}, {"a.js.map": None, "c.js.map": None})
     assert pairs == [
         Pair("a.js", "a.js", "a.js.map", Match.NAME),
         Pair("b.js", "b.js", None, Match.NO_MAP),
@@ -70,7 +70,7 @@ def test_what_is_left_is_told() -> None:
 
 
 @pytest.mark.parametrize("path", ["../a.js", "a/../../b.js", "/etc/a.js", "C:\\a.js", "..\\a.js", "a\0.js", "", "./."])
-def test_a_path_that_leads_out_of_the_folder_is_none(path: str) -> None:
+def test_a_path_that_leads_out_of_the_folder_is_not_taken(path: str) -> None:
     assert clean_path(path) is None
 
 

@@ -41,19 +41,19 @@ def test_any_bytes_are_a_map_or_refused(content: bytes) -> None:
 def test_any_json_is_a_map_or_refused(wire: Any) -> None:
     for fields in (wire, {"version": 3, **wire} if isinstance(wire, dict) else wire):
         try:
-            found = read_map(json.dumps(fields).encode())
+            source_map = read_map(json.dumps(fields).encode())
         except MapError:
             continue
-        assert len(found.sources) == len(found.contents)
-        found.find([(1, 1)])
+        assert len(source_map.sources) == len(source_map.contents)
+        source_map.find([(1, 1)])
 
 
 @given(SOURCES, st.integers(-1, 6), st.integers(-1, 80), NAMES)
 def test_any_source_has_a_function_at_a_position_or_none(text: str, line: int, column: int, name: str) -> None:
-    found = ScopeTree(text, name).find(line, column)
-    if found is not None and found.name_at is not None:
-        assert found.key is not None
-        assert min(found.name_at) >= 1
+    function = ScopeTree(text, name).find(line, column)
+    if function is not None and function.name_at is not None:
+        assert function.key is not None
+        assert min(function.name_at) >= 1
 
 
 @given(SOURCES, SOURCES, SEGMENTS, NAMES, st.lists(st.tuples(NUMBERS, NUMBERS), max_size=10), st.booleans())
@@ -64,12 +64,12 @@ def test_any_map_and_bundle_label_every_position(
     if has_content:
         wire["sourcesContent"] = [text]
     try:
-        found = read_map(json.dumps(wire).encode())
+        source_map = read_map(json.dumps(wire).encode())
     except MapError:
         return  # a lone surrogate is no JSON of theirs
-    labels = label_positions(found, positions, file="assets/main.js", bundle=bundle.encode())
+    labels = label_positions(source_map, positions, file="assets/main.js", bundle=bundle.encode())
     assert len(labels) == len(positions)
-    assert [label is None for label in labels] == [place is None for place in found.find(positions)]
+    assert [label is None for label in labels] == [place is None for place in source_map.find(positions)]
 
 
 @given(st.text(max_size=60), st.text(max_size=20))
@@ -81,7 +81,7 @@ def test_any_name_has_a_path_without_ways_out(name: str, file: str) -> None:
 def test_any_bundle_tells_of_a_map_or_of_none(tail: bytes) -> None:
     for content in (tail, b"f()\n//# sourceMappingURL=" + tail, b"//# sourceMappingURL=data:;base64," + tail):
         try:
-            facts = read_bundle(content)
+            comments = read_bundle(content)
         except InlineMapError:
             continue
-        pair_files({"a/b.js": facts}, {"a/b.js.map": None})
+        pair_files({"a/b.js": comments}, {"a/b.js.map": None})

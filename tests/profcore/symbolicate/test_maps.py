@@ -13,9 +13,11 @@ ID = "85314830-023f-4cf1-a267-535f4e37bb17"
 
 
 def test_a_position_belongs_to_the_last_segment_before_it_on_its_line() -> None:
-    found = read_map(write_map([(0, 4, 0, 10, 2), (0, 9, 1, 20, 0, 0), (2, 0, 0, 0, 0)], ["a.js", "b.js"], names=["n"]))
+    source_map = read_map(
+        write_map([(0, 4, 0, 10, 2), (0, 9, 1, 20, 0, 0), (2, 0, 0, 0, 0)], ["a.js", "b.js"], names=["n"])
+    )
     asked = [(1, 4), (1, 5), (1, 9), (1, 10), (1, 4_000), (2, 1), (3, 1), (4, 1), (0, 0), (1, 2**40)]
-    assert found.find(asked) == [
+    assert source_map.find(asked) == [
         None,
         MapPlace(0, 11, 3, None),
         MapPlace(0, 11, 3, None),
@@ -30,15 +32,15 @@ def test_a_position_belongs_to_the_last_segment_before_it_on_its_line() -> None:
 
 
 def test_a_segment_without_a_source_maps_to_nothing() -> None:
-    found = read_map(write_map([(0, 0, 0, 0, 0), (0, 5)], ["a.js"]))
-    assert found.find([(1, 5), (1, 6)]) == [MapPlace(0, 1, 1, None), None]
+    source_map = read_map(write_map([(0, 0, 0, 0, 0), (0, 5)], ["a.js"]))
+    assert source_map.find([(1, 5), (1, 6)]) == [MapPlace(0, 1, 1, None), None]
     assert read_map(write_map([(0, 0, 0, 0, 0)], [None])).find([(1, 1)]) == [None]  # type: ignore[list-item]  # legal
 
 
 def test_an_exact_find_takes_no_neighbour() -> None:
-    found = read_map(write_map([(0, 4, 0, 10, 2)], ["a.js"]))
-    assert found.find_exactly(1, 5) == MapPlace(0, 11, 3, None)
-    assert found.find_exactly(1, 6) is None
+    source_map = read_map(write_map([(0, 4, 0, 10, 2)], ["a.js"]))
+    assert source_map.find_exactly(1, 5) == MapPlace(0, 11, 3, None)
+    assert source_map.find_exactly(1, 6) is None
 
 
 def test_an_index_map_is_laid_out_flat() -> None:
@@ -63,11 +65,11 @@ def test_an_index_map_is_laid_out_flat() -> None:
             for line, column, rows, name in sections
         ],
     }
-    found = read_map(json.dumps(wire).encode())
-    assert found.sources == ["a.js", "b.js", "c.js"]
-    assert found.contents == ["// a.js", "// b.js", "// c.js"]
+    source_map = read_map(json.dumps(wire).encode())
+    assert source_map.sources == ["a.js", "b.js", "c.js"]
+    assert source_map.contents == ["// a.js", "// b.js", "// c.js"]
     # Columns count from the section's start only on its first line; a section ends where the next begins.
-    assert found.find([(1, 1), (1, 21), (1, 51), (2, 4), (8, 3), (8, 1)]) == [
+    assert source_map.find([(1, 1), (1, 21), (1, 51), (2, 4), (8, 3), (8, 1)]) == [
         MapPlace(0, 1, 1, None),
         MapPlace(1, 2, 1, "of b.js"),
         MapPlace(1, 2, 1, "of b.js"),

@@ -29,15 +29,15 @@ def labelled(*, without_contents: bool = False) -> Iterator[tuple[Json, SourceMa
     for symbol in symbols():
         if symbol["uri"] in manifest():
             by_uri.setdefault(symbol["uri"], []).append(symbol)
-    for uri, own in by_uri.items():
+    for uri, bundle_symbols in by_uri.items():
         source_map = map_of(uri)
         if without_contents:
             source_map = read_map(build_files()[manifest()[uri]["map"]])
             source_map.contents = [None] * len(source_map.contents)
         bundle = build_files()[manifest()[uri]["file"]]
-        positions = [(symbol["line"], symbol["column"]) for symbol in own]
+        positions = [(symbol["line"], symbol["column"]) for symbol in bundle_symbols]
         labels = label_positions(source_map, positions, file=manifest()[uri]["file"], bundle=bundle)
-        for symbol, label in zip(own, labels, strict=True):
+        for symbol, label in zip(bundle_symbols, labels, strict=True):
             yield symbol, source_map, label
 
 

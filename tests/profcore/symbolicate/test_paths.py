@@ -78,5 +78,5 @@ def test_a_prefix_is_a_url_with_a_host(prefix: str, is_one: bool) -> None:
         ("deadbeef.js", False),
     ],
 )
-def test_a_content_hash_is_told_by_its_look(name: str, has_one: bool) -> None:
+def test_a_content_hash_is_recognised_by_its_look(name: str, has_one: bool) -> None:
     assert has_content_hash(f"https://shop.example/3f2a1b9c/{name}") is has_one

@@ -60,8 +60,8 @@ SHAPES = [
 @pytest.mark.parametrize("before", ["", "/* 🎈é */ let ü = '🎈'; "])
 def test_a_function_has_its_own_name_or_none(shape: str, name: str | None, before: str) -> None:
     text, _, rest = (before + shape).partition("§")
-    found = ScopeTree("\n\n" + text + rest, "a.js").find(3, len(text.encode("utf-16-le")) // 2 + 1)
-    assert (None if found is None else found.name) == name
+    function = ScopeTree("\n\n" + text + rest, "a.js").find(3, len(text.encode("utf-16-le")) // 2 + 1)
+    assert (None if function is None else function.name) == name
 
 
 @pytest.mark.parametrize(
@@ -78,9 +78,9 @@ def test_a_function_has_its_own_name_or_none(shape: str, name: str | None, befor
 def test_each_language_is_read_by_its_own_grammar(path: str, text: str, name: str) -> None:
     before, _, rest = text.partition("§")
     line = before.count("\n") + 1
-    found = ScopeTree(before + rest, path).find(line, len(before.rpartition("\n")[2]) + 1)
-    assert found is not None
-    assert found.name == name
+    function = ScopeTree(before + rest, path).find(line, len(before.rpartition("\n")[2]) + 1)
+    assert function is not None
+    assert function.name == name
 
 
 @pytest.mark.parametrize("place", [(0, 1), (1, 0), (1, 10_000), (9, 1), (-1, -1)])
@@ -90,9 +90,9 @@ def test_a_position_outside_of_the_source_has_no_function(place: tuple[int, int]
 
 def body_hash(text: str) -> bytes | None:
     before, _, rest = text.partition("§")
-    found = ScopeTree(before + rest, "a.js").find(1, len(before) + 1)
-    assert found is not None
-    return found.body_hash
+    function = ScopeTree(before + rest, "a.js").find(1, len(before) + 1)
+    assert function is not None
+    return function.body_hash
 
 
 BODY = "(rows, by) { return rows.sort((a, b) => a[by] - b[by]).slice(0, 10) }"
@@ -112,6 +112,6 @@ def test_a_short_function_has_no_body_to_be_found_by() -> None:
 
 @pytest.mark.slow(5)
 def test_two_thousand_nested_functions_are_read() -> None:
-    found = ScopeTree("(() => " * 2_000 + "1" + ")" * 2_000, "a.js").find(1, 7 * 1_999 + 2)
-    assert found is not None
-    assert found.name is None
+    function = ScopeTree("(() => " * 2_000 + "1" + ")" * 2_000, "a.js").find(1, 7 * 1_999 + 2)
+    assert function is not None
+    assert function.name is None

@@ -9,14 +9,14 @@ from tests.hostile.measuring import Cost, measure
 def standings(text: str, path: str = "x.ts") -> dict[str, str | None]:
     """Returns the standing of the function that begins at each `/*word*/`, by the word."""
     tree = ScopeTree(text, path)
-    found = {}
+    by_name = {}
     for match in re.finditer(r"/\*(\w+)\*/", text):
         line = text.count("\n", 0, match.end()) + 1
         column = match.end() - (text.rfind("\n", 0, match.end()) + 1) + 1
         function = tree.find(line, column)
         assert function is not None, match[1]
-        found[match[1]] = function.standing
-    return found
+        by_name[match[1]] = function.standing
+    return by_name
 
 
 BEFORE = """
@@ -33,23 +33,23 @@ def test_a_function_whose_name_is_its_own_needs_nothing_more() -> None:
 
 
 def test_callbacks_stand_in_the_functions_around_them_and_by_what_they_are_given_to() -> None:
-    found = standings(BEFORE)
-    assert (found["price"], found["order"], found["sum"]) == ("/total/map()", "/total/sort()", "/total/reduce()")
+    by_name = standings(BEFORE)
+    assert (by_name["price"], by_name["order"], by_name["sum"]) == ("/total/map()", "/total/sort()", "/total/reduce()")
 
 
 def test_what_is_added_elsewhere_changes_no_standing() -> None:
     after = "// a header\nimport x from 'x';\nfunction added() { return [1].map((y) => y); }\n" + BEFORE.replace(
         "rows.map", "rows.filter(/*kept*/(row) => row.kept).map"
     )
-    found = standings(after)
-    assert {word: found[word] for word in standings(BEFORE)} == standings(BEFORE)
-    assert found["kept"] == "/total/filter()"
+    by_name = standings(after)
+    assert {word: by_name[word] for word in standings(BEFORE)} == standings(BEFORE)
+    assert by_name["kept"] == "/total/filter()"
 
 
 def test_several_in_one_place_are_told_apart_by_their_order() -> None:
-    found = standings("load(/*good*/() => 1, /*bad*/() => 2); a.then(/*first*/() => 3).then(/*second*/() => 4)")
-    assert (found["good"], found["bad"]) == ("/load()", "/load()#2")
-    assert {found["first"], found["second"]} == {"/then()", "/then()#2"}
+    by_name = standings("load(/*good*/() => 1, /*bad*/() => 2); a.then(/*first*/() => 3).then(/*second*/() => 4)")
+    assert (by_name["good"], by_name["bad"]) == ("/load()", "/load()#2")
+    assert {by_name["first"], by_name["second"]} == {"/then()", "/then()#2"}
 
 
 def test_methods_of_one_name_are_told_apart_by_what_is_around() -> None:
@@ -57,8 +57,8 @@ def test_methods_of_one_name_are_told_apart_by_what_is_around() -> None:
     function one() { return { get/*a*/(key) { return key; } }; }
     function two() { return { get/*b*/(key) { return key; } }; }
     """
-    found = standings(text, "x.js")
-    assert (found["a"], found["b"]) == ("/one/get", "/two/get")
+    by_name = standings(text, "x.js")
+    assert (by_name["a"], by_name["b"]) == ("/one/get", "/two/get")
 
 
 def test_deep_nesting_takes_no_recursion() -> None:
@@ -68,10 +68,10 @@ def test_deep_nesting_takes_no_recursion() -> None:
 
 def test_a_long_standing_keeps_its_inner_end() -> None:
     text = "".join(f"function long_name_{n}() {{" for n in range(60)) + "g(/*inner*/() => 1)" + "}" * 60
-    found = standings(text, "x.js")["inner"]
-    assert found is not None
-    assert len(found) == 400
-    assert found.endswith("/long_name_59/g()")
+    standing = standings(text, "x.js")["inner"]
+    assert standing is not None
+    assert len(standing) == 400
+    assert standing.endswith("/long_name_59/g()")
 
 
 def test_functions_within_functions_cost_as_much_as_others() -> None:

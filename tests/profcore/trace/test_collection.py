@@ -32,12 +32,12 @@ WRONG: list[tuple[dict[str, Any], str, str]] = [  # Any: JSON
 ]
 
 
-@pytest.mark.parametrize(("values", "field", "words"), WRONG)
-def test_a_wrong_field_is_named_with_a_sentence(values: dict[str, Any], field: str, words: str) -> None:
+@pytest.mark.parametrize(("values", "field", "sentence"), WRONG)
+def test_a_wrong_field_is_named_with_a_sentence(values: dict[str, Any], field: str, sentence: str) -> None:
     with pytest.raises(CollectionError) as caught:
         read_collection(values)
     assert list(caught.value.problems) == [field]
-    assert words in caught.value.problems[field][0]
+    assert sentence in caught.value.problems[field][0]
 
 
 def test_what_is_right_is_read() -> None:

@@ -24,17 +24,17 @@ def common_prefixes(one: int, other: int, prefix: list[int], func: list[int]) ->
 
 def test_stacks_that_a_browser_wrote_twice_are_still_shared() -> None:
     # 0 ─ 1 ─ 2 and 3 ─ 4 ─ 5 say the same down to the second func
-    for found in common_prefixes(2, 5, [-1, 0, 1, -1, 3, 4], [7, 8, 9, 7, 8, 6]):
-        assert found in (1, 4)
-    for found in common_prefixes(2, 3, [-1, 0, 0, 1], [7, 8, 8, 9]):
-        assert found in (1, 2)
+    for shared in common_prefixes(2, 5, [-1, 0, 1, -1, 3, 4], [7, 8, 9, 7, 8, 6]):
+        assert shared in (1, 4)
+    for shared in common_prefixes(2, 3, [-1, 0, 0, 1], [7, 8, 8, 9]):
+        assert shared in (1, 2)
 
 
 def test_a_very_deep_stack_is_compared_without_recursion() -> None:
     deep = 10_000
     prefix = [*range(-1, deep - 1), -1, *range(deep, 2 * deep - 1)]
-    for found in common_prefixes(deep - 1, 2 * deep - 1, prefix, [0] * (2 * deep)):
-        assert found in (deep - 1, 2 * deep - 1)
+    for shared in common_prefixes(deep - 1, 2 * deep - 1, prefix, [0] * (2 * deep)):
+        assert shared in (deep - 1, 2 * deep - 1)
 
 
 class CountedReads(list[int]):
@@ -103,6 +103,6 @@ def test_the_common_prefix_is_what_comparing_two_paths_finds(
         if a != b:
             break
         shared += 1
-    for found in common_prefixes(one, other, prefix, func):
-        assert path(found) == path(one)[:shared]
+    for common in common_prefixes(one, other, prefix, func):
+        assert path(common) == path(one)[:shared]
     assert path(PathIndex(prefix, func).root_of(one)) == path(one)[:1]

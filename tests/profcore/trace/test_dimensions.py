@@ -55,7 +55,7 @@ def test_codes_are_stored_so_the_tuples_only_ever_grow_at_the_end() -> None:
     assert NAVIGATIONS[:7] == ("unknown", "load", "reload", "back_forward", "route", "bfcache", "prerender")
 
 
-def test_a_navigation_that_is_not_told_is_unknown() -> None:
+def test_a_navigation_that_is_not_sent_is_unknown() -> None:
     assert [classify_navigation(word) for word in (None, *NAVIGATIONS[1:])] == list(range(7))
 
 

@@ -18,23 +18,23 @@ def busy(start: float, duration: float) -> list[dict[str, object]]:
 
 def test_a_busy_loop_without_stacks_is_hidden_time_once_a_long_task_says_so() -> None:
     silent = EdgeTrace("stackless-busy-loop")
-    told = EdgeTrace("stackless-busy-loop", marks=busy(3_690, 502))
-    assert silent.parts.idle_samples == told.parts.hidden_samples == 147
-    assert told.parts.idle_us == 0
-    assert told.parts.hidden_us == silent.parts.idle_us > 450_000
-    assert told.parts.js_us == silent.parts.js_us
+    marked = EdgeTrace("stackless-busy-loop", marks=busy(3_690, 502))
+    assert silent.parts.idle_samples == marked.parts.hidden_samples == 147
+    assert marked.parts.idle_us == 0
+    assert marked.parts.hidden_us == silent.parts.idle_us > 450_000
+    assert marked.parts.js_us == silent.parts.js_us
     for column in ("self_us", "total_us", "self_samples", "total_samples"):  # hidden time is nobody's self time
-        assert getattr(told.fold.sums, column) == getattr(silent.fold.sums, column)
+        assert getattr(marked.fold.sums, column) == getattr(silent.fold.sums, column)
     # but it is known who had the thread: 147 samples without a stack, and a few that show the loop
-    sums = told.fold.sums
-    assert sum(sums.hidden_us.values()) + sum(sums.uncertain_us.values()) > 0.95 * told.parts.hidden_us
+    sums = marked.fold.sums
+    assert sum(sums.hidden_us.values()) + sum(sums.uncertain_us.values()) > 0.95 * marked.parts.hidden_us
 
 
 def test_garbage_collection_without_stacks_is_hidden_time_once_a_long_task_says_so() -> None:
     started, ended = edge_meta("gc")["extra"]["t0"], edge_meta("gc")["extra"]["t1"]
-    silent, told = EdgeTrace("gc"), EdgeTrace("gc", marks=busy(started, ended - started))
+    silent, marked = EdgeTrace("gc"), EdgeTrace("gc", marks=busy(started, ended - started))
     assert (silent.parts.idle_samples, silent.parts.hidden_samples) == (75, 0)
-    assert (told.parts.idle_samples, told.parts.hidden_samples) == (0, 75)
+    assert (marked.parts.idle_samples, marked.parts.hidden_samples) == (0, 75)
 
 
 def test_an_idle_page_is_idle_all_through() -> None:

@@ -11,7 +11,7 @@ def test_a_rule_that_can_fit_is_taken(rule: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("rule", "words"),
+    ("rule", "message"),
     [
         ("cart", "begin with /"),
         ("https://shop.example/cart", "without scheme and host"),
@@ -26,13 +26,13 @@ def test_a_rule_that_can_fit_is_taken(rule: str) -> None:
         ("/" + "a" * 400, "more than 400"),
     ],
 )
-def test_a_rule_that_would_not_do_what_it_seems_to_is_refused(rule: str, words: str) -> None:
-    with pytest.raises(RouteRuleError, match=words.replace("*", r"\*")):
+def test_a_rule_that_would_not_do_what_it_seems_to_is_refused(rule: str, message: str) -> None:
+    with pytest.raises(RouteRuleError, match=message.replace("*", r"\*")):
         check_rule(rule)
 
 
 @pytest.mark.parametrize(
-    ("rules", "found"),
+    ("rules", "unreached"),
     [
         (["/product/:id", "/product/new"], {1: 0}),
         (["/product/new", "/product/:id"], {}),
@@ -45,8 +45,8 @@ def test_a_rule_that_would_not_do_what_it_seems_to_is_refused(rule: str, words: 
         (["/x", "/x"], {1: 0}),
     ],
 )
-def test_a_rule_behind_one_that_fits_all_of_it_is_found(rules: list[str], found: dict[int, int]) -> None:
-    assert find_unreached(rules) == found
+def test_a_rule_behind_one_that_fits_all_of_it_is_found(rules: list[str], unreached: dict[int, int]) -> None:
+    assert find_unreached(rules) == unreached
 
 
 @pytest.mark.parametrize("path", ["/shop/cart", "/a/b/c", "/a/b", "/", "/product/new", "/x"])

@@ -10,7 +10,7 @@ from profcore.trace.tags import has_tags
 
 
 @pytest.mark.parametrize(
-    ("tags", "wanted", "found"),
+    ("tags", "wanted", "has_all"),
     [
         ({"a": "1", "b": "2"}, [("a", "1")], True),
         ({"a": "1", "b": "2"}, [("a", "1"), ("b", "2")], True),
@@ -24,9 +24,9 @@ from profcore.trace.tags import has_tags
         (None, [], True),
     ],
 )
-def test_all_wanted_tags_must_be_there(tags: object, wanted: list[tuple[str, str]], found: bool) -> None:
+def test_all_wanted_tags_must_be_there(tags: object, wanted: list[tuple[str, str]], has_all: bool) -> None:
     body = json.dumps({"trace": {"samples": [1, 2]}, "tags": tags, "seq": 0}).encode()
-    assert has_tags(body, wanted) is found
+    assert has_tags(body, wanted) is has_all
 
 
 @given(st.binary(max_size=200))

@@ -1,4 +1,4 @@
-"""The facts of an envelope about its view, read without the samples."""
+"""What an envelope says about its view, read without the samples."""
 
 import json
 from typing import Any
@@ -7,24 +7,24 @@ from profcore.trace.trace_details import TraceDetails, Vitals, join_vitals, read
 from tests.envelopes import make_envelope
 
 
-def facts_of(**fields: Any) -> TraceDetails:
+def details_of(**fields: Any) -> TraceDetails:
     return read_details(json.dumps(make_envelope("a", **fields)).encode())
 
 
 def test_browser_machine_tags_and_reason_are_read() -> None:
-    facts = facts_of(
+    details = details_of(
         userAgent="Some/1.0", device={"memory": 4, "cores": 8}, tags={"b": "2", "a": "1"}, reason="pagehide"
     )
-    assert facts.user_agent == "Some/1.0"
-    assert facts.device is not None
-    assert (facts.device.memory, facts.device.cores, facts.device.mobile) == (4, 8, None)
-    assert facts.tags == ("a:1", "b:2")
-    assert facts.reason == "pagehide"
-    assert facts_of(tags=["z", "y"]).tags == ("y", "z")
+    assert details.user_agent == "Some/1.0"
+    assert details.device is not None
+    assert (details.device.memory, details.device.cores, details.device.mobile) == (4, 8, None)
+    assert details.tags == ("a:1", "b:2")
+    assert details.reason == "pagehide"
+    assert details_of(tags=["z", "y"]).tags == ("y", "z")
 
 
 def test_an_envelope_that_tells_nothing_has_no_facts() -> None:
-    assert facts_of() == TraceDetails()
+    assert details_of() == TraceDetails()
     assert read_details(b"\xff not json") == TraceDetails()
 
 
@@ -36,15 +36,15 @@ def test_the_last_candidate_for_lcp_counts_and_the_clients_own_inp() -> None:
         {"type": "event", "start": 2000, "duration": 250},
         {"type": "INP", "start": 2000, "duration": 180},
     ]
-    assert facts_of(marks=marks).vitals == Vitals(lcp_us=1_200_500, fcp_us=300_000, inp_us=180_000)
+    assert details_of(marks=marks).vitals == Vitals(lcp_us=1_200_500, fcp_us=300_000, inp_us=180_000)
     without = [mark for mark in marks if mark["type"] != "INP"]
-    assert facts_of(marks=without).vitals.inp_us == 250_000  # the longest interaction
+    assert details_of(marks=without).vitals.inp_us == 250_000  # the longest interaction
 
 
 def test_vitals_are_on_the_views_clock() -> None:
     origin = 1_700_000_000_000.0
     marks = [{"type": "lcp", "start": 900}]
-    assert facts_of(timeOrigin=origin, viewStart=origin + 400, marks=marks).vitals.lcp_us == 500_000
+    assert details_of(timeOrigin=origin, viewStart=origin + 400, marks=marks).vitals.lcp_us == 500_000
 
 
 def test_the_vitals_of_a_view_are_the_latest_and_longest_of_its_traces() -> None:

@@ -4,7 +4,7 @@ import pytest
 
 from profcore.trace.weights import MARKER_INDEX, MARKERS, TimeParts, busy_ranges, to_us
 from profcore.trace.wire import Mark
-from tests.profcore.trace.weighing import STACKS, longtask, told, weigh_table
+from tests.profcore.trace.weighing import STACKS, describe_parts, longtask, weigh_table
 
 # Rule 1: whole µs, half up; in the order of time
 
@@ -30,7 +30,7 @@ def test_times_are_rounded_half_up(ms: float, us: int) -> None:
 
 def test_times_are_rounded_before_gaps_are_taken() -> None:
     # 0.4 + 0.4 µs: two gaps of rounded times, not two rounded gaps
-    assert told(weigh_table("0 A\n 0.0004 A\n 0.0008 B", interval_ms=0.001)) == "js 2/3"
+    assert describe_parts(weigh_table("0 A\n 0.0004 A\n 0.0008 B", interval_ms=0.001)) == "js 2/3"
 
 
 def test_a_sample_that_steps_back_is_put_in_its_place() -> None:
@@ -39,7 +39,7 @@ def test_a_sample_that_steps_back_is_put_in_its_place() -> None:
 
 def test_samples_of_one_time_keep_their_order_and_the_last_has_the_gap() -> None:
     weighed = weigh_table("0 A\n 0 B\n 0 -\n 10 A")
-    assert told(weighed) == "js 10000/3 idle 10000/1"
+    assert describe_parts(weighed) == "js 10000/3 idle 10000/1"
     assert weighed.stack_us[:2] == [10_000, 0]
     assert weighed.stack_samples[:2] == [2, 1]
 
@@ -50,7 +50,7 @@ def test_samples_of_one_time_keep_their_order_when_others_step_back() -> None:
 
 
 def test_times_may_be_negative() -> None:
-    assert told(weigh_table("-15 A\n -5 B\n 5 -")) == "js 20000/2 idle 10000/1"
+    assert describe_parts(weigh_table("-15 A\n -5 B\n 5 -")) == "js 20000/2 idle 10000/1"
 
 
 # Rule 2: a sample weighs the gap to the next; the last one interval
@@ -62,7 +62,7 @@ def test_a_sample_weighs_the_gap_to_the_next_one() -> None:
 
 
 def test_the_last_sample_weighs_one_effective_interval() -> None:
-    assert told(weigh_table("100 A", interval_ms=20)) == "js 20000/1"
+    assert describe_parts(weigh_table("100 A", interval_ms=20)) == "js 20000/1"
 
 
 def test_the_last_sample_is_the_latest_not_the_one_written_last() -> None:
@@ -80,12 +80,12 @@ def test_no_sample_has_no_time() -> None:
 
 
 def test_a_gap_of_ten_intervals_counts_in_full() -> None:
-    assert told(weigh_table("0 A\n 100 B")) == "js 110000/2"
+    assert describe_parts(weigh_table("0 A\n 100 B")) == "js 110000/2"
 
 
 def test_what_a_gap_has_beyond_ten_intervals_is_unobserved() -> None:
     weighed = weigh_table("0 A\n 100.001 B")
-    assert told(weighed) == "js 110000/2 unobserved 1"
+    assert describe_parts(weighed) == "js 110000/2 unobserved 1"
     assert weighed.parts.span_us == 110_001
 
 
@@ -97,7 +97,7 @@ def test_every_kind_of_time_is_capped(stack: str, kind: str) -> None:
 
 
 def test_the_cap_follows_the_effective_interval() -> None:
-    assert told(weigh_table("0 A\n 753 B", interval_ms=100)) == "js 853000/2"
+    assert describe_parts(weigh_table("0 A\n 753 B", interval_ms=100)) == "js 853000/2"
 
 
 # Rule 4: a sample with a stack is js; markers are a second total beside it
@@ -105,7 +105,7 @@ def test_the_cap_follows_the_effective_interval() -> None:
 
 def test_a_stack_is_js_whatever_its_marker_and_long_tasks_say() -> None:
     weighed = weigh_table("0 A gc\n 10 A layout\n 20 A", marks=[longtask(0, 5)])
-    assert told(weighed) == "js 30000/3"
+    assert describe_parts(weighed) == "js 30000/3"
 
 
 def test_markers_are_a_total_of_their_own() -> None:
@@ -116,7 +116,7 @@ def test_markers_are_a_total_of_their_own() -> None:
         "gc": 5_000 + 10_000,
         "layout": 10_000,
     }
-    assert told(weighed) == "js 30000/3 hidden 15000/2"
+    assert describe_parts(weighed) == "js 30000/3 hidden 15000/2"
 
 
 def test_without_any_marker_there_is_no_total_of_markers() -> None:
@@ -127,7 +127,7 @@ def test_a_marker_unknown_here_counts_as_other_and_proves_no_work() -> None:
     weighed = weigh_table("0 - daydream\n 10 - other\n 20 - script")
     assert weighed.marker_us is not None
     assert weighed.marker_us[MARKER_INDEX["other"]] == 20_000
-    assert told(weighed) == "idle 30000/3"
+    assert describe_parts(weighed) == "idle 30000/3"
 
 
 # Rule 5: without a stack, hidden in a long task or under an engine marker, else idle
@@ -135,11 +135,11 @@ def test_a_marker_unknown_here_counts_as_other_and_proves_no_work() -> None:
 
 @pytest.mark.parametrize("marker", ["gc", "style", "layout", "paint"])
 def test_a_sample_without_a_stack_is_hidden_under_a_marker_of_the_engine(marker: str) -> None:
-    assert told(weigh_table(f"0 - {marker}")) == "hidden 10000/1"
+    assert describe_parts(weigh_table(f"0 - {marker}")) == "hidden 10000/1"
 
 
 def test_a_sample_without_a_stack_and_without_a_sign_of_work_is_idle() -> None:
-    assert told(weigh_table("0 A\n 10 -\n 20 A")) == "js 20000/2 idle 10000/1"
+    assert describe_parts(weigh_table("0 A\n 10 -\n 20 A")) == "js 20000/2 idle 10000/1"
 
 
 @pytest.mark.parametrize(
@@ -147,7 +147,7 @@ def test_a_sample_without_a_stack_and_without_a_sign_of_work_is_idle() -> None:
     [("49.999", "idle"), ("50", "hidden"), ("109.999", "hidden"), ("110", "idle"), ("110.001", "idle")],
 )
 def test_a_long_task_holds_its_start_and_not_its_end(time: str, kind: str) -> None:
-    assert told(weigh_table(f"{time} -", marks=[longtask(50, 60)])) == f"{kind} 10000/1"
+    assert describe_parts(weigh_table(f"{time} -", marks=[longtask(50, 60)])) == f"{kind} 10000/1"
 
 
 def test_a_long_task_ends_where_start_plus_duration_rounds_to() -> None:
@@ -157,7 +157,7 @@ def test_a_long_task_ends_where_start_plus_duration_rounds_to() -> None:
 
 def test_a_long_task_decides_by_the_time_of_the_sample_not_by_its_gap() -> None:
     # the second sample's gap reaches into the task, and is idle all the same
-    assert told(weigh_table("0 -\n 40 -\n 60 -", marks=[longtask(50, 20)])) == "hidden 10000/1 idle 60000/2"
+    assert describe_parts(weigh_table("0 -\n 40 -\n 60 -", marks=[longtask(50, 20)])) == "hidden 10000/1 idle 60000/2"
 
 
 def test_long_tasks_may_overlap_touch_nest_and_come_in_any_order() -> None:
@@ -178,7 +178,7 @@ def test_a_long_task_ends_where_the_next_begins() -> None:
 
 def test_a_long_task_inside_a_longer_one_does_not_shorten_it() -> None:
     tasks = [longtask(0, 100), longtask(10, 5)]
-    assert told(weigh_table("5 -\n 12 -\n 50 -", marks=tasks)) == "hidden 55000/3"
+    assert describe_parts(weigh_table("5 -\n 12 -\n 50 -", marks=tasks)) == "hidden 55000/3"
 
 
 def test_only_long_tasks_say_that_the_thread_was_busy() -> None:
@@ -186,12 +186,12 @@ def test_only_long_tasks_say_that_the_thread_was_busy() -> None:
 
 
 def test_a_long_task_of_no_length_hides_nothing() -> None:
-    assert told(weigh_table("10 -\n 20 -", marks=[longtask(10, 0), longtask(20, 0)])) == "idle 20000/2"
+    assert describe_parts(weigh_table("10 -\n 20 -", marks=[longtask(10, 0), longtask(20, 0)])) == "idle 20000/2"
 
 
 def test_samples_between_two_long_tasks_are_idle_even_when_they_step_back() -> None:
     tasks = [longtask(0, 10), longtask(20, 10)]
-    assert told(weigh_table("25 -\n 5 -\n 15 -\n 35 -", marks=tasks)) == "hidden 20000/2 idle 20000/2"
+    assert describe_parts(weigh_table("25 -\n 5 -\n 15 -\n 35 -", marks=tasks)) == "hidden 20000/2 idle 20000/2"
 
 
 # Rule 6: the profiler's own cost
@@ -199,7 +199,7 @@ def test_samples_between_two_long_tasks_are_idle_even_when_they_step_back() -> N
 
 def test_a_stack_that_ends_in_the_profiler_is_our_own_cost_and_no_js() -> None:
     weighed = weigh_table("0 P\n 10 A\n 20 P gc", marks=[longtask(0, 100)])
-    assert told(weighed) == "js 10000/1 profiler 20000/2"
+    assert describe_parts(weighed) == "js 10000/1 profiler 20000/2"
     assert weighed.stack_us[STACKS.index("P")] == 0
     assert weighed.stack_samples[STACKS.index("P")] == 0
 
@@ -230,5 +230,5 @@ def test_the_measured_interval_is_the_median_gap_that_is_one(table: str, interva
 
 def test_the_example_of_the_documentation_is_right() -> None:
     weighed = weigh_table("0 A\n 10 -\n 20 P\n 40 -\n 193 A", marks=[longtask(10, 20)])
-    assert told(weighed) == "js 20000/2 hidden 10000/1 idle 100000/1 profiler 20000/1 unobserved 53000"
+    assert describe_parts(weighed) == "js 20000/2 hidden 10000/1 idle 100000/1 profiler 20000/1 unobserved 53000"
     assert weighed.parts.span_us == 203_000

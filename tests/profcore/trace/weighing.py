@@ -34,16 +34,16 @@ def weigh_samples(samples: list[Sample], marks: list[Mark], *, interval_us: int 
     )
 
 
-def told(weighed: WeighedSamples) -> str:
+def describe_parts(weighed: WeighedSamples) -> str:
     """Returns the parts that are not zero, in µs with their samples: `js 20000/2 idle 10000/1`."""
-    words = []
+    texts = []
     for kind in ("js", "hidden", "engine", "idle", "profiler"):
         count = getattr(weighed.parts, f"{kind}_samples")
         if count:
-            words.append(f"{kind} {getattr(weighed.parts, f'{kind}_us')}/{count}")
+            texts.append(f"{kind} {getattr(weighed.parts, f'{kind}_us')}/{count}")
     if weighed.parts.unobserved_us:
-        words.append(f"unobserved {weighed.parts.unobserved_us}")
-    return " ".join(words)
+        texts.append(f"unobserved {weighed.parts.unobserved_us}")
+    return " ".join(texts)
 
 
 def longtask(start: float, duration: float) -> Mark:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from profcore.trace.wire import Limits
 from tests.hostile.cases import BodyCase
 from tests.hostile.core_parts import ENVELOPES, LIMITS
-from tests.hostile.shapes import SHAPES, Shape, make_envelope
+from tests.hostile.shapes import SHAPES, TraceShape, make_envelope
 from tests.profcore.strategies import PROPERTY, mark_lists, traces
 from tests.profcore.trace.wire.mangled import PATHS, json_values
 from tests.profcore.trace.wire.refusals import body_of, changed, full_envelope
@@ -30,7 +30,7 @@ def gzip_of(body: bytes) -> bytes:
 
 
 @pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: shape.__name__)
-def test_shapes_that_are_dear_to_fold(shape: Shape) -> None:
+def test_shapes_that_are_expensive_to_fold(shape: TraceShape) -> None:
     body = SentBody(gzip_of(msgspec.json.encode(make_envelope(shape, 600, 400))), is_gzip=True)
     assert compare_twins([SentTrace(body)]).left == 0
 
@@ -64,8 +64,8 @@ def test_any_bytes_at_any_place(data: st.DataObject) -> None:
 @given(traces(), mark_lists, st.floats(0.001, 100))
 def test_random_traces(trace: Any, marks: Any, interval_ms: float) -> None:
     wire = {**full_envelope(), "trace": trace, "marks": marks, "sampleInterval": interval_ms}
-    found = compare_twins([SentTrace(SentBody(msgspec.json.encode(wire)))] * 2)
-    assert found.left == 0
+    outcome = compare_twins([SentTrace(SentBody(msgspec.json.encode(wire)))] * 2)
+    assert outcome.left == 0
 
 
 @pytest.mark.parametrize(
@@ -95,8 +95,8 @@ def test_gzip_that_is_not_one_plain_member(sent: bytes) -> None:
 @pytest.mark.parametrize("room", [-1, 0, 1])
 def test_a_body_expands_up_to_the_bound_and_no_further(room: int) -> None:
     body = SentBody(gzip_of(BODY), is_gzip=True, max_bytes=len(BODY) + room)
-    found = compare_twins([SentTrace(body)])
-    assert (found.refused, found.left) == (int(room < 0), 0)
+    outcome = compare_twins([SentTrace(body)])
+    assert (outcome.refused, outcome.left) == (int(room < 0), 0)
 
 
 def test_limits_are_those_of_the_pure_twin() -> None:
@@ -106,5 +106,5 @@ def test_limits_are_those_of_the_pure_twin() -> None:
     assert {name: len(trace[name]) for name in trace} == {name: names[name] for name in trace}
     for name, count in names.items():
         for limit, refused in ((count, 0), (count - 1, 1)):
-            found = compare_twins([SentTrace(SentBody(BODY))], Limits(**{name: limit}))
-            assert (found.refused, found.left) == (refused, 0), name
+            outcome = compare_twins([SentTrace(SentBody(BODY))], Limits(**{name: limit}))
+            assert (outcome.refused, outcome.left) == (refused, 0), name

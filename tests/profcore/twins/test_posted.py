@@ -128,8 +128,8 @@ def test_a_body_at_the_bound_is_accepted_and_a_larger_one_is_left() -> None:
 
 def test_a_bomb_is_left_before_it_is_expanded() -> None:
     assert not compare(gzip.compress(bytes(2**26), 9))
-    told_small = gzip.compress(bytes(2**24), 9)[:-4] + struct.pack("<I", 1_000)
-    assert not compare(told_small)
+    claims_small = gzip.compress(bytes(2**24), 9)[:-4] + struct.pack("<I", 1_000)
+    assert not compare(claims_small)
 
 
 @pytest.mark.parametrize(

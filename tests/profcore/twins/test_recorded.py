@@ -19,17 +19,17 @@ def test_the_corpus() -> None:
     for app, wire in corpus_envelopes():
         page = wire.get("page") or "/"
         apps[app].append(SentTrace(packed(wire), page, wire["release"] + page, UUID(wire["viewId"])))
-    found = [compare_twins(traces) for traces in apps.values()]
-    assert sum(each.folded for each in found) == 560
-    assert sum(each.left for each in found) == 0
+    outcomes = [compare_twins(traces) for traces in apps.values()]
+    assert sum(outcome.folded for outcome in outcomes) == 560
+    assert sum(outcome.left for outcome in outcomes) == 0
 
 
 def test_the_traces_with_known_truth() -> None:
     with gzip.open(DATA / "truth.jsonl.gz") as lines:
         recordings = [json.loads(line) for line in lines]
     traces = [SentTrace(packed(recording["envelope"]), recording["page"]) for recording in recordings]
-    found = compare_twins(traces)
-    assert (found.folded, found.left) == (len(traces), 0)
+    outcome = compare_twins(traces)
+    assert (outcome.folded, outcome.left) == (len(traces), 0)
     assert traces
 
 
@@ -41,13 +41,13 @@ def test_recorded_edge_cases() -> None:
         body = wire.replace(b'"trace": null', b'"trace":' + path.read_bytes())
         traces.append(SentTrace(SentBody(body), "/edge"))
         assert compare_twins(traces[-1:]).left == 0
-    found = compare_twins(traces)
-    assert (found.folded, found.left) == (len(traces), 0)
+    outcome = compare_twins(traces)
+    assert (outcome.folded, outcome.left) == (len(traces), 0)
     assert traces
 
 
 def test_heavy_traces() -> None:
     for kind in SIZES:
         wires = [make_heavy_envelope(number, kind) for number in range(3)]
-        found = compare_twins([SentTrace(packed(wire), wire["page"]) for wire in wires])
-        assert (found.folded, found.left) == (3, 0)
+        outcome = compare_twins([SentTrace(packed(wire), wire["page"]) for wire in wires])
+        assert (outcome.folded, outcome.left) == (3, 0)

@@ -31,21 +31,21 @@ def windows_of(envelopes: list[Json]) -> dict[str, list[tuple[int, int]]]:
         shift = us(envelope["timeOrigin"] - start)
         for mark in envelope["marks"]:
             first = us(mark["start"])
-            own = {"type": mark["type"], "from": first + shift, "to": us(mark["start"] + mark["duration"]) + shift}
+            entry = {"type": mark["type"], "from": first + shift, "to": us(mark["start"] + mark["duration"]) + shift}
             if mark["type"] == "interaction":
-                own |= {"id": mark["interactionId"]}
-                own |= {
+                entry |= {"id": mark["interactionId"]}
+                entry |= {
                     name: first + shift + round((mark[name] - mark["start"]) * 1000)
                     for name in ("processingStart", "processingEnd")
                 }
-            marks.append(own)
-    found: dict[str, list[tuple[int, int]]] = {}
+            marks.append(entry)
+    windows: dict[str, list[tuple[int, int]]] = {}
     paints = [mark["to"] for mark in marks if mark["type"] == "largest-contentful-paint"]
     if paints:
-        found["lcp"] = [(0, max(paints))]
+        windows["lcp"] = [(0, max(paints))]
     frames = sorted({(mark["from"], mark["to"]) for mark in marks if mark["type"] == "long-animation-frame"})
     if frames:
-        found["long_frames"] = frames
+        windows["long_frames"] = frames
     events = [mark for mark in marks if mark["type"] == "interaction"]
     if events:
         longest = sorted(events, key=lambda mark: (mark["from"] - mark["to"], mark["from"]))[0]
@@ -58,16 +58,16 @@ def windows_of(envelopes: list[Json]) -> dict[str, list[tuple[int, int]]]:
         ]
         for place in (1, 2):
             edges[place] = min(max(edges[place], edges[place - 1]), edges[3])
-        found["interaction"] = [(edges[0], edges[3])]
+        windows["interaction"] = [(edges[0], edges[3])]
         for name, place in (("input_delay", 0), ("processing", 1), ("presentation", 2)):
-            found[name] = [(edges[place], edges[place + 1])]
-    return found
+            windows[name] = [(edges[place], edges[place + 1])]
+    return windows
 
 
 def script_in(envelopes: list[Json], ranges: list[tuple[int, int]]) -> tuple[Counter[Func], Counter[Func]]:
     """Returns self and total script µs by function in some ranges. The traces of the view must not overlap."""
     start = min(map(start_of, envelopes))
-    own: Counter[Func] = Counter()
+    self_us: Counter[Func] = Counter()
     everything: Counter[Func] = Counter()
     columns = [(column, envelope["trace"]) for envelope in envelopes if (column := _times(envelope, start))]
     columns.sort(key=lambda pair: pair[0][0][0])
@@ -83,10 +83,10 @@ def script_in(envelopes: list[Json], ranges: list[tuple[int, int]]) -> tuple[Cou
             path = _path(trace, stack)
             if path[0][0] is None and path[0][1] is None and path[0][3] in ("Profiler", "stop"):
                 continue
-            own[path[0]] += took
+            self_us[path[0]] += took
             for func in set(path):
                 everything[func] += took
-    return own, everything
+    return self_us, everything
 
 
 def hidden_in(envelopes: list[Json], ranges: list[tuple[int, int]]) -> int:
@@ -110,16 +110,18 @@ def _is_hidden(envelope: Json, column: list[tuple[int, int, int | None]], place:
         return False
     marks = envelope["marks"]
     frames = [mark for mark in marks if mark["type"] == "long-animation-frame" and "scripts" in mark]
-    scripts = [(us(own["start"]), us(own["start"] + own["duration"])) for mark in frames for own in mark["scripts"]]
+    scripts = [
+        (us(script["start"]), us(script["start"] + script["duration"])) for mark in frames for script in mark["scripts"]
+    ]
     in_script = any(first <= at - shift < to for first, to in scripts)
     tasks = [(us(m["start"]), us(m["start"] + m["duration"])) for m in marks if m["type"] == "longtask"]
-    own = [task for task in tasks if task[0] <= at - shift < task[1]]
-    if not own:  # no recorded sample has a marker
+    covering = [task for task in tasks if task[0] <= at - shift < task[1]]
+    if not covering:  # no recorded sample has a marker
         return False
-    first, to = max(own)
-    before = next((each for each in column[place::-1] if each[2] is not None), None)
-    after = next((each for each in column[place:] if each[2] is not None), None)
-    is_between = all(each is not None and first <= each[0] - shift < to for each in (before, after))
+    first, to = max(covering)
+    before = next((sample for sample in column[place::-1] if sample[2] is not None), None)
+    after = next((sample for sample in column[place:] if sample[2] is not None), None)
+    is_between = all(sample is not None and first <= sample[0] - shift < to for sample in (before, after))
     return not frames or in_script or is_between
 
 

@@ -31,7 +31,7 @@ def recorded_views(release: str, count: int) -> list[list[dict[str, Any]]]:
     for line in gzip.decompress((FOLDER / f"{release}.ndjson.gz").read_bytes()).splitlines():
         envelope = json.loads(line)
         views.setdefault(envelope["viewId"], []).append(envelope)
-    full = [each for each in views.values() if {"lcp", "processing", "long_frames"} <= windows_of(each).keys()]
+    full = [view for view in views.values() if {"lcp", "processing", "long_frames"} <= windows_of(view).keys()]
     return full[:: max(len(full) // count, 1)][:count]
 
 
@@ -68,21 +68,21 @@ def test_recorded_views_have_the_oracles_windows_and_script_times(release: str) 
         windows = find_windows(timeline.marks)
         wanted = windows_of(envelopes)
         assert {window: list(ranges) for window, ranges in windows.ranges.items()} == {
-            window: [own for own in ranges if own[0] < own[1]] for window, ranges in wanted.items()
+            window: [span for span in ranges if span[0] < span[1]] for window, ranges in wanted.items()
         }
-        found = sum_windows(timeline, windows)
-        assert set(found) == set(WINDOWS)
+        by_window = sum_windows(timeline, windows)
+        assert set(by_window) == set(WINDOWS)
         for window, ranges in wanted.items():
-            own, everything = script_in(envelopes, ranges)
-            assert named(found[window].sums.self_us, funcs) == without_uri(own)
-            assert named(found[window].sums.total_us, funcs) == without_uri(everything)
-            parts = dict(zip(WINDOW_PARTS, found[window].parts_us, strict=True))
-            assert parts["script"] == sum(own.values())
+            self_us, everything = script_in(envelopes, ranges)
+            assert named(by_window[window].sums.self_us, funcs) == without_uri(self_us)
+            assert named(by_window[window].sums.total_us, funcs) == without_uri(everything)
+            parts = dict(zip(WINDOW_PARTS, by_window[window].parts_us, strict=True))
+            assert parts["script"] == sum(self_us.values())
             assert parts["hidden"] == hidden_in(envelopes, ranges)
-            assert found[window].script_us == parts["script"] + parts["hidden"]
+            assert by_window[window].script_us == parts["script"] + parts["hidden"]
             assert sum(parts.values()) == sum(end - start for start, end in ranges)
-        tiles = [found[part] for part in ("input_delay", "processing", "presentation")]
-        assert add(tiles) == add([found["interaction"]])
+        tiles = [by_window[part] for part in ("input_delay", "processing", "presentation")]
+        assert add(tiles) == add([by_window["interaction"]])
 
 
 def add(windows: list[WindowSums]) -> tuple[list[int], list[dict[int, int]]]:
@@ -115,8 +115,8 @@ def test_a_window_over_the_whole_view_is_its_fold_and_two_halves_are_the_whole(
     timeline = build_timeline([ViewTrace(envelope)], page="/", funcs=funcs)
     start, end = -10_000_000, 100_000_000
     whole, left, right = (
-        sum_windows(timeline, ViewWindows(ranges={"lcp": [own]}))["lcp"]
-        for own in ((start, end), (start, cut_us), (cut_us, end))
+        sum_windows(timeline, ViewWindows(ranges={"lcp": [span]}))["lcp"]
+        for span in ((start, end), (start, cut_us), (cut_us, end))
     )
     fold = fold_trace(envelope, page="/", funcs=funcs)
     assert set(COLUMNS) <= set(FUNC_SUM_NAMES)
@@ -139,5 +139,5 @@ def test_where_two_profilers_ran_at_once_one_of_them_counts() -> None:
     envelopes = [make_envelope("a", "A\nA\nA\nA", seq=seq) for seq in (0, 1)]
     funcs = FuncTable()
     timeline = join([{**envelope, "marks": []} for envelope in envelopes], funcs)
-    found = sum_windows(timeline, ViewWindows(ranges={"lcp": [(0, 30_000)]}))
-    assert found["lcp"].parts_us == [30_000, 0, 0, 0, 0, 0]
+    by_window = sum_windows(timeline, ViewWindows(ranges={"lcp": [(0, 30_000)]}))
+    assert by_window["lcp"].parts_us == [30_000, 0, 0, 0, 0, 0]

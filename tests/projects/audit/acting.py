@@ -43,7 +43,7 @@ from projects.accounts.group_roles import GroupRole
 from projects.accounts.sign_in import Person, sign_in
 from projects.audit.acts import Act
 from projects.models import Membership, Project, ProviderIdentity
-from tests.alerts.told_changes import change_state
+from tests.alerts.state_changes import change_state
 from tests.envelopes import make_envelope
 
 NOW: Final = datetime.now(UTC)

@@ -21,8 +21,8 @@ def run_twice(
     ran: list[Sequence[str]] = []
     said: list[str] = []
 
-    def run(words: Sequence[str]) -> int:
-        ran.append(words)
+    def run(arguments: Sequence[str]) -> int:
+        ran.append(arguments)
         return second
 
     return try_again(first, failed, run, said.append), ran, said
@@ -45,7 +45,7 @@ def test_many_failures_and_broken_runs_are_not_tried_again(tmp_path: Path, names
 
 
 def test_no_file_is_a_run_that_did_not_come_to_its_end(tmp_path: Path) -> None:
-    assert try_again(1, tmp_path / "none", lambda words: 0, print) == 1
+    assert try_again(1, tmp_path / "none", lambda arguments: 0, print) == 1
 
 
 @pytest.mark.slow(12)
@@ -69,10 +69,10 @@ def test_a_run_writes_what_failed(tmp_path: Path, processes: str) -> None:
     )
     failed = tmp_path / "failed.txt"
 
-    def run(words: Sequence[str]) -> int:
+    def run(arguments: Sequence[str]) -> int:
         command = [sys.executable, "-m", "pytest", "-p", "no:django", "-c", "/dev/null", "--rootdir", str(tmp_path)]
         environment = {"PYTHONPATH": str(Path(__file__).parents[3]), FAILED_FILE_NAME: str(failed)}
-        done = subprocess.run([*command, *words], check=False, cwd=tmp_path, env=environment, capture_output=True)
+        done = subprocess.run([*command, *arguments], check=False, cwd=tmp_path, env=environment, capture_output=True)
         return done.returncode
 
     assert run(["--numprocesses", processes, MADE]) == 1

@@ -25,7 +25,7 @@ class Timings:
         if len(self.seconds) < LEAST_TESTS:
             return
         terminalreporter.section(f"slowest {SLOWEST} tests, with their fixtures")
-        for test, seconds in sorted(self.seconds.items(), key=lambda each: -each[1])[:SLOWEST]:
+        for test, seconds in sorted(self.seconds.items(), key=lambda timing: -timing[1])[:SLOWEST]:
             terminalreporter.write_line(f"{seconds:7.1f} s  {test}")
         terminalreporter.section("seconds per folder, of all processes together")
         for folder, seconds, count in sum_folders(self.seconds):
@@ -37,4 +37,4 @@ def sum_folders(seconds: Mapping[str, float]) -> list[tuple[str, float, int]]:
     folders: defaultdict[str, list[float]] = defaultdict(list)
     for test, spent in seconds.items():
         folders[str(PurePosixPath(test.partition("::")[0]).parent)].append(spent)
-    return sorted(((name, sum(each), len(each)) for name, each in folders.items()), key=lambda row: -row[1])
+    return sorted(((name, sum(times), len(times)) for name, times in folders.items()), key=lambda row: -row[1])

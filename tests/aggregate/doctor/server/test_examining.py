@@ -42,13 +42,13 @@ def test_every_check_gets_an_answer(settings: Settings, tmp_path: Path, monkeypa
     monkeypatch.setattr(work_checks, "WORKER_WAIT_S", 0.1)
     report = examining.examine_server()
     assert [finding for finding in report.findings if "cannot be looked at" in finding.sentence] == []
-    found = {finding.check: finding.state for finding in report.findings}
-    assert found["durability"] == State.PROBLEM  # the tests' server is a throw-away one
-    assert found["workers"] == State.PROBLEM
+    by_check = {finding.check: finding.state for finding in report.findings}
+    assert by_check["durability"] == State.PROBLEM  # the tests' server is a throw-away one
+    assert by_check["workers"] == State.PROBLEM
     wanted = "settings permissions certificate postgres versions migrations connections replication disk pending jobs"
     wanted += " retention quotas valkey clocks"
     expected = dict.fromkeys(wanted.split(), State.OK) | {"certificate": State.SKIPPED}
-    assert {name: found[name] for name in expected} == expected, report.findings
+    assert {name: by_check[name] for name in expected} == expected, report.findings
     for finding in report.findings:
         assert (finding.state == State.SKIPPED) <= finding.line.startswith("FIELDFLAME_"), finding  # what to set
 

@@ -186,7 +186,7 @@ CASES: Final[list[tuple[str, Judge, list[tuple[str, State]]]]] = [
 
 @pytest.mark.parametrize(("judge", "wanted"), [pytest.param(*case[1:], id=case[0]) for case in CASES])
 def test_a_fault_is_found_and_nothing_else(judge: Judge, wanted: list[tuple[str, State]]) -> None:
-    found = list(judge())
-    assert [(finding.check, finding.state) for finding in found] == wanted
-    for finding in found:
+    findings = list(judge())
+    assert [(finding.check, finding.state) for finding in findings] == wanted
+    for finding in findings:
         assert finding.sentence.endswith("."), finding.sentence

@@ -80,7 +80,7 @@ def test_bytes_are_those_that_the_endpoint_counts_and_the_line_helps() -> None:
     assert f"keeps {select_bytes(project.pk, NOW, 10).kept // MB} of 100 MB" in finding.sentence
     assert "is full in 4 days" in finding.sentence
     call_command(*finding.line.split()[1:])
-    assert [found.state for found in check_quotas(NOW)] == [State.OK]
+    assert [finding.state for finding in check_quotas(NOW)] == [State.OK]
 
 
 @pytest.mark.django_db
@@ -88,7 +88,7 @@ def test_many_projects_are_not_all_named() -> None:
     for number in range(MOST_NAMED + 2):
         project = Project.objects.create(slug=f"p{number}", name="P", max_kept_mb=1 + number % 2)
         DayBytes.objects.create(project=project, day_on=TODAY - DAY, shard=0, bytes=MB)
-    found = list(check_quotas(NOW))
-    assert len(found) == MOST_NAMED + 1
-    assert [one.state for one in found[:4]] == [State.PROBLEM] * 4
-    assert found[-1].sentence == "The same is to be said of 2 more projects."
+    findings = list(check_quotas(NOW))
+    assert len(findings) == MOST_NAMED + 1
+    assert [one.state for one in findings[:4]] == [State.PROBLEM] * 4
+    assert findings[-1].sentence == "The same is to be said of 2 more projects."

@@ -98,7 +98,7 @@ def test_a_reader_finds_a_body_whose_pack_was_written_anew_meanwhile(
     assert len(load_raw_bodies(project_id, wanted)) == 2
 
 
-def test_a_lost_pack_is_told_and_its_traces_are_rejected_alone(
+def test_a_lost_pack_is_reported_and_only_its_traces_are_rejected(
     key: str, objects: MemoryStore, caplog: pytest.LogCaptureFixture
 ) -> None:
     post(key, make_envelope("lost"))

@@ -312,7 +312,7 @@ def test_a_deleted_projects_objects_are_deleted(key: str, project_id: int, objec
     assert delete_marked_projects(NOW + timedelta(hours=1)) == 0
     objects.be_back()
     assert delete_marked_projects(NOW + timedelta(hours=1)) == 1
-    assert [found[0] for name in objects.packs if (found := read_name(name))] == [Project.objects.get(slug="other").pk]
+    assert [parts[0] for name in objects.packs if (parts := read_name(name))] == [Project.objects.get(slug="other").pk]
 
 
 def test_without_packs_maintenance_asks_the_store_nothing(key: str, objects: MemoryStore, settings: Settings) -> None:

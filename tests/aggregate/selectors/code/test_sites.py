@@ -49,7 +49,7 @@ def test_a_projects_own_origins_are_enough_where_they_are_named() -> None:
     assert select_sites(project.pk) == sites_of(["https://shop.example"])
 
 
-def test_the_sites_are_remembered_for_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_sites_are_cached_for_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
     project = make_project()
     make_group(project, "1", "/cart")
     assert select_sites(project.pk) == frozenset()

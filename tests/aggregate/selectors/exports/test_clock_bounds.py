@@ -43,7 +43,7 @@ def test_a_view_at_the_bounds_is_answered(view: Slice, settings: Settings) -> No
 
 
 @pytest.mark.parametrize(
-    ("name", "words"),
+    ("name", "message"),
     [
         ("READ_MAX_SAMPLES", "more than 4 samples"),
         ("READ_MAX_FACTS", "more than 3 marks and facts of marks"),
@@ -53,12 +53,12 @@ def test_a_view_at_the_bounds_is_answered(view: Slice, settings: Settings) -> No
     ],
 )
 def test_beyond_a_bound_the_view_is_named_and_the_number(
-    view: Slice, settings: Settings, name: str, words: str
+    view: Slice, settings: Settings, name: str, message: str
 ) -> None:
     fit(settings, "READ")
     settings.READ_MAX_RAW_NODES = 4
-    setattr(settings, name, int(words.partition("than ")[2].partition(" ")[0] or 100))
-    with pytest.raises(SliceTooLarge, match=words) as refused:
+    setattr(settings, name, int(message.partition("than ")[2].partition(" ")[0] or 100))
+    with pytest.raises(SliceTooLarge, match=message) as refused:
         select_timeline_export(view, project="Shop")
     assert refused.value.field == "view"
 

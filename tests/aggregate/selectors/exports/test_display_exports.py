@@ -42,12 +42,12 @@ def test_a_colour_is_a_category_of_that_colour_in_the_firefox_profiler(app: Proj
     assert set(RULED_COLOURS) == set(COLOURS)
     profile = json.loads(b"".join(EXPORTERS["firefox"].write(select_slice_export(slice_, project="Shop"))))
     shared = profile["shared"]
-    told = {}
+    categories = {}
     for frame, func in enumerate(shared["frameTable"]["func"]):
         name = shared["stringArray"][shared["funcTable"]["name"][func]]
-        told[name] = profile["meta"]["categories"][shared["frameTable"]["category"][frame]]
-    assert (told["React"]["name"], told["React"]["color"]) == ("Display rule: teal", "lightblue")
-    assert told["app"]["name"] == "JavaScript"
+        categories[name] = profile["meta"]["categories"][shared["frameTable"]["category"][frame]]
+    assert (categories["React"]["name"], categories["React"]["color"]) == ("Display rule: teal", "lightblue")
+    assert categories["app"]["name"] == "JavaScript"
 
 
 def test_a_firefox_profile_says_that_display_rules_were_applied(app: Project) -> None:

@@ -27,8 +27,8 @@ def shop() -> Project:
 
 
 def firefox(project: Project, **query: Any) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(write(project, "firefox", **query))
-    return found
+    profile: dict[str, Any] = json.loads(write(project, "firefox", **query))
+    return profile
 
 
 def originals_of(profile: dict[str, Any]) -> dict[str, tuple[str, int, int] | None]:
@@ -37,14 +37,14 @@ def originals_of(profile: dict[str, Any]) -> dict[str, tuple[str, int, int] | No
     strings, funcs, places, sources = (
         shared[name] for name in ("stringArray", "funcTable", "sourceLocationTable", "sources")
     )
-    found: dict[str, tuple[str, int, int] | None] = {}
+    originals: dict[str, tuple[str, int, int] | None] = {}
     for name, place in zip(funcs["name"], funcs["originalLocation"], strict=True):
         where = None
         if place is not None:
             file = strings[sources["filename"][places["source"][place]]]
             where = (file, places["line"][place], places["column"][place])
-        found[strings[name]] = where
-    return found
+        originals[strings[name]] = where
+    return originals
 
 
 def texts_of(profile: dict[str, Any]) -> dict[str, str | None]:
@@ -55,10 +55,10 @@ def texts_of(profile: dict[str, Any]) -> dict[str, str | None]:
 
 def test_firefox_has_names_places_and_on_request_texts(shop: Project) -> None:
     profile = firefox(shop)
-    found = originals_of(profile)
-    assert found["render"] is not None
-    assert found["render"][0] == "src/cart.ts"
-    assert found["total"] is not None
+    originals = originals_of(profile)
+    assert originals["render"] is not None
+    assert originals["render"][0] == "src/cart.ts"
+    assert originals["total"] is not None
     assert texts_of(profile)["src/cart.ts"] is None
     assert texts_of(firefox(shop, sources="content"))["src/cart.ts"] == TEXT
 
@@ -91,9 +91,11 @@ def test_other_formats_name_the_original(shop: Project) -> None:
     assert {(frame["name"], frame["file"]) for frame in frames} == {("render", "src/cart.ts"), ("total", "src/cart.ts")}
     assert b"src/cart.ts" in gzip.decompress(write(shop, "pprof"))
     rows = list(csv.DictReader(io.StringIO(write(shop, "csv").decode())))
-    told = {row["label"]: (row["original_source"], row["original_line"]) for row in rows if row["kind"] == "function"}
-    assert told["render"][0] == told["total"][0] == "src/cart.ts"
-    assert all(int(line) >= 1 for _, line in told.values())
+    originals = {
+        row["label"]: (row["original_source"], row["original_line"]) for row in rows if row["kind"] == "function"
+    }
+    assert originals["render"][0] == originals["total"][0] == "src/cart.ts"
+    assert all(int(line) >= 1 for _, line in originals.values())
 
 
 def test_texts_are_bounded_and_those_of_costly_functions_come_first(shop: Project, settings: Settings) -> None:

@@ -12,12 +12,12 @@ from profcore.formats.registry import EXPORTERS
 VIEW = UUID("6f1d9d0e-6a43-5b53-9f5e-0d3b6c1c2a10")
 
 
-def resolve(slice_: Slice, **words: Any) -> None:
-    resolve_export(slice_, EXPORTERS["firefox"], ExportQuery(**words))
+def resolve(slice_: Slice, **fields: Any) -> None:
+    resolve_export(slice_, EXPORTERS["firefox"], ExportQuery(**fields))
 
 
 @pytest.mark.parametrize(
-    ("words", "field"),
+    ("fields", "field"),
     [
         ({"segment": "colour"}, "segment"),
         ({"axis": "x"}, "axis"),
@@ -33,9 +33,9 @@ def resolve(slice_: Slice, **words: Any) -> None:
         ({"base": SliceQuery(release=["1"] * 101), "head": SliceQuery(release=["2"])}, "base_release"),
     ],
 )
-def test_what_contradicts_itself_is_refused_by_its_field(words: dict[str, Any], field: str) -> None:
+def test_what_contradicts_itself_is_refused_by_its_field(fields: dict[str, Any], field: str) -> None:
     with pytest.raises(SliceError) as refused:
-        resolve(Slice(project_id=1), **words)
+        resolve(Slice(project_id=1), **fields)
     assert refused.value.field == field
 
 

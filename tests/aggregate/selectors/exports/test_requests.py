@@ -54,8 +54,8 @@ def shop() -> Project:
     return project
 
 
-def view_of(project: Project, *words: str) -> Slice:
-    return Slice(project_id=project.pk, views=tuple(UUID(view_id_of(word)) for word in words))
+def view_of(project: Project, *names: str) -> Slice:
+    return Slice(project_id=project.pk, views=tuple(UUID(view_id_of(word)) for word in names))
 
 
 def releases(base: str, head: str) -> dict[str, SliceQuery]:
@@ -63,12 +63,12 @@ def releases(base: str, head: str) -> dict[str, SliceQuery]:
     return {"base": SliceQuery(release=[base]), "head": SliceQuery(release=[head])}
 
 
-def resolve(slice_: Slice, **words: Any) -> ExportRequest:
-    return resolve_export(slice_, FIREFOX, ExportQuery(**words))
+def resolve(slice_: Slice, **fields: Any) -> ExportRequest:
+    return resolve_export(slice_, FIREFOX, ExportQuery(**fields))
 
 
-def timeline(slice_: Slice, **words: Any) -> TimelineExport:
-    export = select_export(resolve(slice_, **words), project="Shop", link="https://flame.example/")
+def timeline(slice_: Slice, **fields: Any) -> TimelineExport:
+    export = select_export(resolve(slice_, **fields), project="Shop", link="https://flame.example/")
     assert isinstance(export, TimelineExport)
     load_good(b"".join(FIREFOX.write(export)))
     return export
@@ -89,8 +89,8 @@ def test_a_view_is_on_its_clock_with_all_its_traces_and_marks(shop: Project) -> 
     assert [trace.seq for trace in view.traces] == [0, 1]
     assert [export.funcs[func].label for func in view.func] == ["A", "B"]
     assert {func.category for func in export.funcs} == {"first-party"}
-    facts = {mark.type: dict(mark.facts) for mark in view.marks}
-    assert facts == {"longtask": {}, "largest-contentful-paint": {"url": "https://shop.example/hero.webp"}}
+    details = {mark.type: dict(mark.facts) for mark in view.marks}
+    assert details == {"longtask": {}, "largest-contentful-paint": {"url": "https://shop.example/hero.webp"}}
     assert (view.time.js_us, view.time.hidden_us, view.long_tasks) == (40_000, 10_000, [(0, 30_000)])
 
 
@@ -276,13 +276,13 @@ def test_what_is_asked_for_decides_what_is_exported(shop: Project) -> None:
 def test_a_format_without_a_clock_sums_views_up_unless_told(shop: Project) -> None:
     plain = replace(FIREFOX, write_timeline=None, write_segments=None, write_difference=None)
     assert resolve_export(view_of(shop, "a"), plain, ExportQuery()).kind == "slice"
-    for words, field in (
+    for query, field in (
         (ExportQuery(axis="time"), "axis"),
         (ExportQuery(segment="page"), "segment"),
         (ExportQuery(base=SliceQuery(release=["1"]), head=SliceQuery(release=["2"])), "base_release"),
     ):
         with pytest.raises(SliceError, match="has no way to write") as refused:
-            resolve_export(view_of(shop, "a"), plain, words)
+            resolve_export(view_of(shop, "a"), plain, query)
         assert refused.value.field == field
 
 

@@ -47,8 +47,8 @@ def table_of(slice_: Slice, **asked: Any) -> dict[str, tuple[int, int, int | Non
 
 
 def tree_of(slice_: Slice) -> str:
-    found = select_call_tree(slice_, min_share=0, max_nodes=1_000)
-    return picture(replace_times(found.tree), [row.label for row in found.funcs])
+    call_tree = select_call_tree(slice_, min_share=0, max_nodes=1_000)
+    return picture(replace_times(call_tree.tree), [row.label for row in call_tree.funcs])
 
 
 def calls_of(slice_: Slice, row_id: int | str, direction: Literal["callers", "callees"]) -> dict[str, int]:
@@ -111,9 +111,9 @@ def test_a_retitled_function_keeps_its_id_its_place_and_its_sums(app: Project) -
         assert row.label == ("<card>" if was.name == "card" else was.name)
     assert select_tree_columns([slice_], min_share=0, max_nodes=99).display_rules == 1
     assert "<card>" in [func.label for func in select_slice_export(slice_, project="Shop").funcs]
-    found = select_func(app.pk, next(row_id for row_id, row in stored.items() if row.name == "card"))
-    assert found is not None
-    assert (found.label, found.display and found.display.colour) == ("<card>", "red")
+    card = select_func(app.pk, next(row_id for row_id, row in stored.items() if row.name == "card"))
+    assert card is not None
+    assert (card.label, card.display and card.display.colour) == ("<card>", "red")
 
 
 rule_lists = st.lists(
@@ -159,13 +159,13 @@ def test_every_view_and_every_format_says_the_same_under_any_rules(app: Project,
     assert {str(row.id): row.self_us for row in table.functions} == dict(self_us)
     assert {str(row.id): row.total_us for row in table.functions} == dict(total)
     assert sum(self_us.values()) == table.time.js_us
-    found = select_call_tree(slice_, min_share=0, max_nodes=1_000)
+    call_tree = select_call_tree(slice_, min_share=0, max_nodes=1_000)
     by_id = Counter[str]()
-    for func, us in zip(found.tree.func, found.tree.self_us, strict=True):
-        by_id[str(found.funcs[func].id)] += us
+    for func, us in zip(call_tree.tree.func, call_tree.tree.self_us, strict=True):
+        by_id[str(call_tree.funcs[func].id)] += us
     assert by_id == self_us
     columns = select_tree_columns([slice_], min_share=0, max_nodes=1_000)
-    assert sorted(columns.sides[0].total_us) == sorted(total_us(found.tree))
+    assert sorted(columns.sides[0].total_us) == sorted(total_us(call_tree.tree))
     export = select_slice_export(slice_, project="Shop")
     for format_name in READERS:
         assert find_differences(export, format_name) == [], format_name
@@ -180,15 +180,15 @@ def test_fine_slices_and_releases_with_source_maps_are_summed_up_the_same() -> N
     for release, bundle in HASHED.items():
         label(project, release, bundle, {"a": "render", "b": "total", "c": "sort"}, is_shared=True)
     slice_ = show(project, {"action": "fold", "field": "source", "pattern": "src/*", "title": "All of it"})
-    for each in (
+    for fine in (
         slice_,
         replace(slice_, releases=("1.0.0",)),
         replace(slice_, views=tuple(UUID(view_id_of(f"{release}{n}")) for release in HASHED for n in range(2))),
         replace(slice_, tags=(("shop", "one"),)),
     ):
-        table = select_function_table(each)
+        table = select_function_table(fine)
         assert [(row.label, row.self_us, row.total_us, row.views) for row in table.functions] == [
-            ("All of it", table.time.js_us, table.time.js_us, None if each.tags else table.views)
+            ("All of it", table.time.js_us, table.time.js_us, None if fine.tags else table.views)
         ]
     one_build = {"action": "group", "field": "uri", "pattern": f"*{HASHED['1.0.0']}", "title": "Old build"}
     both = show(project, one_build)
@@ -199,8 +199,8 @@ def test_fine_slices_and_releases_with_source_maps_are_summed_up_the_same() -> N
         "sort": (20, 20, 2),
     }
     members = select_members(both, display_id("group", "Old build")).functions  # of one release, as the row is
-    told = [(row.label, row.self_us // 1000, row.total_us // 1000, row.views) for row in members]
-    assert sorted(told) == [("render", 40, 80, 2), ("sort", 20, 20, 2), ("total", 20, 60, 2)]
+    member_sums = [(row.label, row.self_us // 1000, row.total_us // 1000, row.views) for row in members]
+    assert sorted(member_sums) == [("render", 40, 80, 2), ("sort", 20, 20, 2), ("total", 20, 60, 2)]
     assert Counter(func.label for func in select_slice_export(both, project="Shop").funcs) == Counter(
         ["Old build", "render", "total", "sort"]
     )
@@ -218,9 +218,9 @@ def test_statistics_are_those_of_the_sums(app: Project) -> None:
     slice_ = show(app, FOLD)
     table = select_estimated(slice_, TableQuery())
     made = next(row for row in table.functions if row.is_made)
-    found = table.self_estimates[made.id]
-    assert found.ms_per_view.value == pytest.approx(made.self_us / 1000 / table.views)
-    assert found.p75_ms.value == 30
+    estimate = table.self_estimates[made.id]
+    assert estimate.ms_per_view.value == pytest.approx(made.self_us / 1000 / table.views)
+    assert estimate.p75_ms.value == 30
 
 
 def test_two_slices_are_compared_by_what_is_shown(app: Project) -> None:
@@ -231,7 +231,7 @@ def test_two_slices_are_compared_by_what_is_shown(app: Project) -> None:
     slice_ = show(app, FOLD)
     base, head = (replace(slice_, releases=(release,)) for release in ("1.0.0", "2.0.0"))
     answer = compare_slices(base, head)
-    shown = {answer.funcs[each.func_id].label: each for each in answer.comparison.functions}
+    shown = {answer.funcs[function.func_id].label: function for function in answer.comparison.functions}
     assert shown["React"].head_ms == 50
     assert shown["React"].is_significant
     assert answer.display_rules == 1
@@ -274,9 +274,9 @@ def test_callers_and_callees_are_those_that_are_shown(app: Project) -> None:
 def test_what_a_rule_made_is_found_by_its_id_with_no_sums_that_nothing_tells(app: Project) -> None:
     slice_ = show(app, FOLD)
     made = next(row for row in select_function_table(slice_).functions if row.is_made)
-    found = select_func(app.pk, made.id)
-    assert found is not None
-    assert (found.id, found.label) == (made.id, "React")
+    func = select_func(app.pk, made.id)
+    assert func is not None
+    assert (func.id, func.label) == (made.id, "React")
     breakdown = select_function_breakdown(slice_, made.id, "release")
     assert [(row.self_us, row.views) for row in breakdown.rows] == [(70_000, 3)]
     assert breakdown.is_made  # so that nothing is said of its totals and views
@@ -300,17 +300,17 @@ def test_groups_by_file_or_category_are_of_the_functions_as_stored(app: Project)
 
 def test_each_vendor_is_one_row_and_the_projects_own_functions_stay() -> None:
     project = make_project()
-    own, other = envelope("own", "app card\napp"), envelope("other", "rHooks rEffect\nrHooks")
+    app_view, other = envelope("own", "app card\napp"), envelope("other", "rHooks rEffect\nrHooks")
     other["trace"]["resources"] = ["https://www.googletagmanager.com/gtm.js"]
     project.code_rules = {"parties": [{"domain": "shop.example", "owner": "own"}]}
     project.save()
-    post("KEY-shop", own, other)
+    post("KEY-shop", app_view, other)
     fold_all()
     slice_ = show(project, {"action": "group", "field": "party", "pattern": "*", "title": "{party}"})
     assert table_of(slice_) == {"Google Tag Manager": (20, 20, 1), "app": (10, 20, 1), "card": (10, 10, 1)}
 
 
-def test_what_was_decided_is_remembered_until_rules_or_labels_change(app: Project) -> None:
+def test_what_was_decided_is_cached_until_rules_or_labels_change(app: Project) -> None:
     for rules in ([FOLD], [{**FOLD, "pattern": "card"}], [FOLD]):
         named = {row.label for row in select_function_table(show(app, *rules)).functions}
         assert named == (

@@ -119,19 +119,19 @@ def test_a_groups_total_counts_once_a_sample_and_its_views_are_a_union(shop: Pro
 
 
 def test_callers_and_callees_count_a_sample_once_under_recursion(shop: Project) -> None:
-    def told(name: str, direction: str) -> list[tuple[str | None, int, int]]:
+    def list_calls(name: str, direction: str) -> list[tuple[str | None, int, int]]:
         calls = select_calls(Slice(project_id=shop.pk), func_id(name), direction)  # type: ignore[arg-type]  # one of two words
         return [(row.func.name if row.func else None, row.self_us // 1000, row.total_us // 1000) for row in calls.rows]
 
-    assert told("B", "callers") == [("A", 40, 40)]
-    assert told("A", "callers") == [(None, 10, 50), ("B", 0, 10)]
-    assert told("A", "callees") == [("B", 40, 40)]
-    assert told("B", "callees") == [("A", 0, 10)]
-    assert told("C", "callees") == []
-    found = select_neighbours(Slice(project_id=shop.pk), func_id("A"))
-    assert (found.self_us, found.total_us) == (10_000, 50_000)  # that of its own recursion once
-    assert found.callers == select_calls(Slice(project_id=shop.pk), func_id("A"), "callers")
-    assert found.callees == select_calls(Slice(project_id=shop.pk), func_id("A"), "callees")
+    assert list_calls("B", "callers") == [("A", 40, 40)]
+    assert list_calls("A", "callers") == [(None, 10, 50), ("B", 0, 10)]
+    assert list_calls("A", "callees") == [("B", 40, 40)]
+    assert list_calls("B", "callees") == [("A", 0, 10)]
+    assert list_calls("C", "callees") == []
+    neighbours = select_neighbours(Slice(project_id=shop.pk), func_id("A"))
+    assert (neighbours.self_us, neighbours.total_us) == (10_000, 50_000)  # that of its own recursion once
+    assert neighbours.callers == select_calls(Slice(project_id=shop.pk), func_id("A"), "callers")
+    assert neighbours.callees == select_calls(Slice(project_id=shop.pk), func_id("A"), "callees")
     nowhere = select_neighbours(Slice(project_id=shop.pk, releases=("9",)), func_id("A"))
     assert (nowhere.total_us, nowhere.callers.rows, nowhere.callees.rows) == (0, [], [])
 
@@ -147,16 +147,16 @@ def test_a_pruned_tree_says_what_was_pruned(shop: Project) -> None:
 
 
 def test_a_breakdown_breaks_one_funcs_sums_down_and_shows_where_it_took_none(shop: Project) -> None:
-    def told(by: str) -> list[tuple[str, int, int | None, int]]:
+    def break_down(by: str) -> list[tuple[str, int, int | None, int]]:
         return [
             (row.value, row.views, row.func_views, row.self_us // 1000)
             for row in select_function_breakdown(Slice(project_id=shop.pk), func_id("B"), by).rows
         ]
 
-    assert told("release") == [("1.0.0", 2, 1, 20), ("2.0.0", 1, 1, 20)]
-    assert told("page") == [("/cart", 2, 2, 40), ("/list", 1, 0, 0)]
-    assert told("device") == [("unknown", 2, 2, 40), ("mobile", 1, 0, 0)]
-    assert [row[1:] for row in told("day")] == [(3, 2, 40)]
+    assert break_down("release") == [("1.0.0", 2, 1, 20), ("2.0.0", 1, 1, 20)]
+    assert break_down("page") == [("/cart", 2, 2, 40), ("/list", 1, 0, 0)]
+    assert break_down("device") == [("unknown", 2, 2, 40), ("mobile", 1, 0, 0)]
+    assert [row[1:] for row in break_down("day")] == [(3, 2, 40)]
 
 
 def test_views_are_picked_by_what_the_func_took_with_their_traces(shop: Project) -> None:
@@ -221,19 +221,19 @@ def test_views_of_a_tag_or_a_trace_are_summed_from_those_traces_alone(shop: Proj
 
 def test_traces_of_a_tag_come_page_by_page_within_bounds(shop: Project, settings: Settings) -> None:
     tags = [{"n": str(n % 3)} for n in range(10)] + [["n"]]
-    post("KEY-shop", *(make_envelope(f"t{n}", "A", tags=each) for n, each in enumerate(tags)))
+    post("KEY-shop", *(make_envelope(f"t{n}", "A", tags=view_tags) for n, view_tags in enumerate(tags)))
     for bound in (1, 2, 3, 100):
         settings.READ_MAX_RAW_TRACES, settings.JOB_BATCH_TRACES = bound, min(bound, 2)
         for tag, count in ((("n", "0"), 4), (("n", "2"), 3), (("n", ""), 1), (("n", "3"), 0), (("cache", "warm"), 1)):
             slice_ = Slice(project_id=shop.pk, tags=(tag,))
             page = select_trace_page(slice_, limit=2)
-            found = list(page.traces)
+            traces = list(page.traces)
             pages = 1
             while page.after is not None:
                 page = select_trace_page(slice_, limit=2, after=page.after)
-                found += page.traces
+                traces += page.traces
                 pages += 1
-            ids = [row.view_id for row in found]
+            ids = [row.view_id for row in traces]
             assert (len(ids), len(set(ids))) == (count, count)
             assert ids == sorted(ids)
             assert pages >= 14 / bound

@@ -97,9 +97,9 @@ def test_an_id_is_the_same_in_every_slice_and_leads_to_the_function(hashed: Proj
             row_named(select_function_table(Slice(project_id=hashed.pk, releases=(release,))), "render").id == whole.id
         )
     for asked in (whole.id, func(hashed, "a", HASHED["1.0.0"]).id, func(hashed, "c", HASHED["2.0.0"]).id):
-        found = select_func(hashed.pk, asked)
-        assert found is not None
-        assert (found.id, found.label, found.uri) == (whole.id, "render", whole.uri)
+        function = select_func(hashed.pk, asked)
+        assert function is not None
+        assert (function.id, function.label, function.uri) == (whole.id, "render", whole.uri)
 
 
 @pytest.mark.parametrize("shop", ["hashed", "plain"])
@@ -111,15 +111,15 @@ def test_drill_down_by_its_id_tells_the_same_as_the_table(shop: str, request: py
         row = row_named(table, name)
         for by in EXPRESSIONS:
             breakdown = select_function_breakdown(slice_, row.id, by).rows
-            assert sum(each.self_us for each in breakdown) == row.self_us
-            assert sum(each.total_us or 0 for each in breakdown) == row.total_us
-            assert sum(each.func_views or 0 for each in breakdown) == row.views
+            assert sum(part.self_us for part in breakdown) == row.self_us
+            assert sum(part.total_us or 0 for part in breakdown) == row.total_us
+            assert sum(part.func_views or 0 for part in breakdown) == row.views
         views = select_views(slice_, func_id=row.id, order="worst", limit=10)
-        assert sum(each.self_us for each in views.views) == row.self_us
+        assert sum(page_view.self_us for page_view in views.views) == row.self_us
         callers = select_calls(slice_, row.id, "callers").rows
-        assert sum(each.self_us for each in callers) == row.self_us
+        assert sum(caller.self_us for caller in callers) == row.self_us
     callers = select_calls(slice_, row_named(table, "total").id, "callers").rows
-    assert [(each.func and each.func.label, each.total_us // 1000) for each in callers] == [("render", 120)]
+    assert [(caller.func and caller.func.label, caller.total_us // 1000) for caller in callers] == [("render", 120)]
     over = Slice(project_id=project.pk, func_over=((row_named(table, "total").id, 20_000),))
     assert ms_by_label(select_function_table(over)) == {"render": (20, 80, 2), "total": (60, 60, 2)}
 
@@ -131,8 +131,10 @@ def test_call_trees_and_exports_have_one_path_for_it(shop: str, request: pytest.
     pruned = select_call_tree(Slice(project_id=project.pk), min_share=0, max_nodes=10)
     assert picture(pruned.tree, [row.label for row in pruned.funcs]).splitlines() == drawn
     export = select_slice_export(Slice(project_id=project.pk), project="Shop")
-    assert picture(export.tree, [each.label for each in export.funcs]).splitlines() == drawn
-    originals = {each.label: each.original and each.original.source for each in export.funcs}
+    assert picture(export.tree, [export_func.label for export_func in export.funcs]).splitlines() == drawn
+    originals = {
+        export_func.label: export_func.original and export_func.original.source for export_func in export.funcs
+    }
     assert originals == {"render": "src/cart.ts", "total": "src/cart.ts"}
 
 
@@ -186,7 +188,7 @@ def test_copies_that_never_ran_in_one_view_are_summed_without_their_trees(hashed
     assert ms_by_label(select_function_table(Slice(project_id=hashed.pk, releases=("3.0.0",)))) == {"step": (30, 30, 2)}
 
 
-def test_of_many_views_copies_count_by_themselves_and_views_are_not_told(hashed: Project, settings: Settings) -> None:
+def test_of_many_views_copies_count_alone_and_views_are_not_counted(hashed: Project, settings: Settings) -> None:
     settings.COPIES_MAX_VIEWS = 0
     post("KEY-shop", make_two_copies())
     fold_all()
@@ -197,7 +199,7 @@ def test_of_many_views_copies_count_by_themselves_and_views_are_not_told(hashed:
     assert ms_by_label(select_function_table(slice_, reading=Reading.in_pages())) == {"step": (20, 20, 1)}
 
 
-def test_copies_on_different_pages_are_told_whole_however_many(hashed: Project, settings: Settings) -> None:
+def test_copies_on_different_pages_are_complete_however_many(hashed: Project, settings: Settings) -> None:
     settings.COPIES_MAX_VIEWS = 0
     post("KEY-shop", view("one", "z", "3.0.0", "x.js"), view("two", "z\nz", "3.0.0", "y.js", page="/other"))
     fold_all()
@@ -206,7 +208,7 @@ def test_copies_on_different_pages_are_told_whole_however_many(hashed: Project, 
     assert ms_by_label(select_function_table(Slice(project_id=hashed.pk, releases=("3.0.0",)))) == {"step": (30, 30, 2)}
 
 
-def test_where_contributions_have_expired_totals_come_from_trees_and_views_are_not_told(hashed: Project) -> None:
+def test_where_contributions_have_expired_totals_come_from_trees_and_views_are_not_counted(hashed: Project) -> None:
     post("KEY-shop", make_two_copies())
     fold_all()
     for script in ("x.js", "y.js"):
@@ -282,8 +284,8 @@ def test_an_override_makes_two_functions_one(hashed: Project) -> None:
     Project.objects.filter(pk=hashed.pk).update(code_rules={"same_funcs": [{"from": ids["sum"], "to": ids["total"]}]})
     after = select_function_table(Slice(project_id=hashed.pk))
     assert ms_by_label(after)["total"] == (120, 120, 5)
-    found = select_func(hashed.pk, ids["sum"])
-    assert found is None or str(found.id) == ids["total"]
+    function = select_func(hashed.pk, ids["sum"])
+    assert function is None or str(function.id) == ids["total"]
     breakdown = select_function_breakdown(Slice(project_id=hashed.pk), ids["total"], "release").rows
     assert {row.value: row.self_us // 1000 for row in breakdown} == {"1.0.0": 60, "2.0.0": 60}
 
@@ -310,15 +312,15 @@ def test_compare_meets_functions_by_their_identity(shop: str, request: pytest.Fi
     answer = compare_slices(
         Slice(project_id=project.pk, releases=("1.0.0",)), Slice(project_id=project.pk, releases=("2.0.0",))
     )
-    found = {answer.funcs[each.func_id].label: each for each in answer.comparison.functions}
-    assert {name: each.status for name, each in found.items()} == {"render": "changed", "total": "changed"}
-    assert found["total"].is_increase
+    changes = {answer.funcs[function.func_id].label: function for function in answer.comparison.functions}
+    assert {name: change.status for name, change in changes.items()} == {"render": "changed", "total": "changed"}
+    assert changes["total"].is_increase
     by_file = compare_slices(
         Slice(project_id=project.pk, releases=("1.0.0",)),
         Slice(project_id=project.pk, releases=("2.0.0",)),
         group_by="file",
     )
-    assert [by_file.funcs[each.func_id].uri for each in by_file.comparison.functions] == ["src/cart.ts"]
+    assert [by_file.funcs[function.func_id].uri for function in by_file.comparison.functions] == ["src/cart.ts"]
 
 
 def test_one_project_never_sees_anothers_labels(hashed: Project) -> None:

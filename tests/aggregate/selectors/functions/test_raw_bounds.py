@@ -27,7 +27,7 @@ def view() -> Slice:
 
 
 @pytest.mark.parametrize(
-    ("name", "most", "words"),
+    ("name", "most", "message"),
     [
         ("READ_MAX_RAW_NODES", 3, "more than 3 call nodes"),
         ("READ_MAX_FUNCS", 2, "more than 2 functions"),
@@ -35,12 +35,12 @@ def view() -> Slice:
     ],
 )
 def test_a_tree_beyond_a_bound_is_refused_with_its_number(
-    view: Slice, settings: Settings, name: str, most: int, words: str
+    view: Slice, settings: Settings, name: str, most: int, message: str
 ) -> None:
     settings.READ_MAX_RAW_NODES, settings.READ_MAX_FUNCS = 4, 3
     assert len(merge_slice(view).tree) == 4
     setattr(settings, name, most)
-    with pytest.raises(SliceTooLarge, match=words):
+    with pytest.raises(SliceTooLarge, match=message):
         merge_slice(view)
     assert len(merge_slice(view, Reading.in_pages()).tree) == 4
 

@@ -53,7 +53,7 @@ def build() -> Build:
                 before = text[: text.index(body)]
                 line = before.count("\n") + 1
                 at = func(project, name, HASHED[release])
-                found = ScopeTree(text, path).find(line, 10)
+                scope = ScopeTree(text, path).find(line, 10)
                 make_label(
                     at,
                     release,
@@ -62,7 +62,7 @@ def build() -> Build:
                     line=line,
                     column=10,
                     content=text,
-                    body=found.body_hash if found else None,
+                    body=scope.body_hash if scope else None,
                     is_shared=True,
                 )
         return project
@@ -74,13 +74,13 @@ def compared(project: Project) -> SliceComparison:
     return compare_slices(*(Slice(project_id=project.pk, releases=(release,)) for release in ("1.0.0", "2.0.0")))
 
 
-def told(answer: SliceComparison) -> set[tuple[str, str, str | None]]:
+def changes_of(answer: SliceComparison) -> set[tuple[str, str, str | None]]:
     """Returns label, status and old label of each function of a comparison."""
-    found: set[tuple[str, str, str | None]] = set()
-    for each in answer.comparison.functions:
-        row = answer.funcs[each.func_id]
-        found.add((row.label, each.status, row.renamed_from.label if row.renamed_from else None))
-    return found
+    changes: set[tuple[str, str, str | None]] = set()
+    for function in answer.comparison.functions:
+        row = answer.funcs[function.func_id]
+        changes.add((row.label, function.status, row.renamed_from.label if row.renamed_from else None))
+    return changes
 
 
 def text(name: str, body: str = BODY) -> tuple[str, str]:
@@ -90,33 +90,33 @@ def text(name: str, body: str = BODY) -> tuple[str, str]:
 def test_a_renamed_function_is_compared_as_one(build: Build) -> None:
     project = build({"a": text("percentile")}, {"b": text("quantile")})
     answer = compared(project)
-    assert told(answer) == {("quantile", "changed", "percentile")}
-    (found,) = answer.comparison.functions
-    assert (found.base_views_ran, found.head_views_ran) == (30, 30)
-    assert not found.is_significant
+    assert changes_of(answer) == {("quantile", "changed", "percentile")}
+    (difference,) = answer.comparison.functions
+    assert (difference.base_views_ran, difference.head_views_ran) == (30, 30)
+    assert not difference.is_significant
 
 
 def test_white_space_and_comments_are_no_difference(build: Build) -> None:
     changed = BODY.replace("{{\n", "{{ // sorted first\n\n    ", 1).replace("{name}", "quantile", 1)
     new = changed.format(name="quantile")
     project = build({"a": text("percentile")}, {"b": ("quantile", new)})
-    assert told(compared(project)) == {("quantile", "changed", "percentile")}
+    assert changes_of(compared(project)) == {("quantile", "changed", "percentile")}
 
 
 def test_another_text_is_no_rename(build: Build) -> None:
     project = build({"a": text("percentile")}, {"b": text("quantile", OTHER)})
-    assert told(compared(project)) == {("quantile", "new", None), ("percentile", "gone", None)}
+    assert changes_of(compared(project)) == {("quantile", "new", None), ("percentile", "gone", None)}
 
 
 def test_names_of_other_things_must_be_equal(build: Build) -> None:
     # Both have one body without names (`matches` offers them), and not one text.
     project = build({"a": text("percentile")}, {"b": text("quantile", BODY.replace("share", "weight"))})
-    assert {status for _, status, _ in told(compared(project))} == {"new", "gone"}
+    assert {status for _, status, _ in changes_of(compared(project))} == {"new", "gone"}
 
 
 def test_two_candidates_are_no_rename(build: Build) -> None:
     one = build({"a": text("percentile")}, {"b": text("quantile"), "c": text("median")})
-    assert {old for _, _, old in told(compared(one))} == {None}
+    assert {old for _, _, old in changes_of(compared(one))} == {None}
 
 
 def test_two_functions_that_ran_in_one_release_are_no_rename(build: Build) -> None:
@@ -124,51 +124,51 @@ def test_two_functions_that_ran_in_one_release_are_no_rename(build: Build) -> No
     label = Label.objects.filter(project=project, release="1.0.0").values().get()
     Label.objects.create(**{**label, "release": "2.0.0"})  # in views that are not compared
     clear_caches()
-    assert told(compared(project)) == {("quantile", "new", None), ("percentile", "gone", None)}
+    assert changes_of(compared(project)) == {("quantile", "new", None), ("percentile", "gone", None)}
 
 
 def test_the_same_name_elsewhere_is_no_rename(build: Build) -> None:
     project = build({"a": text("percentile")}, {"b": text("percentile")}, path="src/moved.ts")
-    assert told(compared(project)) == {("percentile", "new", None), ("percentile", "gone", None)}
+    assert changes_of(compared(project)) == {("percentile", "new", None), ("percentile", "gone", None)}
 
 
 def test_without_maps_or_texts_nothing_is_claimed(build: Build) -> None:
     unmapped = build({"a": text("percentile")}, {"b": text("quantile")}, maps=False)
-    assert {old for _, _, old in told(compared(unmapped))} == {None}
+    assert {old for _, _, old in changes_of(compared(unmapped))} == {None}
 
 
 def test_without_the_text_of_a_source_nothing_is_claimed(build: Build) -> None:
     project = build({"a": text("percentile")}, {"b": text("quantile")})
     project.source_set.update(content=None, size_bytes=None)
-    assert {old for _, _, old in told(compared(project))} == {None}
+    assert {old for _, _, old in changes_of(compared(project))} == {None}
 
 
 def test_an_override_wins(build: Build) -> None:
     old = {"a": text("percentile"), "d": text("sum", OTHER)}
     project = build(old, {"b": text("quantile"), "e": text("add", OTHER)})
-    assert ("add", "changed", "sum") in told(compared(project))
+    assert ("add", "changed", "sum") in changes_of(compared(project))
     ids = {row.label: row.id for row in select_function_table(Slice(project_id=project.pk)).functions}
     project.code_rules = {"same_funcs": [{"from": ids["percentile"], "to": ids["add"]}]}
     project.save()
-    assert told(compared(project)) == {("add", "changed", None), ("quantile", "new", None), ("sum", "gone", None)}
+    assert changes_of(compared(project)) == {("add", "changed", None), ("quantile", "new", None), ("sum", "gone", None)}
 
 
 def test_differences_have_one_function(build: Build) -> None:
     project = build({"a": text("percentile")}, {"b": text("quantile")})
     sides = [Slice(project_id=project.pk, releases=(release,)) for release in ("1.0.0", "2.0.0")]
     export = select_difference_export(sides[0], sides[1], query="", project="shop")
-    assert {each.label for side in (export.base, export.head) for each in side.funcs} == {"quantile"}
+    assert {export_func.label for side in (export.base, export.head) for export_func in side.funcs} == {"quantile"}
 
 
 def test_its_trend_goes_on_over_the_rename(build: Build) -> None:
     project = build({"a": text("percentile")}, {"b": text("quantile")})
-    for own, other, release in (("b", "percentile", "1.0.0"), ("a", "quantile", "2.0.0")):
-        at = func(project, own, HASHED["2.0.0" if own == "b" else "1.0.0"])
+    for name, other, release in (("b", "percentile", "1.0.0"), ("a", "quantile", "2.0.0")):
+        at = func(project, name, HASHED["2.0.0" if name == "b" else "1.0.0"])
         row = select_func(project.pk, at.id)
         assert row is not None
-        (found,) = select_other_names(load_symbols(project.pk), row)
-        assert (found.label, list(found.releases)) == (other, [release])
-        assert found.ref.row_id != find_ref(project.pk, at.id).row_id
+        (other_name,) = select_other_names(load_symbols(project.pk), row)
+        assert (other_name.label, list(other_name.releases)) == (other, [release])
+        assert other_name.ref.row_id != find_ref(project.pk, at.id).row_id
 
 
 def test_a_trend_does_not_go_on_if_a_release_has_both(build: Build) -> None:

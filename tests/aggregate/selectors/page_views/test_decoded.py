@@ -16,9 +16,9 @@ def make_blob(seed: int) -> bytes:
     rng = np.random.default_rng(seed)
     count = int(rng.integers(1, 9)) if seed else 0
     func = sorted(rng.choice(500, count, replace=False).tolist())
-    own, rest, hidden = ((100 * rng.integers(0, 90, count)).tolist() for _ in range(3))
-    total = [one + other for one, other in zip(own, rest, strict=True)]
-    return encode_contribution(Contribution(func, own, total, hidden, own, total, hidden, [0] * count))
+    self_us, rest, hidden = ((100 * rng.integers(0, 90, count)).tolist() for _ in range(3))
+    total = [one + other for one, other in zip(self_us, rest, strict=True)]
+    return encode_contribution(Contribution(func, self_us, total, hidden, self_us, total, hidden, [0] * count))
 
 
 def assert_decoded(blobs: list[bytes]) -> None:

@@ -27,11 +27,11 @@ def shop() -> Project:
 
 
 def func_id(name: str) -> int:
-    ((found,),) = rows("SELECT id FROM aggregate_func WHERE name = %s", name)
-    return int(found)
+    ((row_id,),) = rows("SELECT id FROM aggregate_func WHERE name = %s", name)
+    return int(row_id)
 
 
-def told(table: ViewTable) -> list[tuple[object, ...]]:
+def rows_of(table: ViewTable) -> list[tuple[object, ...]]:
     return [(row.view.view_id, row.self_us, row.hidden_us, len(row.traces)) for row in table.views]
 
 
@@ -41,7 +41,7 @@ def test_the_database_ranks_by_script_time_as_a_reading_of_all_views_does(shop: 
     table = select_views(slice_, func_id=None, order=order, limit=5)  # type: ignore[arg-type]  # one of VIEW_ORDERS
     seen = SeenViews("contributions", select_slice_views(slice_))
     (read,) = pick_views(slice_, seen, None, (order,), 5)  # type: ignore[arg-type]  # as above
-    assert told(table) == told(read)
+    assert rows_of(table) == rows_of(read)
     assert (table.view_count, table.looked_at, table.population) == (8, 8, 8)
     assert (table.median_us, table.truncated_count) == (read.median_us, read.truncated_count)
 
@@ -71,7 +71,7 @@ def test_of_very_many_views_an_even_sample_is_ranked(shop: Project, settings: Se
     assert table.median_us == (sample[1] + sample[2]) / 2
     settings.VIEW_LIST_MAX_VIEWS = 9
     whole = select_views(Slice(project_id=shop.pk), func_id=None, order="random", limit=4)
-    assert told(whole) == told(random)
+    assert rows_of(whole) == rows_of(random)
 
 
 def test_a_function_is_looked_up_in_an_even_sample_of_the_cells_it_ran_in(shop: Project, settings: Settings) -> None:

@@ -60,10 +60,10 @@ def test_the_worst_come_first_and_pages_follow_each_other(site: Project) -> None
 
 
 def test_the_typical_are_nearest_the_median(site: Project) -> None:
-    found = names(site, ListQuery(order="typical"))
-    assert found[0] == "v4"
-    assert set(found[1:3]) == {"v3", "v5"}
-    assert set(found[7:]) == {"v0", "v8"}
+    order = names(site, ListQuery(order="typical"))
+    assert order[0] == "v4"
+    assert set(order[1:3]) == {"v3", "v5"}
+    assert set(order[7:]) == {"v0", "v8"}
 
 
 def test_the_newest_began_last(site: Project) -> None:
@@ -149,13 +149,13 @@ def test_rows_have_their_traces_starts_and_vitals(site: Project) -> None:
     post("KEY-site", make_envelope("v3", "A", seq=1, page="/a", marks=marks))
     fold_all()
     page = select_view_page(Slice(project_id=site.pk), ListQuery(order="worst", limit=6))
-    listed = {str(each.view.view_id): each for each in select_listed(site.pk, page)}
+    listed = {str(row.view.view_id): row for row in select_listed(site.pk, page)}
     row = listed[view_id_of("v3")]
     assert [trace.seq for trace in row.traces] == [0, 1]
     assert row.vitals is not None
     assert row.vitals.lcp_us is not None
     RawTrace.objects.filter(project_id=site.pk).delete()
-    assert all(each.vitals is None for each in select_listed(site.pk, page))
+    assert all(row.vitals is None for row in select_listed(site.pk, page))
 
 
 def test_views_whose_rows_have_expired_are_not_listed(site: Project) -> None:
@@ -172,7 +172,7 @@ def test_an_empty_slice_has_an_empty_list(site: Project) -> None:
         assert names(site, ListQuery(order=order), page=["/none"]) == []
 
 
-def test_a_view_of_another_project_is_none(site: Project) -> None:
+def test_a_view_of_another_project_is_not_selected(site: Project) -> None:
     foreign = UUID(view_id_of("foreign"))
     assert select_view(site.pk, foreign, release=None, page=None) is None
     other = Receipt.objects.get(view_id=foreign).project_id

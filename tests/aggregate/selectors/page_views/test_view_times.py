@@ -24,10 +24,10 @@ def test_few_views_are_all_there_with_their_facts(project: Project) -> None:
     times = select_view_times(
         Slice(project_id=project.pk), [Stratum(views=2, release="1.0.0"), Stratum(views=1, release="other")], most=10
     )
-    facts = times.facts(0)
-    assert sorted(facts.js_us.tolist()) == [1_000, 2_000]
-    assert facts.hidden_us.tolist() == [500, 500]
-    assert facts.sample_rate.tolist() == [0.5, 0.5]
+    columns = times.facts(0)
+    assert sorted(columns.js_us.tolist()) == [1_000, 2_000]
+    assert columns.hidden_us.tolist() == [500, 500]
+    assert columns.sample_rate.tolist() == [0.5, 0.5]
     assert times.facts(1).js_us.tolist() == [9_000]
     assert times.facts(1).sample_rate.tolist() == [1.0]
 

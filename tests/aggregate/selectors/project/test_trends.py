@@ -81,7 +81,7 @@ def test_a_slice_narrows_a_trend(project: Project) -> None:
         trend_of(project, tag=["a:b"])
 
 
-def test_two_days_of_hours_are_told_by_the_hour_and_merged_hours_by_the_day() -> None:
+def test_two_days_of_hours_have_a_point_an_hour_and_merged_hours_one_a_day() -> None:
     project = make_project("hours")
     make_timed_views(project, TIMES)
     make_timed_views(project, TIMES, starts_at=MONDAY + timedelta(hours=2))
@@ -90,7 +90,7 @@ def test_two_days_of_hours_are_told_by_the_hour_and_merged_hours_by_the_day() ->
     assert picture(trend_of(project))["1.0.0"] == [("Mon 00", 15.0, 120, True)]
 
 
-def test_many_months_are_told_by_the_week_which_begins_on_monday() -> None:
+def test_many_months_have_a_point_a_week_which_begins_on_monday() -> None:
     project = make_project("year")
     make_timed_views(project, TIMES, starts_at=MONDAY - timedelta(days=300))
     make_timed_views(project, TIMES, starts_at=MONDAY + 2 * DAY)

@@ -22,15 +22,15 @@ def shop() -> Project:
 
 
 def names(*projects: Project, text: str, limit: int = 8) -> list[str]:
-    found = find_functions([project.pk for project in projects], text, limit=limit)
-    return [f"{row.name} {row.place}".strip() for row in found]
+    functions = find_functions([project.pk for project in projects], text, limit=limit)
+    return [f"{row.name} {row.place}".strip() for row in functions]
 
 
 def test_the_name_itself_comes_first_then_beginnings_words_and_shorter_names(shop: Project) -> None:
     for name in ("prerender", "doRender", "renderRow", "unrenderedRows", "Render"):
         make_func(shop, name, column=1)
-    found = [row.name for row in find_functions([shop.pk], "render", limit=8)]
-    assert found == ["Render", "renderRow", "doRender", "prerender", "unrenderedRows"]
+    labels = [row.name for row in find_functions([shop.pk], "render", limit=8)]
+    assert labels == ["Render", "renderRow", "doRender", "prerender", "unrenderedRows"]
     assert sorted(["prerender", "doRender"], key=lambda name: rank_name(name, "render")) == ["doRender", "prerender"]
 
 
@@ -67,8 +67,8 @@ def test_names_come_before_files_of_that_name(shop: Project) -> None:
 def test_a_function_of_many_bundles_is_found_once_as_the_newest(shop: Project) -> None:
     for n in range(4):
         newest = make_func(shop, "draw", uri=BUNDLE.format(f"abcdef0{n}"), column=5)
-    (found,) = find_functions([shop.pk], "draw", limit=8)
-    assert found.func_id == newest.id
+    (function,) = find_functions([shop.pk], "draw", limit=8)
+    assert function.func_id == newest.id
 
 
 def test_functions_are_found_as_source_maps_name_them(shop: Project) -> None:

@@ -59,17 +59,17 @@ def answers(project_id: int, query: SliceQuery) -> dict[str, Any]:
     for node, prefix in enumerate(whole.tree.prefix):
         paths.append((*(paths[prefix] if prefix >= 0 else ()), whole.tree.func[node]))
     tree = zip(paths, whole.tree.self_us, whole.tree.self_samples, whole.tree.hidden_us, strict=True)
-    found: dict[str, Any] = {
+    parts: dict[str, Any] = {
         "functions": functions,
         "pages": select_pages(slice_),
         "tree": sorted(tree),
         "sums": (whole.views, whole.traces, whole.time, whole.releases, whole.pages, whole.codes),
         "statistics": repr(select_summary(slice_)),
     }
-    found |= {by: select_group_table(slice_, by, limit=ALL) for by in ("file", "category")}
+    parts |= {by: select_group_table(slice_, by, limit=ALL) for by in ("file", "category")}
     for row in functions.functions[:2]:
-        found |= {f"{by} of {row.id}": select_function_breakdown(slice_, int(row.id), by) for by in EXPRESSIONS}
-    return found
+        parts |= {f"{by} of {row.id}": select_function_breakdown(slice_, int(row.id), by) for by in EXPRESSIONS}
+    return parts
 
 
 @bounded(25)

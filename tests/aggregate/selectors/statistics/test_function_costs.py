@@ -49,7 +49,10 @@ def project() -> Project:
     sizes = (("1.0.0", 60, 1), ("2.0.0", 60, 3), ("3.0.0", 6, 1))
     for release, count, times in sizes:
         views = [view(n, times * (n % 4), release) for n in range(count)]
-        post("KEY-shop", *(each | ({"timeOrigin": earlier} if n % 5 == 0 else {}) for n, each in enumerate(views)))
+        post(
+            "KEY-shop",
+            *(envelope | ({"timeOrigin": earlier} if n % 5 == 0 else {}) for n, envelope in enumerate(views)),
+        )
     fold_all()
     return made
 
@@ -70,7 +73,7 @@ def test_over_a_slice_it_costs_what_the_table_of_functions_says(project: Project
     row = next(row for row in table.functions if row.id == ref.row_id)
     (cost,) = costs_by(slice_, ref, None).rows
     assert cost.estimate(measure) == (
-        None if (found := table.estimates.get(row.id)) is None else replace(found, func_id=0)
+        None if (estimate := table.estimates.get(row.id)) is None else replace(estimate, func_id=0)
     )
     assert (cost.sums.self_us, cost.sums.total_us, cost.sums.func_views) == (row.self_us, row.total_us, row.views)
     assert cost.sums.slice_js_us == table.time.js_us
@@ -83,10 +86,10 @@ def test_over_a_slice_it_costs_what_the_table_of_functions_says(project: Project
 def test_each_part_costs_what_the_slice_of_it_costs(project: Project, by: str) -> None:
     ref = ref_of(project, "slow")
     whole = Slice(project_id=project.pk)
-    found = costs_by(whole, ref, by)
-    assert sum(row.sums.self_us for row in found.rows) == costs_by(whole, ref, None).rows[0].sums.self_us
-    assert found.row_count == len(found.rows) > (by != "browser")
-    for row in found.rows:
+    costs = costs_by(whole, ref, by)
+    assert sum(row.sums.self_us for row in costs.rows) == costs_by(whole, ref, None).rows[0].sums.self_us
+    assert costs.row_count == len(costs.rows) > (by != "browser")
+    for row in costs.rows:
         (alone,) = costs_by(narrow(whole, by, row.sums.value), ref, None).rows
         assert replace(row.sums, value="") == alone.sums
         for measure in MEASURES:
@@ -171,11 +174,11 @@ def test_what_has_expired_is_told_apart(project: Project) -> None:
                  AND g.id = c.group_id AND g.release = '1.0.0' AND c.starts_at < %s""",
             [YESTERDAY.replace(hour=0, minute=0)],
         )
-    found = costs_by(Slice(project_id=project.pk), ref_of(project, "slow"), "release", values=["1.0.0", "2.0.0"]).rows
-    assert [cost.summary.is_complete for cost in found if cost.summary] == [False, True]
-    assert found[0].sums.views == 60
-    assert found[0].summary is not None
-    assert found[0].summary.views == 48
+    costs = costs_by(Slice(project_id=project.pk), ref_of(project, "slow"), "release", values=["1.0.0", "2.0.0"]).rows
+    assert [cost.summary.is_complete for cost in costs if cost.summary] == [False, True]
+    assert costs[0].sums.views == 60
+    assert costs[0].summary is not None
+    assert costs[0].summary.views == 48
 
 
 def test_of_single_traces_there_are_sums_alone(project: Project) -> None:

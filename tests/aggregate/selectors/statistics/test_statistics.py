@@ -58,7 +58,7 @@ def names(project: Project) -> dict[int, str]:
 def test_a_summary_counts_views_that_ran_nothing(project: Project) -> None:
     fold(*(view(f"v{n}", n % 4) for n in range(40)), make_envelope("calm", "-\n-"))
     summary = select_summary(sliced(project))
-    by_name = {names(project)[each.func_id]: each for each in summary.functions}
+    by_name = {names(project)[function.func_id]: function for function in summary.functions}
     assert (summary.views, summary.population, summary.is_too_few) == (41, 41, False)
     assert by_name["slow"].ms_per_view.value == pytest.approx(60 * 10 / 41)
     assert by_name["slow"].views_ran == 30
@@ -118,7 +118,7 @@ def test_markers_are_summed_up_over_the_views_that_came_with_them(project: Proje
     sample = select_marker_sample(sliced(project))
     assert sample.views == 30
     summary = summarise(sample)
-    by_marker = {MARKERS[each.func_id]: each for each in summary.functions}
+    by_marker = {MARKERS[function.func_id]: function for function in summary.functions}
     assert set(by_marker) == {"gc", "script"}
     assert by_marker["gc"].ms_per_view.value == pytest.approx(10.0)
     assert by_marker["gc"].ran.value == pytest.approx(2 / 3)
@@ -135,7 +135,7 @@ def test_a_func_that_grew_comes_first_across_hashed_bundles(project: Project) ->
     assert (shown.key.name, shown.key.uri) == ("slow", "https://shop.example/app-ALYJKYDD.js")
     assert (first.status, first.is_increase) == ("changed", True)
     assert first.delta_ms == pytest.approx(60.0, abs=1.0)
-    others = {answer.funcs[each.func_id].key.name: each.q for each in answer.comparison.functions[1:]}
+    others = {answer.funcs[function.func_id].key.name: function.q for function in answer.comparison.functions[1:]}
     assert others["steady"] > 0.05
 
 
@@ -143,21 +143,21 @@ def test_files_are_compared_without_their_content_hashes(project: Project) -> No
     fold(*(view(f"b{n}", n % 3, "1.0.0", "app-QK26TYEB") for n in range(40)))
     fold(*(view(f"h{n}", 6 + n % 3, "1.1.0", "app-ALYJKYDD") for n in range(40)))
     answer = compare_slices(sliced(project, "1.0.0"), sliced(project, "1.1.0"), group_by="file")
-    (found,) = answer.comparison.functions
-    shown = answer.funcs[found.func_id]
+    (function,) = answer.comparison.functions
+    shown = answer.funcs[function.func_id]
     assert shown.id == shown.key.uri == "https://shop.example/app.js"
-    assert (found.status, found.is_increase) == ("changed", True)
-    assert found.delta_ms == pytest.approx(60.0, abs=1.0)
+    assert (function.status, function.is_increase) == ("changed", True)
+    assert function.delta_ms == pytest.approx(60.0, abs=1.0)
 
 
 def test_new_and_gone_funcs_are_tested_against_zeros(project: Project) -> None:
     fold(*(view(f"b{n}", 0, "1.0.0") for n in range(30)))
     fold(*(view(f"h{n}", 3, "1.1.0") for n in range(30)))
     answer = compare_slices(sliced(project, "1.0.0"), sliced(project, "1.1.0"))
-    by_name = {answer.funcs[each.func_id].key.name: each for each in answer.comparison.functions}
+    by_name = {answer.funcs[function.func_id].key.name: function for function in answer.comparison.functions}
     assert (by_name["slow"].status, by_name["slow"].base_ms, by_name["slow"].is_increase) == ("new", 0.0, True)
     back = compare_slices(sliced(project, "1.1.0"), sliced(project, "1.0.0"))
-    gone = {back.funcs[each.func_id].key.name: each.status for each in back.comparison.functions}
+    gone = {back.funcs[function.func_id].key.name: function.status for function in back.comparison.functions}
     assert gone["slow"] == "gone"
 
 
@@ -165,7 +165,7 @@ def test_sample_rates_weigh_views(project: Project) -> None:
     rare = [view(f"r{n}", 9, sampleRate=0.1) for n in range(20)]
     fold(*rare, *(view(f"c{n}", 0) for n in range(40)))
     summary = select_summary(sliced(project))
-    slow = next(each for each in summary.functions if names(project)[each.func_id] == "slow")
+    slow = next(function for function in summary.functions if names(project)[function.func_id] == "slow")
     # Twenty views stand for two hundred, forty for forty.
     assert slow.ms_per_view.value == pytest.approx(200 * 90 / 240)
     assert summary.effective_views < 60
@@ -184,14 +184,14 @@ def test_a_table_has_exact_means_with_intervals_around_them(project: Project, se
         assert table.summary is not None
         assert (table.summary.views, table.summary.population) == (views, 70)
         slow = next(row for row in table.functions if row.name == "slow")
-        found = table.self_estimates[slow.id]
-        assert found.ms_per_view.value == table.self_ms_per_view(slow) == pytest.approx(30.0)
-        assert found.share is not None
-        assert found.share.value == table.self_share(slow)
-        assert found.ms_per_view.ci95 is not None
-        assert found.share.ci95 is not None
-        assert 20.0 < found.ms_per_view.ci95.low < 30.0 < found.ms_per_view.ci95.high < 40.0
-        assert found.share.ci95.low < found.share.value < found.share.ci95.high
+        estimate = table.self_estimates[slow.id]
+        assert estimate.ms_per_view.value == table.self_ms_per_view(slow) == pytest.approx(30.0)
+        assert estimate.share is not None
+        assert estimate.share.value == table.self_share(slow)
+        assert estimate.ms_per_view.ci95 is not None
+        assert estimate.share.ci95 is not None
+        assert 20.0 < estimate.ms_per_view.ci95.low < 30.0 < estimate.ms_per_view.ci95.high < 40.0
+        assert estimate.share.ci95.low < estimate.share.value < estimate.share.ci95.high
 
 
 def test_intervals_from_a_sample_are_as_narrow_as_all_views_make_them(project: Project, settings: Settings) -> None:
@@ -211,11 +211,11 @@ def test_groups_have_estimates_of_their_own_sums(project: Project) -> None:
     fold(*(view(f"v{n}", n % 4) for n in range(40)))
     table = table_of(project, group_by="file")
     (row,) = table.functions
-    found = table.estimates[row.id]
+    estimate = table.estimates[row.id]
     # slow and steady are of one file: within a view their times go together
-    assert found.ms_per_view.value == pytest.approx((60 * 10 + 40 * 20) / 40)
-    assert (found.p50_ms.value, found.p95_ms.value) == (30.0, 50.0)
-    assert found.ran.value == 1.0
+    assert estimate.ms_per_view.value == pytest.approx((60 * 10 + 40 * 20) / 40)
+    assert (estimate.p50_ms.value, estimate.p95_ms.value) == (30.0, 50.0)
+    assert estimate.ran.value == 1.0
 
 
 def test_groups_of_one_category_have_estimates_of_its_funcs_alone(project: Project) -> None:
@@ -248,7 +248,7 @@ def test_each_measure_has_its_own_estimates_beside_those_of_self(project: Projec
     assert table.estimates[main.id].ms_per_view.value == pytest.approx(main.total_us / 1000 / 30)
 
 
-def test_where_sample_rates_differ_the_field_is_told_and_no_longer_the_recording(project: Project) -> None:
+def test_where_sample_rates_differ_estimates_are_of_the_field_and_not_of_the_recording(project: Project) -> None:
     rare = [view(f"r{n}", 9, sampleRate=0.1) for n in range(30)]
     fold(*rare, *(view(f"c{n}", 0) for n in range(60)))
     table = table_of(project)
@@ -279,8 +279,8 @@ def test_a_slice_finer_than_cells_has_estimates_of_its_views(project: Project) -
     slice_ = resolve_slice(project.pk, SliceQuery(func_over=[f"{slow}:10"]))
     table = select_estimated(slice_, TableQuery())
     assert (table.views, table.source) == (30, "contributions")
-    found = table.self_estimates[slow]
-    assert (found.ms_per_view.value, found.p50_ms.value) == (25.0, 20.0)
+    estimate = table.self_estimates[slow]
+    assert (estimate.ms_per_view.value, estimate.p50_ms.value) == (25.0, 20.0)
 
 
 def test_a_slice_by_tags_has_estimates_of_what_its_traces_add(project: Project, settings: Settings) -> None:

@@ -35,25 +35,25 @@ def ask(project: Project, *dimensions: tuple[str, str], bound: float = 0.05) -> 
 
 
 def test_a_change_of_weak_phones_is_found_there_and_nowhere_else(shop: Project) -> None:
-    found = {part.value: part.change for part in ask(shop).parts["device"]}
-    assert list(found) == ["mobile-low", "desktop-high", "mobile-high"]
-    assert {value: change.state for value, change in found.items()} == {
+    changes = {part.value: part.change for part in ask(shop).parts["device"]}
+    assert list(changes) == ["mobile-low", "desktop-high", "mobile-high"]
+    assert {value: change.state for value, change in changes.items()} == {
         "mobile-low": "slower",
         "desktop-high": "no_clear_change",
         "mobile-high": "no_clear_change",
     }
-    weak = found["mobile-low"].difference
+    weak = changes["mobile-low"].difference
     assert weak is not None
     assert weak.ci95 is not None
     assert weak.delta_ms == pytest.approx(30)
     assert 0 < weak.ci95.low < 30 < weak.ci95.high
-    assert found["mobile-low"].views == (240, 240)
+    assert changes["mobile-low"].views == (240, 240)
 
 
 def test_browsers_are_compared_with_devices_and_pages_as_strata(shop: Project) -> None:
-    found = {part.value: part.change for part in ask(shop).parts["browser"]}
-    assert set(found) == {"chrome", "edge"}
-    for change in found.values():
+    changes = {part.value: part.change for part in ask(shop).parts["browser"]}
+    assert set(changes) == {"chrome", "edge"}
+    for change in changes.values():
         assert change.difference is not None
         assert change.difference.delta_ms == pytest.approx(30 * 120 / 250)
 
@@ -62,19 +62,19 @@ def test_a_part_with_too_few_views_says_so_and_has_no_number(shop: Project) -> N
     for release in ("1.0.0", "2.0.0"):
         make_timed_views(shop, TIMES[:9], release=release, page="/cart", device="mobile", browser="chrome")
     make_timed_views(shop, TIMES, release="2.0.0", page="/cart", device="desktop-low", browser="chrome")
-    found = {part.value: part.change for part in ask(shop).parts["device"]}
+    changes = {part.value: part.change for part in ask(shop).parts["device"]}
     for value, views in (("mobile", (9, 9)), ("desktop-low", (0, 60))):
-        assert (found[value].state, found[value].difference, found[value].views) == ("too_few", None, views)
+        assert (changes[value].state, changes[value].difference, changes[value].views) == ("too_few", None, views)
 
 
 def test_a_dimension_of_one_value_says_nothing_new(shop: Project) -> None:
-    found = ask(shop, ("device", "mobile-low")).parts
-    assert found["device"] == []
-    assert [part.change.state for part in found["browser"]] == ["slower", "slower"]
+    parts = ask(shop, ("device", "mobile-low")).parts
+    assert parts["device"] == []
+    assert [part.change.state for part in parts["browser"]] == ["slower", "slower"]
 
 
 def test_all_parts_are_one_family_and_keep_to_the_verdicts_bound(shop: Project) -> None:
     parts = [part.change.difference for changes in ask(shop).parts.values() for part in changes]
-    smallest = min(each.p for each in parts if each)
-    assert min(each.q for each in parts if each) > 2 * smallest  # of five questions
+    smallest = min(change.p for change in parts if change)
+    assert min(change.q for change in parts if change) > 2 * smallest  # of five questions
     assert {part.change.state for part in ask(shop, bound=1e-300).parts["device"]} == {"no_clear_change"}

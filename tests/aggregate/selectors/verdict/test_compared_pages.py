@@ -15,9 +15,9 @@ def test_the_pages_with_the_most_time_are_compared_in_that_order() -> None:
 
 
 def test_long_views_that_somebody_made_up_push_no_page_out() -> None:
-    found = pick_shared(REAL | FAKES, REAL | FAKES)
-    assert len(found) == MAX_COMPARED_PAGES
-    assert found[-10:] == tuple(REAL)
+    pages = pick_shared(REAL | FAKES, REAL | FAKES)
+    assert len(pages) == MAX_COMPARED_PAGES
+    assert pages[-10:] == tuple(REAL)
 
 
 def test_a_rare_page_of_one_side_is_rare() -> None:
@@ -28,9 +28,9 @@ def test_a_rare_page_of_one_side_is_rare() -> None:
 def test_what_is_followed_is_compared_too_as_long_as_both_sides_have_it() -> None:
     side = REAL | FAKES
     dropped = [page for page in FAKES if page not in pick_shared(side, side)]
-    found = pick_shared(side, side, ["/gone", "/0", *dropped])
-    assert len(found) == MAX_COMPARED_PAGES + MAX_FOLLOWED_PAGES
-    assert set(dropped[:MAX_FOLLOWED_PAGES]) < set(found)
+    pages = pick_shared(side, side, ["/gone", "/0", *dropped])
+    assert len(pages) == MAX_COMPARED_PAGES + MAX_FOLLOWED_PAGES
+    assert set(dropped[:MAX_FOLLOWED_PAGES]) < set(pages)
 
 
 @pytest.mark.parametrize("sides", [({}, REAL), (REAL, {}), ({}, {})])

@@ -42,8 +42,8 @@ def whole_of(project: Project) -> Change:
 
 
 def test_a_release_that_is_slower_is_called_slower(project: Project) -> None:
-    found = verdict_of(project)
-    leading = found.leading
+    verdict = verdict_of(project)
+    leading = verdict.leading
     assert (leading.state, leading.page, leading.views) == ("slower", "/cart", (80, 44))
     assert leading.difference is not None
     assert leading.difference.ci95 is not None
@@ -62,22 +62,22 @@ def test_seen_and_hidden_time_are_one(project: Project) -> None:
 def test_releases_on_other_devices_are_compared_at_one_mix(project: Project) -> None:
     for release, count in (("old", 30), ("new", 90)):
         make_timed_views(project, [100_000, 140_000] * (count // 2), release=release, device="mobile-low")
-    found = whole_of(project).difference
-    assert found is not None
+    difference = whole_of(project).difference
+    assert difference is not None
     mix = (30 / 110 + 90 / 134) / 2
-    assert found.delta_ms == pytest.approx(15.0 * (1 - mix))
-    assert found.crude_delta_ms > 40.0
+    assert difference.delta_ms == pytest.approx(15.0 * (1 - mix))
+    assert difference.crude_delta_ms > 40.0
 
 
 def test_a_shift_of_pages_alone_is_no_change(project: Project) -> None:
     for release, count in (("old", 40), ("new", 200)):
         make_timed_views(project, [400_000, 600_000] * (count // 2), release=release, page="/report")
         make_timed_views(project, TIMES, release=release, page="/start")
-    found = verdict_of(project, pages=("/report", "/start"))
-    assert found.leading.state == "no_clear_change"
-    assert found.judgement.whole.difference is not None
-    assert found.judgement.whole.difference.delta_ms == pytest.approx(0.0)
-    assert found.judgement.whole.difference.crude_delta_ms > 100.0
+    verdict = verdict_of(project, pages=("/report", "/start"))
+    assert verdict.leading.state == "no_clear_change"
+    assert verdict.judgement.whole.difference is not None
+    assert verdict.judgement.whole.difference.delta_ms == pytest.approx(0.0)
+    assert verdict.judgement.whole.difference.crude_delta_ms > 100.0
 
 
 def test_a_sampled_verdict_has_the_means_of_all_views(project: Project, settings: Settings) -> None:
@@ -86,12 +86,12 @@ def test_a_sampled_verdict_has_the_means_of_all_views(project: Project, settings
     for release in ("old", "new"):
         times = (rng.lognormal(3, 0.5, 900) * 1_000).astype(int).tolist()
         make_timed_views(project, times, release=release, page="/many")
-    found = whole_of(project).comparison
-    assert found.overall is not None
-    assert found.base_views < found.base_population == 980
-    base_us, head_us = [sum(each.us for each in side.values()) for side in sum_pages(*sides(project)).sides]
-    assert found.overall.base_ms == pytest.approx(base_us / 980 / 1_000)
-    assert found.overall.head_ms == pytest.approx(head_us / 944 / 1_000)
+    comparison = whole_of(project).comparison
+    assert comparison.overall is not None
+    assert comparison.base_views < comparison.base_population == 980
+    base_us, head_us = [sum(page_sums.us for page_sums in side.values()) for side in sum_pages(*sides(project)).sides]
+    assert comparison.overall.base_ms == pytest.approx(base_us / 980 / 1_000)
+    assert comparison.overall.head_ms == pytest.approx(head_us / 944 / 1_000)
 
 
 def test_where_sums_are_of_expired_views_a_read_view_counts_for_those_that_were_not(
@@ -100,17 +100,17 @@ def test_where_sums_are_of_expired_views_a_read_view_counts_for_those_that_were_
     settings.CHANGE_MAX_VIEWS = 30
     for release in ("old", "new"):
         make_timed_views(project, [100_000] * 900, release=release, page="/many", sample_rate=0.5)
-    found = whole_of(project).comparison
-    assert found.overall is not None
+    comparison = whole_of(project).comparison
+    assert comparison.overall is not None
     # 980 views of 15 ms or 100 ms, of which the rate of the second doubles the weight.
-    assert found.overall.base_ms == pytest.approx((80 * 15 + 1_800 * 100) / 1_880, rel=0.02)
+    assert comparison.overall.base_ms == pytest.approx((80 * 15 + 1_800 * 100) / 1_880, rel=0.02)
 
 
 def test_too_few_views_are_not_compared(project: Project) -> None:
     make_timed_views(project, [10_000] * 3, release="newest")
-    found = verdict_of(project, "new", "newest")
-    assert (found.leading.state, found.leading.difference, found.culprits) == ("too_few", None, [])
-    assert not found.has_answer
+    verdict = verdict_of(project, "new", "newest")
+    assert (verdict.leading.state, verdict.leading.difference, verdict.culprits) == ("too_few", None, [])
+    assert not verdict.has_answer
 
 
 def test_the_worst_page_leads_and_all_have_their_state(project: Project) -> None:
@@ -119,25 +119,25 @@ def test_the_worst_page_leads_and_all_have_their_state(project: Project) -> None
         make_timed_views(project, [10_000 + more + n for n in range(40)], release=release, page="/light")
         make_timed_views(project, [60_000 - more + n for n in range(40)], release=release, page="/quick")
         make_timed_views(project, [10_000] * 3, release=release, page="/rare")
-    found = verdict_of(project)
-    assert found.leading.page == "/cart"
-    assert [(page.page, page.state) for page in found.judgement.pages] == [
+    verdict = verdict_of(project)
+    assert verdict.leading.page == "/cart"
+    assert [(page.page, page.state) for page in verdict.judgement.pages] == [
         ("/cart", "slower"),
         ("/light", "slower"),
         ("/quick", "faster"),
         ("/heavy", "no_clear_change"),
         ("/rare", "too_few"),
     ]
-    q = [page.difference.q for page in found.judgement.pages if page.difference]
-    p = [page.difference.p for page in found.judgement.pages if page.difference]
+    q = [page.difference.q for page in verdict.judgement.pages if page.difference]
+    p = [page.difference.p for page in verdict.judgement.pages if page.difference]
     assert all(one >= other for one, other in zip(q, p, strict=True))
 
 
 def test_pages_of_one_release_alone_are_not_compared(project: Project) -> None:
     make_timed_views(project, TIMES, release="new", page="/fresh")
-    found = verdict_of(project)
-    assert [page.page for page in found.judgement.pages] == ["/cart"]
-    assert found.page_count == 2
+    verdict = verdict_of(project)
+    assert [page.page for page in verdict.judgement.pages] == ["/cart"]
+    assert verdict.page_count == 2
     nowhere = verdict_of(project, pages=("/none",))
     assert (nowhere.leading.state, nowhere.judgement.pages) == ("too_few", ())
 
@@ -145,17 +145,17 @@ def test_pages_of_one_release_alone_are_not_compared(project: Project) -> None:
 def test_one_page_is_compared_with_another(project: Project) -> None:
     make_timed_views(project, [50_000] * 40, release="old", page="/slow")
     whole = Slice(project_id=project.pk, releases=("old",))
-    found = select_verdict(replace(whole, pages=("/cart",)), replace(whole, pages=("/slow",)), now=timezone.now())
-    assert (found.leading.state, found.leading.page, found.judgement.pages) == ("slower", None, ())
+    verdict = select_verdict(replace(whole, pages=("/cart",)), replace(whole, pages=("/slow",)), now=timezone.now())
+    assert (verdict.leading.state, verdict.leading.page, verdict.judgement.pages) == ("slower", None, ())
 
 
 def test_one_device_is_compared_with_another(project: Project) -> None:
     make_timed_views(project, [50_000] * 80, release="old", device="mobile-low")
     whole = Slice(project_id=project.pk, releases=("old",))
-    found = select_verdict(
+    verdict = select_verdict(
         whole.with_values("device", "desktop"), whole.with_values("device", "mobile-low"), now=timezone.now()
     )
-    assert (found.leading.state, found.look) == ("slower", None)
+    assert (verdict.leading.state, verdict.look) == ("slower", None)
 
 
 def test_a_verdict_on_single_views_is_refused(project: Project) -> None:
@@ -187,52 +187,52 @@ def test_the_function_that_did_it_is_named(project: Project) -> None:
     slow = make_func(project, "findRuleFor")
     give_func(project, "old", slow, 5_000)
     give_func(project, "new", slow, 20_000)
-    found = verdict_of(project)
-    (culprit,) = found.culprits
+    verdict = verdict_of(project)
+    (culprit,) = verdict.culprits
     assert (culprit.func.name, culprit.why) == ("findRuleFor", "own_time")
     assert culprit.difference.delta_ms == pytest.approx(15.0)
     assert verdict_of(project, "new", "old").culprits[0].difference.delta_ms == pytest.approx(-15.0)
 
 
-@pytest.mark.parametrize(("us", "words"), [(20_000, ", mainly f."), (8_000, ", partly f."), (6_000, ").")])
-def test_the_sentence_names_a_function_that_has_enough_of_the_change(project: Project, us: int, words: str) -> None:
+@pytest.mark.parametrize(("us", "ending"), [(20_000, ", mainly f."), (8_000, ", partly f."), (6_000, ").")])
+def test_the_sentence_names_a_function_that_has_enough_of_the_change(project: Project, us: int, ending: str) -> None:
     slow = make_func(project, "f")
     give_func(project, "old", slow, 5_000)
     give_func(project, "new", slow, us)
-    found = verdict_of(project)
-    assert len(found.culprits) == 1
-    assert plain_text(write_sentence(found, "old", "new")).endswith(words)
+    verdict = verdict_of(project)
+    assert len(verdict.culprits) == 1
+    assert plain_text(write_sentence(verdict, "old", "new")).endswith(ending)
 
 
 def test_a_verdict_says_what_it_could_have_seen(project: Project) -> None:
     make_timed_views(project, TIMES * 2, release="same", starts_at=MONDAY + DAY)
-    found = verdict_of(project, "old", "same")
-    assert found.leading.state == "no_clear_change"
-    assert found.smallest is not None
-    assert 0 < found.smallest.delta_ms < 6
+    verdict = verdict_of(project, "old", "same")
+    assert verdict.leading.state == "no_clear_change"
+    assert verdict.smallest is not None
+    assert 0 < verdict.smallest.delta_ms < 6
 
 
-def test_what_the_mix_of_pages_explains_is_told(project: Project) -> None:
+def test_what_the_mix_of_pages_explains_is_named(project: Project) -> None:
     for release, count in (("old", 40), ("new", 200)):
         make_timed_views(project, [400_000, 600_000] * (count // 2), release=release, page="/report")
         make_timed_views(project, TIMES, release=release, page="/start")
-    found = verdict_of(project, pages=("/report", "/start")).judgement.whole.difference
-    assert found is not None
-    assert found.has_mix
-    assert found.mix_ms == pytest.approx(found.crude_delta_ms)
+    difference = verdict_of(project, pages=("/report", "/start")).judgement.whole.difference
+    assert difference is not None
+    assert difference.has_mix
+    assert difference.mix_ms == pytest.approx(difference.crude_delta_ms)
 
 
 def test_an_early_change_that_one_look_would_show_is_called_too_early(project: Project) -> None:
     make_group(project, "newest", "/cart", first_seen_at=timezone.now())
     make_timed_views(project, TIMES * 20, release="many")
     make_timed_views(project, [us + 3_000 for us in TIMES[:22]], release="newest")
-    found = verdict_of(project, "many", "newest")
-    assert (found.leading.state, found.leading.is_early, found.leading.is_only_in_mean) == (
+    verdict = verdict_of(project, "many", "newest")
+    assert (verdict.leading.state, verdict.leading.is_early, verdict.leading.is_only_in_mean) == (
         "no_clear_change",
         True,
         False,
     )
-    text = plain_text(write_sentence(found, "many", "newest"))
+    text = plain_text(write_sentence(verdict, "many", "newest"))
     assert text.startswith("newest seems slower than many: +3\u202fms per view (")
     assert text.endswith("). It is too early to be certain.")
 
@@ -249,15 +249,15 @@ def test_sides_are_named_by_what_differs(project: Project) -> None:
 def test_all_pages_together_may_have_too_few_where_one_page_has_enough(project: Project) -> None:
     for release in ("old", "new"):
         make_timed_views(project, TIMES[:10], release=release, page="/rare", sample_rate=0.01)
-    found = verdict_of(project)
-    assert (found.leading.page, found.judgement.whole.state) == ("/cart", "too_few")
-    assert "All pages together: too few page views to compare." in plain_text(write_sentence(found, "old", "new"))
+    verdict = verdict_of(project)
+    assert (verdict.leading.page, verdict.judgement.whole.state) == ("/cart", "too_few")
+    assert "All pages together: too few page views to compare." in plain_text(write_sentence(verdict, "old", "new"))
 
 
 def test_pages_that_changed_are_counted_where_they_are_more_than_one(project: Project) -> None:
     for release, more_us in (("old", 90_000), ("new", 0)):
         make_timed_views(project, [us + more_us for us in TIMES], release=release, page="/other")
-    found = verdict_of(project)
-    assert sorted(page.state for page in found.judgement.pages) == ["faster", "slower"]
-    text = plain_text(write_sentence(found, "old", "new"))
+    verdict = verdict_of(project)
+    assert sorted(page.state for page in verdict.judgement.pages) == ["faster", "slower"]
+    text = plain_text(write_sentence(verdict, "old", "new"))
     assert " 1 slower and 1 faster of 2 pages; all together: " in text

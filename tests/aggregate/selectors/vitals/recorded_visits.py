@@ -25,13 +25,16 @@ def read_visits(release: str, count: int) -> list[list[Json]]:
 
 def _move(view: list[Json]) -> list[Json]:
     shift = YESTERDAY.timestamp() * 1000 - view[0]["viewStart"]
-    return [{**each, "timeOrigin": each["timeOrigin"] + shift, "viewStart": each["viewStart"] + shift} for each in view]
+    return [
+        {**envelope, "timeOrigin": envelope["timeOrigin"] + shift, "viewStart": envelope["viewStart"] + shift}
+        for envelope in view
+    ]
 
 
 def copy_visits(visits: Iterable[list[Json]], times: int) -> list[list[Json]]:
     """Returns each visit so often, as views of their own."""
     return [
-        [{**each, "viewId": str(uuid5(NAMESPACE, f"{each['viewId']} {number}"))} for each in visit]
+        [{**envelope, "viewId": str(uuid5(NAMESPACE, f"{envelope['viewId']} {number}"))} for envelope in visit]
         for visit in visits
         for number in range(times)
     ]

@@ -53,8 +53,8 @@ def expanded(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     expand = StoredBody.expand
 
     def note(body: StoredBody) -> bytes:
-        sizes.append(len(found := expand(body)))
-        return found
+        sizes.append(len(content := expand(body)))
+        return content
 
     monkeypatch.setattr(StoredBody, "expand", note)
     return sizes
@@ -62,11 +62,11 @@ def expanded(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 def sizes_by_view(project: Project) -> dict[UUID, tuple[int, int]]:
     """Returns the traces and expanded bytes of each view."""
-    found: dict[UUID, tuple[int, int]] = {}
+    sizes: dict[UUID, tuple[int, int]] = {}
     for view_id, size in Receipt.objects.filter(project=project).values_list("view_id", "body_bytes"):
-        traces, total = found.get(view_id, (0, 0))
-        found[view_id] = traces + 1, total + size
-    return found
+        traces, total = sizes.get(view_id, (0, 0))
+        sizes[view_id] = traces + 1, total + size
+    return sizes
 
 
 def ask(project: Project, *, by_job: bool = False) -> VitalsTable:
@@ -96,9 +96,9 @@ def test_views_of_too_many_traces_are_not_even_looked_up(
     select = view_windows.WindowReader._select_stored
 
     def note(reader: view_windows.WindowReader, views: Any) -> Any:  # Any: as it has them
-        found = select(reader, views)
-        looked_up.extend(map(len, found.values()))
-        return found
+        traces = select(reader, views)
+        looked_up.extend(map(len, traces.values()))
+        return traces
 
     monkeypatch.setattr(view_windows.WindowReader, "_select_stored", note)
     table = ask(project, by_job=by_job)
@@ -107,7 +107,7 @@ def test_views_of_too_many_traces_are_not_even_looked_up(
     assert looked_up == [counts[0]] * few
 
 
-def test_an_answer_reads_so_many_bytes_and_says_of_how_many_views(
+def test_an_answer_reads_a_limited_number_of_bytes_and_says_of_how_many_views(
     project: Project, settings: Settings, expanded: list[int]
 ) -> None:
     sizes = sizes_by_view(project)
@@ -154,17 +154,17 @@ def test_intervals_come_from_fewer_views_if_these_run_many_functions(
 
     class Noting(ViewSampler):
         def sample(self, id_of: Sequence[int] | None = None) -> ViewSample:
-            found = super().sample(id_of)
+            view_sample = super().sample(id_of)
             if id_of is not None:  # that of functions
-                kept.append(len(found.columns.js_us))
-            return found
+                kept.append(len(view_sample.columns.js_us))
+            return view_sample
 
     monkeypatch.setattr("aggregate.selectors.vitals.table.ViewSampler", Noting)
-    whole = [(each.views, each.length_us) for each in ask(project).windows]
+    whole = [(window.views, window.length_us) for window in ask(project).windows]
     before = sum(kept)
     settings.VITALS_SAMPLE_MAX_FUNCS = 1
     kept.clear()
-    assert [(each.views, each.length_us) for each in ask(project).windows] == whole  # sums are of all views
+    assert [(window.views, window.length_us) for window in ask(project).windows] == whole  # sums are of all views
     assert sum(kept) < before
     assert min(kept) == 1
 

@@ -40,11 +40,11 @@ def make_shop() -> Project:
 def savings(kept: Project, db: None) -> dict[str, Saving]:
     slice_ = Slice(project_id=kept.pk)
     table = select_estimated(slice_, TableQuery(sort="cost_ms_per_view", measure="self+hidden"))
-    return {each.row.name: each for each in rank_savings(table, select_vitals(slice_, VitalsQuery()), limit=10)}
+    return {saving.row.name: saving for saving in rank_savings(table, select_vitals(slice_, VitalsQuery()), limit=10)}
 
 
 def test_bounds_are_own_time_and_time_with_calls(savings: dict[str, Saving]) -> None:
-    assert {name: (each.own_ms, each.most_ms) for name, each in savings.items()} == {
+    assert {name: (saving.own_ms, saving.most_ms) for name, saving in savings.items()} == {
         "inner": (20, 20),
         "steady": (10, 30),
         "rare": (20, 20),
@@ -69,7 +69,7 @@ def test_a_row_says_what_it_takes_in_the_windows_of_vitals(savings: dict[str, Sa
     assert rare.interaction is not None
     assert rare.interaction.ms == pytest.approx(20 * 0.1)
     vitals = select_vitals(Slice(project_id=kept.pk), VitalsQuery())
-    assert {each.window: each.ms for each in find_in_windows(vitals, inner.row.id)} == {"lcp": 10, "interaction": 20}
+    assert {row.window: row.ms for row in find_in_windows(vitals, inner.row.id)} == {"lcp": 10, "interaction": 20}
 
 
 def test_parties_are_ranked_too(kept: Project, db: None) -> None:
@@ -84,5 +84,5 @@ def test_too_few_views_are_ranked_by_their_mean(db: None) -> None:
     post("KEY-fresh", make_envelope("v0", "A\nB\nB\n-"))
     fold_all()
     table = select_estimated(Slice(project_id=project.pk), TableQuery(sort="cost_ms_per_view", measure="self+hidden"))
-    found = rank_savings(table, None, limit=10)
-    assert [(each.row.name, each.own_ms, each.sure_ms) for each in found] == [("B", 20, 0), ("A", 10, 0)]
+    ranking = rank_savings(table, None, limit=10)
+    assert [(saving.row.name, saving.own_ms, saving.sure_ms) for saving in ranking] == [("B", 20, 0), ("A", 10, 0)]

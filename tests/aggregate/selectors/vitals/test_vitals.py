@@ -46,35 +46,35 @@ def project(kept: Project, db: None) -> Project:
 
 
 def self_of(table: VitalsTable, window: str) -> Counter[Any]:
-    found = table.find(window)
-    assert found is not None
+    window_table = table.find(window)
+    assert window_table is not None
     sums: Counter[Any] = Counter()
-    for each in found.rows:  # several scripts have a function without a name at one place
-        sums[each.row.line, each.row.column, each.row.name] += each.row.self_us
+    for function in window_table.rows:  # several scripts have a function without a name at one place
+        sums[function.row.line, function.row.column, function.row.name] += function.row.self_us
     return sums
 
 
 def test_the_sums_over_all_views_are_the_oracles(project: Project, visits: list[Visit]) -> None:
     table = select_vitals(Slice(project_id=project.pk), EVERYTHING)
     assert (table.population, table.read, table.gone) == (30, 30, 0)
-    assert [each.window for each in table.windows] == list(WINDOWS)
+    assert [window_table.window for window_table in table.windows] == list(WINDOWS)
     for window in WINDOWS:
         wanted: Counter[Any] = Counter()
         length_us = views = 0
         for visit in visits:
             ranges = windows_of(visit).get(window)
             if ranges is not None:
-                own, _ = script_in(visit, ranges)
-                for (_, line, column, name), us in own.items():
+                self_us, _ = script_in(visit, ranges)
+                for (_, line, column, name), us in self_us.items():
                     wanted[line, column, name] += us
                 length_us += sum(end - start for start, end in ranges)
                 views += 1
-        found = table.find(window)
-        assert found is not None
+        window_table = table.find(window)
+        assert window_table is not None
         assert +self_of(table, window) == +wanted
-        assert (found.views, found.length_us) == (views, length_us)
-        assert sum(found.parts_us) == length_us
-        assert found.parts_us[0] == sum(wanted.values())
+        assert (window_table.views, window_table.length_us) == (views, length_us)
+        assert sum(window_table.parts_us) == length_us
+        assert window_table.parts_us[0] == sum(wanted.values())
 
 
 def test_a_job_over_pages_of_views_gives_the_same(project: Project, settings: Settings) -> None:
@@ -88,17 +88,17 @@ def test_a_job_over_pages_of_views_gives_the_same(project: Project, settings: Se
 
 def test_intervals_lie_around_the_sums(project: Project) -> None:
     table = select_vitals(Slice(project_id=project.pk), VitalsQuery(limit=5))
-    found = table.find("long_frames")
-    assert found is not None
-    assert found.length is not None
-    assert found.length.p75_ms.ci95 is not None
-    top = found.rows[0]
+    frames = table.find("long_frames")
+    assert frames is not None
+    assert frames.length is not None
+    assert frames.length.p75_ms.ci95 is not None
+    top = frames.rows[0]
     assert top.summary is not None
     assert top.summary.share is not None
     assert top.summary.share.ci95 is not None
-    assert top.summary.share.value == pytest.approx(top.row.cost_us / found.length_us)
+    assert top.summary.share.value == pytest.approx(top.row.cost_us / frames.length_us)
     assert top.summary.share.ci95.low <= top.summary.share.value <= top.summary.share.ci95.high
-    assert [row.row.cost_us for row in found.rows] == sorted((row.row.cost_us for row in found.rows), reverse=True)
+    assert [row.row.cost_us for row in frames.rows] == sorted((row.row.cost_us for row in frames.rows), reverse=True)
 
 
 def test_groups_sum_up_their_functions(project: Project) -> None:
@@ -113,9 +113,11 @@ def test_groups_sum_up_their_functions(project: Project) -> None:
 
 def test_only_slow_waits_leave_the_others_out(project: Project, visits: list[Visit]) -> None:
     table = select_vitals(Slice(project_id=project.pk), VitalsQuery(only_slow=True))
-    found = table.find("interaction")
-    slow = [own for visit in visits for own in windows_of(visit).get("interaction", ()) if own[1] - own[0] > 200_000]
-    assert (found.views if found else 0) == len(slow) > 0
+    interaction = table.find("interaction")
+    slow = [
+        span for visit in visits for span in windows_of(visit).get("interaction", ()) if span[1] - span[0] > 200_000
+    ]
+    assert (interaction.views if interaction else 0) == len(slow) > 0
 
 
 def test_views_without_raw_traces_are_counted_as_gone(project: Project, visits: list[Visit]) -> None:

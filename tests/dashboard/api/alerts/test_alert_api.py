@@ -15,7 +15,7 @@ from dashboard.api.alerts.previews import AlertPreviewAnswer
 from profcore.alerts.states import State
 from projects.models import AuditEntry, Project
 from tests.aggregate.jobs.running_jobs import run_jobs
-from tests.alerts.told_changes import change_state
+from tests.alerts.state_changes import change_state
 from tests.dashboard.api.alerts.asking import API, BUDGET, Asker, ask_with
 from tests.dashboard.conftest import People
 
@@ -76,10 +76,10 @@ def test_a_alert_says_since_when_no_day_had_enough_page_views(coder: Asker, shop
     alert, now = AlertRule.objects.get(), datetime(2026, 11, 23, 4, tzinfo=UTC)
     AlertRule.objects.update(created_at=now - timedelta(days=3), due_at=now)
     assert evaluate_one(shop.pk, alert.id, now)
-    told = {"since": "2026-11-19", "until": "2026-11-22", "days": 4, "views": 0, "least_views": 25}
-    assert coder.ask("GET", "alerts/cart").json()["unjudged"] == told
+    unjudged = {"since": "2026-11-19", "until": "2026-11-22", "days": 4, "views": 0, "least_views": 25}
+    assert coder.ask("GET", "alerts/cart").json()["unjudged"] == unjudged
     listed = ask_with(shop, "read").ask("GET", "alerts").json()["alerts"]
-    assert [(each["state"], each["counts"], each["unjudged"]) for each in listed] == [("unknown", {"unknown": 1}, told)]
+    assert [(row["state"], row["counts"], row["unjudged"]) for row in listed] == [("unknown", {"unknown": 1}, unjudged)]
 
 
 def test_the_alert_on_releases_is_switched_but_neither_made_twice_nor_deleted(coder: Asker, shop: Project) -> None:
@@ -186,7 +186,7 @@ def test_a_token_of_another_project_finds_nothing(people: People, shop: Project)
         assert other.ask(method, "alerts/cart", BUDGET).status_code == 404
 
 
-def test_a_state_is_accepted_and_told_as_by_a_person(coder: Asker, shop: Project) -> None:
+def test_a_state_is_accepted_and_recorded_as_by_a_person(coder: Asker, shop: Project) -> None:
     change_state(shop, State.CONFIRMED)
     [open_state] = coder.ask("GET", "alerts").json()["open"]
     assert open_state["id"] == StateChange.objects.get().id
@@ -221,9 +221,9 @@ def test_a_preview_counts_alerts_and_stores_nothing(coder: Asker, shop: Project)
     asked = {"kind": "budget", "question": BUDGET["question"]}
     answer = coder.ask("POST", "alerts/preview", asked)
     assert answer.status_code == 200
-    found = answer.json()
-    assert (found["alerts"], len(found["days"]), found["found"]) == (0, 30, [])
-    assert {day["use"] for day in found["days"]} == {"too_few"}
+    preview = answer.json()
+    assert (preview["alerts"], len(preview["days"]), preview["found"]) == (0, 30, [])
+    assert {day["use"] for day in preview["days"]} == {"too_few"}
     fresh = coder.ask(
         "POST", "alerts/preview", {"kind": "new_third_parties", "question": {"by": "party", "limit": 1}}
     ).json()
@@ -247,8 +247,8 @@ def test_a_preview_of_interactions_is_asked_again_until_its_job_is_done(
     other = {**asked, "question": {**asked["question"], "limit": 60}}  # type: ignore[dict-item]
     assert coder.ask("POST", "alerts/preview", other).status_code == 429
     run_jobs()
-    found = coder.ask("POST", "alerts/preview", asked)
-    assert (found.status_code, found.json()["alerts"], len(found.json()["days"])) == (200, 0, 30)
+    response = coder.ask("POST", "alerts/preview", asked)
+    assert (response.status_code, response.json()["alerts"], len(response.json()["days"])) == (200, 0, 30)
 
 
 def test_without_credentials_there_is_nothing(client: Client, shop: Project) -> None:

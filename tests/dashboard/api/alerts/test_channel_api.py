@@ -13,7 +13,7 @@ from alerts.models import Channel, Message
 from alerts.sealing import open_seal
 from profcore.alerts.states import State
 from projects.models import AuditEntry, Project
-from tests.alerts.told_changes import NOON, change_state
+from tests.alerts.state_changes import NOON, change_state
 from tests.dashboard.api.alerts.asking import BUDGET, WEBHOOK, Asker, ask_with
 from tests.dashboard.conftest import People
 
@@ -32,9 +32,9 @@ def test_the_secret_of_a_webhook_is_answered_once_and_its_address_never(coder: A
     assert (again.status_code, again.json()) == (200, {**made, "secret": None})
     answers = [again, *(coder.ask("GET", address) for address in ("channels", "channels/team"))]
     entries = [entry.about for entry in AuditEntry.objects.all()]
-    told = json.dumps([*(answer.json() for answer in answers), entries])
-    assert made["secret"] not in told
-    assert "very-secret" not in told
+    text = json.dumps([*(answer.json() for answer in answers), entries])
+    assert made["secret"] not in text
+    assert "very-secret" not in text
     assert [entry["name"] for entry in entries if "channel" in entry] == ["Team"]  # the second time wrote nothing
 
 
@@ -160,7 +160,7 @@ def test_tests_are_sent_and_bounded_by_the_hour(coder: Asker, settings: Settings
     assert "at most 2 tests per hour" in answers[2].json()["detail"]
     assert answers[0].json()["state"] == "waiting"
     listed = coder.ask("GET", "channels/mail/deliveries").json()["deliveries"]
-    assert {each["id"] for each in listed} == {answer.json()["id"] for answer in answers[:2]}
+    assert {row["id"] for row in listed} == {answer.json()["id"] for answer in answers[:2]}
     assert len(coder.ask("GET", "channels/mail/deliveries?limit=1").json()["deliveries"]) == 1
 
 

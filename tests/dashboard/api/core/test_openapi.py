@@ -16,7 +16,7 @@ from profcore.alerts.states import State
 from projects.models import Project
 from projects.releases import RELEASE_FIELDS
 from tests.aggregate.posting import fold_all, post
-from tests.alerts.told_changes import change_state
+from tests.alerts.state_changes import change_state
 from tests.dashboard.conftest import TRACE_ID
 from tests.envelopes import make_envelope, view_id_of
 

@@ -81,7 +81,7 @@ def test_a_job_is_cancelled_while_it_reads(
 
 
 @pytest.fixture
-def told(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+def progress(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """How many traces jobs say they have looked at, each time they say so."""
     counts: list[int] = []
     advance = JobRun.advance
@@ -96,22 +96,22 @@ def told(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 @pytest.mark.parametrize("kind", ["calltree", "profile"])
 def test_a_job_over_cells_tells_its_progress_and_so_renews_its_lease(
-    client: Client, site: Project, token: dict[str, str], told: list[int], kind: str
+    client: Client, site: Project, token: dict[str, str], progress: list[int], kind: str
 ) -> None:
     job = start(client, token, kind, **({"format": "firefox"} if kind == "profile" else {}))
     run_jobs()
     done = client.get(job["url"], headers=token).json()
-    assert len(told) == rows("SELECT count(*) FROM aggregate_cell")[0][0] > 1  # each has more traces than a batch
-    assert sum(told) == done["done_traces"] == done["total_traces"] == 15
+    assert len(progress) == rows("SELECT count(*) FROM aggregate_cell")[0][0] > 1  # each has more traces than a batch
+    assert sum(progress) == done["done_traces"] == done["total_traces"] == 15
 
 
-def test_small_cells_are_told_of_together(
-    client: Client, site: Project, token: dict[str, str], told: list[int], settings: Settings
+def test_the_progress_of_small_cells_is_written_once(
+    client: Client, site: Project, token: dict[str, str], progress: list[int], settings: Settings
 ) -> None:
     settings.JOB_BATCH_TRACES = 1_000
     start(client, token, "calltree")
     run_jobs()
-    assert told == [15]
+    assert progress == [15]
 
 
 def test_a_tree_of_cells_too_large_to_hold_fails_the_job_and_no_answer(
@@ -128,7 +128,7 @@ def test_a_tree_of_cells_too_large_to_hold_fails_the_job_and_no_answer(
 
 @pytest.mark.parametrize("fine", [{}, {"tag": "side:yes"}])
 def test_a_differences_total_is_of_its_two_releases(
-    client: Client, site: Project, token: dict[str, str], told: list[int], fine: dict[str, str]
+    client: Client, site: Project, token: dict[str, str], progress: list[int], fine: dict[str, str]
 ) -> None:
     for release in ("2.0.0", "3.0.0", "4.0.0"):
         post("KEY-site", make_envelope(f"of {release}", "A", release=release, tags={"side": "yes"}))
@@ -136,7 +136,7 @@ def test_a_differences_total_is_of_its_two_releases(
     job = start(client, token, "profile", format="firefox", base_release="2.0.0", head_release="3.0.0", **fine)
     run_jobs()
     done = client.get(job["url"], headers=token).json()
-    assert done["done_traces"] == done["total_traces"] == sum(told) == 2
+    assert done["done_traces"] == done["total_traces"] == sum(progress) == 2
 
 
 def test_bodies_that_expired_in_other_releases_do_not_end_a_difference(

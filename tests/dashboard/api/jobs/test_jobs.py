@@ -140,7 +140,7 @@ ASKED = {"slice": "", "segments": "&segment=page", "difference": "&base_release=
 
 
 @pytest.mark.parametrize(
-    ("name", "kind"), [(name, kind) for name, each in EXPORTERS.items() for kind in each.kinds if kind in ASKED]
+    ("name", "kind"), [(name, kind) for name, exporter in EXPORTERS.items() for kind in exporter.kinds if kind in ASKED]
 )
 def test_a_profile_in_any_format_is_the_file_that_the_address_answers(
     client: Client, site: Project, token: dict[str, str], name: str, kind: str
@@ -233,8 +233,8 @@ def test_a_member_starts_one_with_a_csrf_token_and_not_without(people: People, m
 
 
 def test_a_stranger_finds_no_job_anywhere(client: Client, people: People, bearer: dict[str, str]) -> None:
-    own = {"content_type": "application/json", "headers": bearer}
-    url = client.post("/api/v1/projects/shop/jobs", {"kind": "functions"}, **own)["Location"]  # type: ignore[arg-type]
+    options = {"content_type": "application/json", "headers": bearer}
+    url = client.post("/api/v1/projects/shop/jobs", {"kind": "functions"}, **options)["Location"]  # type: ignore[arg-type]
     run_jobs()
     assert client.get(url, headers=bearer).status_code == 200
     client.force_login(people.stranger)

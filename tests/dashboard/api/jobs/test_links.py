@@ -22,8 +22,8 @@ LINKS = "/api/v1/projects/shop/links"
 def make_link(client: Client, params: dict[str, Any], **more: Any) -> dict[str, Any]:
     response = client.post(LINKS, json.dumps({"params": params, **more}), content_type="application/json")
     assert response.status_code == 201, response.content
-    told: dict[str, Any] = response.json()
-    return told
+    link: dict[str, Any] = response.json()
+    return link
 
 
 def follow(url: str, **headers: str) -> Any:
@@ -33,8 +33,8 @@ def follow(url: str, **headers: str) -> Any:
 
 
 def body_of(response: Any) -> dict[str, Any]:
-    told: dict[str, Any] = json.loads(b"".join(response.streaming_content))
-    return told
+    profile: dict[str, Any] = json.loads(b"".join(response.streaming_content))
+    return profile
 
 
 def test_a_link_leads_to_the_export_without_credentials_from_any_origin(member: Client) -> None:
@@ -44,8 +44,8 @@ def test_a_link_leads_to_the_export_without_credentials_from_any_origin(member: 
     assert response["Access-Control-Allow-Origin"] == "*"
     assert response["Cache-Control"] == "private, no-store"
     shared = body_of(response)
-    own = body_of(member.get("/api/v1/projects/shop/profile?format=firefox&page=/cart&release=1.0.0"))
-    assert shared == own
+    download = body_of(member.get("/api/v1/projects/shop/profile?format=firefox&page=/cart&release=1.0.0"))
+    assert shared == download
     assert link["url"].endswith(".json")
 
 
@@ -131,8 +131,8 @@ def test_a_user_and_a_token_of_one_number_are_two_makers(member: Client, people:
 def test_a_link_is_good_for_as_long_as_it_says(member: Client, settings: Settings) -> None:
     settings.EXPORT_LINK_DEFAULT_S = 120
     for more, seconds in (({}, 120), ({"expires_in_s": 600}, 600)):
-        told = make_link(member, {"format": "firefox"}, **more)
-        left = datetime.fromisoformat(told["expires_at"]) - datetime.now(UTC)
+        link = make_link(member, {"format": "firefox"}, **more)
+        left = datetime.fromisoformat(link["expires_at"]) - datetime.now(UTC)
         assert timedelta(seconds=seconds - 10) < left <= timedelta(seconds=seconds)
 
 
@@ -141,10 +141,10 @@ def test_a_link_to_what_is_too_large_does_not_point_to_jobs(member: Client, shop
     link = make_link(member, params)
     settings.READ_MAX_VIEWS = 0
     make_view(make_cell(shop, page="/list"), make_receipt(shop, page="/list"))
-    own = member.get("/api/v1/projects/shop/profile", params)
+    download = member.get("/api/v1/projects/shop/profile", params)
     shared = follow(link["url"])
-    assert (own.status_code, shared.status_code) == (400, 400)
-    assert "POST /api/v1/projects/shop/jobs" in own.json()["detail"]
+    assert (download.status_code, shared.status_code) == (400, 400)
+    assert "POST /api/v1/projects/shop/jobs" in download.json()["detail"]
     assert "POST" not in shared.json()["detail"]
     assert shared.json()["detail"]
 
@@ -172,9 +172,9 @@ def test_a_link_ends_with_its_project(member: Client, shop: Project) -> None:
 
 def test_a_link_takes_no_parameters_from_its_address(member: Client) -> None:
     link = make_link(member, {"format": "collapsed", "page": "/cart"})
-    told: Any = Client().get(urlsplit(link["url"]).path + "?page=/other&format=csv")
-    assert told["Content-Type"].startswith("text/plain")
-    assert b"draw" in b"".join(told.streaming_content)
+    response: Any = Client().get(urlsplit(link["url"]).path + "?page=/other&format=csv")
+    assert response["Content-Type"].startswith("text/plain")
+    assert b"draw" in b"".join(response.streaming_content)
 
 
 @pytest.mark.parametrize(

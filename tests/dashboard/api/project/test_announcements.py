@@ -55,9 +55,9 @@ def announce(client: Client, body: object, headers: dict[str, str] | None = None
 
 def test_a_build_announces_its_release(client: Client, shop: Project, build: dict[str, str]) -> None:
     answer = announce(client, {"release": "2.0.0"}, build)
-    told = answer.json()
-    assert (answer.status_code, told.pop("release"), told.pop("announced_at")[:2]) == (200, "2.0.0", "20")
-    assert set(told.values()) == {None}
+    announced = answer.json()
+    assert (answer.status_code, announced.pop("release"), announced.pop("announced_at")[:2]) == (200, "2.0.0", "20")
+    assert set(announced.values()) == {None}
     assert [row.release for row in AnnouncedRelease.objects.filter(project=shop)] == ["2.0.0"]
 
 
@@ -65,14 +65,17 @@ def test_what_is_said_about_a_release_is_kept_and_can_be_said_again(
     client: Client, shop: Project, build: dict[str, str], bearer: dict[str, str]
 ) -> None:
     for _ in range(2):
-        told = announce(client, WHOLE, build).json()
-        told.pop("announced_at")
-        assert told.pop("first_seen_at") is None
-        assert told == {**WHOLE, "released_at": "2026-11-17T07:30:00Z"}
+        announced = announce(client, WHOLE, build).json()
+        announced.pop("announced_at")
+        assert announced.pop("first_seen_at") is None
+        assert announced == {**WHOLE, "released_at": "2026-11-17T07:30:00Z"}
     make_group(shop, "2.0.0", "/cart")
     assert announce(client, {"release": "2.0.0"}, build).json()["first_seen_at"] is not None
     first = client.get(API + "releases", headers=bearer).json()["releases"][0]
-    assert {**told, "announced_at": first["announced"]["announced_at"]} == {"release": "2.0.0", **first["announced"]}
+    assert {**announced, "announced_at": first["announced"]["announced_at"]} == {
+        "release": "2.0.0",
+        **first["announced"],
+    }
     assert AnnouncedRelease.objects.filter(project=shop).count() == 1
 
 
@@ -81,8 +84,8 @@ def test_a_field_that_is_not_named_stays_and_null_removes_it(
 ) -> None:
     announce(client, WHOLE, build)
     announce_release(shop.pk, "2.0.0", NOW)  # as an upload of source maps does
-    told = announce(client, {"release": "2.0.0", "author": None}, build).json()
-    assert (told["author"], told["commit"], told["range_link"]) == (None, "c0ffee2", RANGE)
+    announced = announce(client, {"release": "2.0.0", "author": None}, build).json()
+    assert (announced["author"], announced["commit"], announced["range_link"]) == (None, "c0ffee2", RANGE)
 
 
 def test_readers_cannot_announce(client: Client, member: Client, shop: Project, bearer: dict[str, str]) -> None:
@@ -139,8 +142,10 @@ def test_a_bad_announcement_names_its_field(
 
 
 def commits_of(project: Project, base: str = "2.0.0", head: str = "3.0.0") -> tuple[str | None, str, str | None] | None:
-    found = find_commits(Slice(project_id=project.pk, releases=(base,)), Slice(project_id=project.pk, releases=(head,)))
-    return None if found is None else (found.first, found.last, found.link)
+    commits = find_commits(
+        Slice(project_id=project.pk, releases=(base,)), Slice(project_id=project.pk, releases=(head,))
+    )
+    return None if commits is None else (commits.first, commits.last, commits.link)
 
 
 def test_commits_are_those_between_two_announced_releases(releases: Project) -> None:
@@ -168,10 +173,15 @@ def test_a_verdict_and_its_pages_name_the_commits(
     announce(client, {**WHOLE, "release": "3.0.0", "commit": "c3", "base_commit": "c2"}, build)
     after = member.get(address, headers={"If-None-Match": before["ETag"]})
     assert after.status_code == 200
-    told = after.json()
-    assert "".join(part["text"] for part in told["sentence_parts"]) == told["sentence"]
-    assert {"text": "3.0.0", "role": "name"} in told["sentence_parts"]
-    assert (told["state"], told["is_early"], told["is_confirmed"], told["least_views"]) == ("slower", False, True, 20)
+    verdict = after.json()
+    assert "".join(part["text"] for part in verdict["sentence_parts"]) == verdict["sentence"]
+    assert {"text": "3.0.0", "role": "name"} in verdict["sentence_parts"]
+    assert (verdict["state"], verdict["is_early"], verdict["is_confirmed"], verdict["least_views"]) == (
+        "slower",
+        False,
+        True,
+        20,
+    )
     assert after.json()["commits"] == {
         "from": "c2",
         "to": "c3",

@@ -83,7 +83,7 @@ def test_a_preview_tells_what_rules_would_move_and_stores_nothing(
     assert answer["after"]["package"] == {"(none)": 3, "@acme/ui": 1}
     assert answer["before"]["party"]["Google Tag Manager"] == 1
     assert "Google Tag Manager" not in answer["after"]["party"]
-    changes = {each["function"]["id"]: each["changes"] for each in answer["moved"]}
+    changes = {move["function"]["id"]: move["changes"] for move in answer["moved"]}
     assert answer["moved_count"] == 2
     assert {"kind": "category", "from": "first-party", "to": "library"} in changes[str(mapped.id)]
     assert {"kind": "party", "from": "Google Tag Manager", "to": "(first party)"} in changes[str(made.id)]
@@ -111,14 +111,14 @@ def test_a_moved_and_renamed_function_is_offered_by_its_body_and_an_override_tak
     address = "/api/v1/projects/cart/"
     asked = "?base_release=1.0.0&head_release=2.0.0"
     matches = client.get(f"{address}matches{asked}").json()["matches"]
-    assert [(each["from"]["label"], each["to"]["label"], each["reason"]) for each in matches] == [
+    assert [(match["from"]["label"], match["to"]["label"], match["reason"]) for match in matches] == [
         ("sum", "total", "body")
     ]
     same = [{"from": matches[0]["from"]["id"], "to": matches[0]["to"]["id"]}]
     assert send(client, address + "code", {"rules": {"same_funcs": same}}).status_code == 200
     assert client.get(f"{address}matches{asked}").json()["matches"] == []
     functions = client.get(f"{address}functions").json()["functions"]
-    assert {each["label"]: each["views"] for each in functions} == {"main": 2, "total": 2}
+    assert {function["label"]: function["views"] for function in functions} == {"main": 2, "total": 2}
     assert client.get(f"{address}functions/{same[0]['to']}/breakdown").status_code == 200
 
 

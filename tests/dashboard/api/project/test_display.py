@@ -154,10 +154,10 @@ def test_a_job_keeps_how_its_slice_is_shown(client: Client, folded: Project, peo
 
 def test_a_link_to_share_keeps_how_its_slice_is_shown(client: Client, folded: Project, people: People) -> None:
     client.force_login(people.owner)
-    found = {}
+    bodies = {}
     for display in ({}, {"display": "none"}):
         made = send(client, API + "links", {"params": {"format": "collapsed", **display}}, "post")
         assert made.status_code in (200, 201), made.content
-        found[len(display)] = b"".join(Client().get(made.json()["url"])).decode()
-    assert "The\u00a0app" in found[0]
-    assert "The\u00a0app" not in found[1]
+        bodies[len(display)] = b"".join(Client().get(made.json()["url"])).decode()
+    assert "The\u00a0app" in bodies[0]
+    assert "The\u00a0app" not in bodies[1]

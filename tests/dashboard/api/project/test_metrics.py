@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from django.conf import settings as own_settings
+from django.conf import settings as django_settings
 from django.test import Client
 from prometheus_client.core import Metric
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
@@ -54,14 +54,14 @@ def test_a_page_in_a_release_has_exact_means_and_a_histogram_that_names_views(
     client: Client, bearer: Labels, shop: Project
 ) -> None:
     add_views(shop, [40, 60, 90, 500], hidden_us=10_000, engine_us=8_000, release="2.0.0", page="/cart")
-    found = scrape(client, bearer)
+    families = scrape(client, bearer)
     series = {"page": "/cart", "release": "2.0.0"}
-    assert values(found["fieldflame_window_seconds"]) == [({}, 86_400.0)]
-    assert values(found["fieldflame_page_views"]) == [(series, 4.0)]
-    assert values(found["fieldflame_page_sampled_views"]) == [(series, 4.0)]
-    means = {labels["part"]: value for labels, value in values(found["fieldflame_page_time_per_view_seconds"])}
+    assert values(families["fieldflame_window_seconds"]) == [({}, 86_400.0)]
+    assert values(families["fieldflame_page_views"]) == [(series, 4.0)]
+    assert values(families["fieldflame_page_sampled_views"]) == [(series, 4.0)]
+    means = {labels["part"]: value for labels, value in values(families["fieldflame_page_time_per_view_seconds"])}
     assert means == {"script": 0.690 / 4, "hidden": 0.010, "engine": 0.002}
-    spread = found["fieldflame_page_view_seconds"]
+    spread = families["fieldflame_page_view_seconds"]
     assert (spread.type, spread.unit) == ("gaugehistogram", "seconds")
     buckets = {labels["le"]: value for labels, value in values(spread, f"{spread.name}_bucket", **series)}
     assert buckets == {"0.05": 1, "0.1": 3, "0.2": 3, "0.4": 3} | dict.fromkeys(
@@ -82,8 +82,8 @@ def test_series_are_bounded_and_all_else_is_other(
         add_views(shop, [10] * views, release="2.0.0", page=page, age_days=1)
     add_views(shop, [10] * 50, release="1.0.0", page="/a", age_days=9)
     add_views(shop, [10], release="made-up", page="/a")  # newer, but nobody uses it
-    found = values(scrape(client, bearer)["fieldflame_page_views"])
-    assert {(labels["page"], labels["release"]): value for labels, value in found} == {
+    points = values(scrape(client, bearer)["fieldflame_page_views"])
+    assert {(labels["page"], labels["release"]): value for labels, value in points} == {
         ("/a", "2.0.0"): 100,
         ("/b", "2.0.0"): 90,
         ("(other)", "2.0.0"): 80,
@@ -94,8 +94,8 @@ def test_series_are_bounded_and_all_else_is_other(
 def test_what_began_before_the_window_is_left_out(client: Client, bearer: Labels, shop: Project) -> None:
     add_views(shop, [10], hours_ago=3, release="2.0.0", page="/old")
     add_views(shop, [10], hours_ago=1, release="2.0.0", page="/new")
-    found = values(scrape(client, bearer, "?hours=3")["fieldflame_page_views"])
-    assert [labels["page"] for labels, _ in found] == ["/new"]
+    points = values(scrape(client, bearer, "?hours=3")["fieldflame_page_views"])
+    assert [labels["page"] for labels, _ in points] == ["/new"]
 
 
 def test_a_sample_of_views_is_scaled_to_all_of_them(
@@ -103,9 +103,9 @@ def test_a_sample_of_views_is_scaled_to_all_of_them(
 ) -> None:
     settings.METRICS_MAX_VIEWS = 20
     add_views(shop, [10, 1_000] * 100, release="2.0.0", page="/a")
-    found = scrape(client, bearer)
-    assert values(found["fieldflame_page_sampled_views"])[0][1] == 20
-    spread = found["fieldflame_page_view_seconds"]
+    families = scrape(client, bearer)
+    assert values(families["fieldflame_page_sampled_views"])[0][1] == 20
+    spread = families["fieldflame_page_view_seconds"]
     counts = [value for _, value in values(spread, f"{spread.name}_bucket")]
     assert counts == sorted(counts)
     assert 0 < counts[0] < counts[-1] == values(spread, f"{spread.name}_gcount")[0][1] == 200
@@ -127,8 +127,8 @@ def test_labels_that_are_changed_stay_different() -> None:
 
 
 def test_an_empty_project_has_only_its_window(client: Client, bearer: Labels, shop: Project) -> None:
-    found = scrape(client, bearer)
-    assert [name for name, family in found.items() if family.samples] == ["fieldflame_window_seconds"]
+    families = scrape(client, bearer)
+    assert [name for name, family in families.items() if family.samples] == ["fieldflame_window_seconds"]
 
 
 def test_a_new_page_is_scraped_at_once(client: Client, bearer: Labels, shop: Project) -> None:
@@ -160,8 +160,8 @@ def alert(project: Project, number: int, name: str, states: list[State], **field
 def test_alerts_have_gauges_of_their_states(client: Client, bearer: Labels, shop: Project) -> None:
     alert(shop, 7, "Budget", [State.CONFIRMED, State.OK, State.OK], evaluated_at=datetime(2026, 11, 23, tzinfo=UTC))
     alert(shop, 8, "Switched off", [State.CONFIRMED], is_on=False)
-    found = scrape(client, bearer)
-    subjects = values(found["fieldflame_alert_subjects"], alert="Budget", alert_id="7", kind="budget")
+    families = scrape(client, bearer)
+    subjects = values(families["fieldflame_alert_subjects"], alert="Budget", alert_id="7", kind="budget")
     assert {labels["state"]: value for labels, value in subjects} == {
         "unknown": 0,
         "ok": 2,
@@ -169,8 +169,8 @@ def test_alerts_have_gauges_of_their_states(client: Client, bearer: Labels, shop
         "confirmed": 1,
         "resolved": 0,
     }
-    assert len(found["fieldflame_alert_subjects"].samples) == 5
-    ((_, evaluated),) = values(found["fieldflame_alert_evaluated_timestamp_seconds"])
+    assert len(families["fieldflame_alert_subjects"].samples) == 5
+    ((_, evaluated),) = values(families["fieldflame_alert_evaluated_timestamp_seconds"])
     assert evaluated == datetime(2026, 11, 23, tzinfo=UTC).timestamp()
 
 
@@ -178,7 +178,7 @@ def test_the_documentation_names_all_metrics_and_no_others(client: Client, beare
     add_views(shop, [10], release="2.0.0", page="/a")
     alert(shop, 7, "Budget", [State.OK], evaluated_at=datetime.now(UTC))
     names = {name for family in scrape(client, bearer).values() for name in (family.name, *_names(family))}
-    text = (Path(own_settings.BASE_DIR) / "docs" / "metrics-for-grafana.md").read_text()
+    text = (Path(django_settings.BASE_DIR) / "docs" / "metrics-for-grafana.md").read_text()
     documented = set(re.findall(r"fieldflame_\w+", text))
     assert documented <= names
     assert {name for name in names if not name.endswith(("_gcount", "_gsum"))} <= documented

@@ -30,7 +30,7 @@ def test_members_read_own_values_defaults_and_what_holds(member: Client, shop: P
     assert (answer["traces_today"], answer["may_change"]) == (None, False)
 
 
-def test_what_is_used_of_todays_quota_is_told(member: Client, shop: Project) -> None:
+def test_what_is_used_of_todays_quota_is_answered(member: Client, shop: Project) -> None:
     Project.objects.update(max_traces_per_day=100)
     assert member.get(ADDRESS).json()["traces_today"] == 0
     DayCount.objects.create(project=shop, day_on=datetime.now(UTC).date(), traces=42)

@@ -29,11 +29,11 @@ def test_the_base_is_what_users_had_unless_one_is_named(member: Client, shop: Pr
     make_releases(shop, "1.1")
     passed_over = [{"release": "1.1", "rolled_back_by": BY}]
     for query in ("release=1.2", "", "release=1.2&page=/cart"):
-        told = ask(member, query)
-        assert (told["base"], told["head"], told["passed_over"]) == ("1.0", "1.2", passed_over), query
-        assert told["state"] == "slower"
-    told = ask(member, "base_release=1.1&head_release=1.2")
-    assert (told["base"], told["state"], told["passed_over"]) == ("1.1", "faster", [])
+        verdict = ask(member, query)
+        assert (verdict["base"], verdict["head"], verdict["passed_over"]) == ("1.0", "1.2", passed_over), query
+        assert verdict["state"] == "slower"
+    verdict = ask(member, "base_release=1.1&head_release=1.2")
+    assert (verdict["base"], verdict["state"], verdict["passed_over"]) == ("1.1", "faster", [])
     assert ask(member, "release=1.1&release=1.2")["base"] == "1.1"  # the slice names both
     assert ask(member, "release=1.1")["base"] == "1.0"
 
@@ -41,9 +41,9 @@ def test_the_base_is_what_users_had_unless_one_is_named(member: Client, shop: Pr
 @pytest.mark.parametrize("bad", ["1.1", HOSTILE])
 def test_the_overview_says_which_release_was_passed_over(member: Client, shop: Project, bad: str) -> None:
     make_releases(shop, bad)
-    told = "Compared with 1.0 . Passed over: "
+    sentence = "Compared with 1.0 . Passed over: "
     text = text_of(member, "/projects/shop/")
-    assert told in text, text
+    assert sentence in text, text
     assert "rolled back on 2026-11-20 06:00 UTC or earlier" in text
     assert b"<script>alert" not in member.get("/projects/shop/").content
     assert "1.2 made /cart slower" in text_of(member, "/projects/shop/last-change/")
@@ -53,8 +53,8 @@ def test_compare_has_the_same_base_and_says_so_unless_sides_are_named(member: Cl
     make_releases(shop, "1.1")
     html = html_of(member, "/projects/shop/compare/")
     assert "base_release=1.0&head_release=1.2" in html
-    told = "Compared with 1.0 . Passed over: 1.1 , rolled back on 2026-11-20 06:00 UTC or earlier"
-    assert told in text_of(member, "/projects/shop/compare/")
+    sentence = "Compared with 1.0 . Passed over: 1.1 , rolled back on 2026-11-20 06:00 UTC or earlier"
+    assert sentence in text_of(member, "/projects/shop/compare/")
     named = "/projects/shop/compare/?base_release=1.0&head_release=1.2"
     assert "Passed over" not in text_of(member, named)
 
@@ -70,7 +70,7 @@ def test_compare_and_verdict_choose_among_the_releases_that_a_page_has(member: C
         assert f"&head_release={head}" in html_of(member, f"/projects/shop/compare/?page={page}"), page
 
 
-def test_of_several_that_were_passed_over_the_last_time_is_told(member: Client, shop: Project) -> None:
+def test_of_several_that_were_passed_over_the_last_time_is_shown(member: Client, shop: Project) -> None:
     make_releases(shop, "1.1.4")
     for number in range(4):
         release, first_seen_at = f"1.1.{number}", START + timedelta(hours=49 + number / 10)
@@ -78,9 +78,9 @@ def test_of_several_that_were_passed_over_the_last_time_is_told(member: Client, 
         make_timed_views(shop, TIMES * 9, release=release, starts_at=START + timedelta(hours=60))
         said_at = START + timedelta(days=2 + number)
         announce_release(shop.pk, release, said_at, {"rolled_back_at": said_at})
-    told = "Passed over: 1.1.4 , 1.1.3 , 1.1.2 and others, rolled back on "
+    sentence = "Passed over: 1.1.4 , 1.1.3 , 1.1.2 and others, rolled back on "
     for address in ("/projects/shop/", "/projects/shop/compare/"):
-        assert told + "2026-11-21 00:00 UTC" in text_of(member, address)
+        assert sentence + "2026-11-21 00:00 UTC" in text_of(member, address)
 
 
 @pytest.mark.parametrize("release", ["1.2", "<script>alert(1)</script>"])
@@ -90,9 +90,9 @@ def test_a_verdict_says_that_its_release_was_rolled_back(member: Client, shop: P
     named = urlencode({"base_release": "1.0", "head_release": release})
     pages = ("/projects/shop/", f"/projects/shop/compare/table/?{named}")
     now = timezone.now()
-    for at, is_told in ((now, True), (None, False), (now + timedelta(hours=2), False)):
+    for at, is_shown in ((now, True), (None, False), (now + timedelta(hours=2), False)):
         announce_release(shop.pk, release, now, {"rolled_back_at": at})
-        assert ask(member, named)["rolled_back_by"] == (format_instant(now) if is_told else None)
+        assert ask(member, named)["rolled_back_by"] == (format_instant(now) if is_shown else None)
         for page in pages:
-            assert (f"{release} was rolled back on" in text_of(member, page)) is is_told, page
+            assert (f"{release} was rolled back on" in text_of(member, page)) is is_shown, page
             assert b"<script>alert" not in member.get(page).content

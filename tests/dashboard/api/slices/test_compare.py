@@ -42,34 +42,38 @@ def post_release(release: str, cost: int, views: int = 30, name: str = "", **fie
 def ask(client: Client, headers: dict[str, str], query: str) -> dict[str, Any]:
     answer = client.get(f"{URL}?{query}", headers=headers)
     assert answer.status_code == 200, answer.content
-    told: dict[str, Any] = answer.json()
-    return told
+    comparison: dict[str, Any] = answer.json()
+    return comparison
 
 
 def test_the_func_that_grew_stands_first_with_its_interval_and_q(client: Client, headers: dict[str, str]) -> None:
     post_release("1.0.0", 1)
     post_release("1.1.0", 6)
-    told = ask(client, headers, "base_release=1.0.0&head_release=1.1.0")
-    first = told["functions"][0]
+    comparison = ask(client, headers, "base_release=1.0.0&head_release=1.1.0")
+    first = comparison["functions"][0]
     assert (first["label"], first["status"], first["is_significant"]) == ("slow", "changed", True)
     assert first["delta_ms_per_view"] == pytest.approx(50.0)
     assert first["delta_ci95"][0] < 50.0 < first["delta_ci95"][1]
     assert first["q"] < 0.05
-    assert (told["base"]["views"], told["head"]["population"], told["measure"]) == (30, 30, "self+hidden")
-    assert told["head"]["slice"]["release"] == ["1.1.0"]
+    assert (comparison["base"]["views"], comparison["head"]["population"], comparison["measure"]) == (
+        30,
+        30,
+        "self+hidden",
+    )
+    assert comparison["head"]["slice"]["release"] == ["1.1.0"]
 
 
 def test_navigations_are_strata_and_may_be_what_is_compared(client: Client, headers: dict[str, str]) -> None:
     post_release("1.0.0", 1, navigation="load")
     post_release("1.1.0", 6, navigation="load")
-    told = ask(client, headers, "base_release=1.0.0&head_release=1.1.0")
-    assert told["navigation_mix"] == [{"navigation": "load", "share": 1.0}]
-    assert (told["functions"][0]["label"], told["left_out_views"]) == ("slow", 0)
+    comparison = ask(client, headers, "base_release=1.0.0&head_release=1.1.0")
+    assert comparison["navigation_mix"] == [{"navigation": "load", "share": 1.0}]
+    assert (comparison["functions"][0]["label"], comparison["left_out_views"]) == ("slow", 0)
     post_release("1.2.0", 1, navigation="route")
     others = ask(client, headers, "base_release=1.1.0&head_release=1.2.0")
     assert (others["is_too_few"], others["left_out_views"]) == (True, 60)
-    own = "base_navigation=load&head_navigation=route"
-    asked = ask(client, headers, f"base_release=1.1.0&head_release=1.2.0&{own}")
+    navigations = "base_navigation=load&head_navigation=route"
+    asked = ask(client, headers, f"base_release=1.1.0&head_release=1.2.0&{navigations}")
     assert (asked["is_too_few"], asked["left_out_views"], asked["navigation_mix"]) == (False, 0, [])
     assert asked["functions"][-1]["delta_ms_per_view"] == pytest.approx(-50.0)
 
@@ -78,10 +82,10 @@ def test_pages_are_strata_and_may_be_what_is_compared(client: Client, headers: d
     for release, views in (("1.0.0", (60, 30)), ("1.1.0", (30, 60))):
         post_release(release, 1, views=views[0], page="/quick", name="quick")
         post_release(release, 9, views=views[1], page="/slow", name="slow")
-    told = ask(client, headers, "base_release=1.0.0&head_release=1.1.0")
-    assert {each["page"]: each["share"] for each in told["page_mix"]} == {"/quick": 0.5, "/slow": 0.5}
-    assert [each["label"] for each in told["functions"] if each["is_significant"]] == []
-    assert told["overall_delta_ms_per_view"] == pytest.approx(0.0, abs=1.0)
+    comparison = ask(client, headers, "base_release=1.0.0&head_release=1.1.0")
+    assert {part["page"]: part["share"] for part in comparison["page_mix"]} == {"/quick": 0.5, "/slow": 0.5}
+    assert [function["label"] for function in comparison["functions"] if function["is_significant"]] == []
+    assert comparison["overall_delta_ms_per_view"] == pytest.approx(0.0, abs=1.0)
     pages = ask(client, headers, "release=1.0.0&base_page=/quick&head_page=/slow")
     assert (pages["page_mix"], pages["left_out_views"]) == ([], 0)
     assert pages["functions"][0]["label"] == "slow"
@@ -92,11 +96,13 @@ def test_one_tag_can_be_a_stratum(client: Client, headers: dict[str, str]) -> No
         post_release(release, 1, views=views[0], name="small", tags={"input": "small"})
         post_release(release, 9, views=views[1], name="large", tags=["dark", "input=large"])
     sides = "base_release=1.0.0&head_release=1.1.0"
-    mixed, told = ask(client, headers, sides), ask(client, headers, f"{sides}&stratify=tag:input")
-    assert [each["is_significant"] for each in mixed["functions"] if each["label"] == "slow"] == [True]
-    assert [each["is_significant"] for each in told["functions"] if each["label"] == "slow"] == [False]
-    assert told["overall_delta_ms_per_view"] == pytest.approx(0.0, abs=1.0)
-    assert told["left_out_views"] == 0
+    mixed, comparison = ask(client, headers, sides), ask(client, headers, f"{sides}&stratify=tag:input")
+    assert [function["is_significant"] for function in mixed["functions"] if function["label"] == "slow"] == [True]
+    assert [function["is_significant"] for function in comparison["functions"] if function["label"] == "slow"] == [
+        False
+    ]
+    assert comparison["overall_delta_ms_per_view"] == pytest.approx(0.0, abs=1.0)
+    assert comparison["left_out_views"] == 0
     others = ask(client, headers, f"{sides}&stratify=tag:output")
     assert others["overall_delta_ms_per_view"] == mixed["overall_delta_ms_per_view"]
 
@@ -104,24 +110,24 @@ def test_one_tag_can_be_a_stratum(client: Client, headers: dict[str, str]) -> No
 def test_nothing_is_significant_where_nothing_changed(client: Client, headers: dict[str, str]) -> None:
     post_release("1.0.0", 3)
     post_release("1.1.0", 3)
-    told = ask(client, headers, "base_release=1.0.0&head_release=1.1.0")
-    assert [func["label"] for func in told["functions"] if func["is_significant"]] == []
+    comparison = ask(client, headers, "base_release=1.0.0&head_release=1.1.0")
+    assert [func["label"] for func in comparison["functions"] if func["is_significant"]] == []
 
 
 def test_sides_may_differ_in_more_than_their_release(client: Client, headers: dict[str, str]) -> None:
     post_release("1.0.0", 1)
     post_release("1.1.0", 6)
-    told = ask(client, headers, "release=1.0.0&base_device=desktop-high&head_device=mobile-high")
-    base, head = told["base"], told["head"]
+    comparison = ask(client, headers, "release=1.0.0&base_device=desktop-high&head_device=mobile-high")
+    base, head = comparison["base"], comparison["head"]
     assert (base["slice"]["release"], base["slice"]["device"], base["population"]) == (["1.0.0"], ["desktop-high"], 20)
     assert (head["slice"]["release"], head["slice"]["device"], head["population"]) == (["1.0.0"], ["mobile-high"], 10)
 
 
 def test_devices_can_be_what_is_compared(client: Client, headers: dict[str, str]) -> None:
     post_release("1.0.0", 1, views=75)
-    told = ask(client, headers, "base_device=desktop-high&head_device=mobile-high")
-    assert (told["is_too_few"], told["left_out_views"], told["device_mix"]) == (False, 0, [])
-    assert told["function_count"] == len(told["functions"]) == 2
+    comparison = ask(client, headers, "base_device=desktop-high&head_device=mobile-high")
+    assert (comparison["is_too_few"], comparison["left_out_views"], comparison["device_mix"]) == (False, 0, [])
+    assert comparison["function_count"] == len(comparison["functions"]) == 2
     shared = ask(client, headers, "base_device=desktop-high&base_device=mobile-high&head_device=mobile-high")
     assert (shared["left_out_views"], shared["device_mix"]) == (50, [{"device": "mobile-high", "share": 1.0}])
 
@@ -129,9 +135,9 @@ def test_devices_can_be_what_is_compared(client: Client, headers: dict[str, str]
 def test_what_may_be_noise_can_be_left_out(client: Client, headers: dict[str, str]) -> None:
     post_release("1.0.0", 1)
     post_release("1.1.0", 6)
-    told = ask(client, headers, "base_release=1.0.0&head_release=1.1.0&only=significant")
-    assert [func["label"] for func in told["functions"]] == ["slow"]
-    assert told["function_count"] > 1
+    comparison = ask(client, headers, "base_release=1.0.0&head_release=1.1.0&only=significant")
+    assert [func["label"] for func in comparison["functions"]] == ["slow"]
+    assert comparison["function_count"] > 1
 
 
 def test_an_unchanged_comparison_is_not_sent_again(client: Client, headers: dict[str, str]) -> None:
@@ -150,8 +156,8 @@ def test_an_unchanged_comparison_is_not_sent_again(client: Client, headers: dict
 def test_too_few_views_are_said_instead_of_numbers(client: Client, headers: dict[str, str]) -> None:
     post_release("1.0.0", 3, views=5)
     post_release("1.1.0", 9, views=5)
-    told = ask(client, headers, "base_release=1.0.0&head_release=1.1.0")
-    assert (told["is_too_few"], told["functions"], told["overall_p"]) == (True, [], None)
+    comparison = ask(client, headers, "base_release=1.0.0&head_release=1.1.0")
+    assert (comparison["is_too_few"], comparison["functions"], comparison["overall_p"]) == (True, [], None)
 
 
 @pytest.mark.parametrize(

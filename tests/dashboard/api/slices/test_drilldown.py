@@ -126,26 +126,26 @@ def test_views_and_traces_take_tags_and_traces_and_a_breakdown_any_slice(client:
     fold_all()
     _, clear = create_token(project=project)
 
-    def told(address: str) -> dict[str, Any]:
+    def fetch(address: str) -> dict[str, Any]:
         response = client.get(f"/api/v1/projects/site/{address}", headers={"Authorization": f"Bearer {clear}"})
         assert response.status_code == 200, response.content
         answer: dict[str, Any] = response.json()
         return answer
 
     warm = {view_id_of("a"), view_id_of("c")}
-    traces = told("traces?tag=cache:warm")
+    traces = fetch("traces?tag=cache:warm")
     assert ({trace["view"] for trace in traces["traces"]}, traces["cursor"]) == (warm, None)
-    views = told("views?tag=cache:warm&order=worst")
+    views = fetch("views?tag=cache:warm&order=worst")
     assert (views["source"], [view["js_ms"] for view in views["views"]]) == ("raw", [30.0, 10.0])
-    one = told(f"views?trace={traces['traces'][0]['id']}")
+    one = fetch(f"views?trace={traces['traces'][0]['id']}")
     assert [view["view"] for view in one["views"]] == [traces["traces"][0]["view"]]
-    assert told("views")["source"] == "contributions"
-    func = told("functions")["functions"][0]["id"]
+    assert fetch("views")["source"] == "contributions"
+    func = fetch("functions")["functions"][0]["id"]
     for query, source, self_ms in (
         ("", "cells", 60.0),
         (f"&view={view_id_of('b')}", "contributions", 20.0),
         ("&tag=cache:warm", "raw", 40.0),
         (f"&func_over={func}:15", "contributions", 50.0),
     ):
-        breakdown = told(f"functions/{func}/breakdown?by=page{query}")
+        breakdown = fetch(f"functions/{func}/breakdown?by=page{query}")
         assert (breakdown["source"], [row["self_ms"] for row in breakdown["breakdown"]]) == (source, [self_ms])

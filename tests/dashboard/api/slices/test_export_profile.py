@@ -40,7 +40,7 @@ def test_without_a_file_it_goes_to_standard_output(shop: Project, capfdbinary: p
     assert "draw" not in json.loads(capfdbinary.readouterr().out)["shared"]["stringArray"]
 
 
-@pytest.mark.parametrize("format_name", sorted({told.exporter for told in READERS.values()}))
+@pytest.mark.parametrize("format_name", sorted({reader.exporter for reader in READERS.values()}))
 @pytest.mark.parametrize("suffix", ["", ".gz"])
 def test_every_format_is_written_packed_once_at_most(
     shop: Project, tmp_path: Path, format_name: str, suffix: str
@@ -50,9 +50,9 @@ def test_every_format_is_written_packed_once_at_most(
     body = target.read_bytes()
     if suffix and not EXPORTERS[format_name].is_packed:
         body = gzip.decompress(body)
-    for told in READERS.values():
-        if told.exporter == format_name:
-            assert sum(told.read(body).self_us.values()) == 9_500
+    for reader in READERS.values():
+        if reader.exporter == format_name:
+            assert sum(reader.read(body).self_us.values()) == 9_500
 
 
 @pytest.mark.parametrize(
@@ -124,5 +124,5 @@ def test_a_fine_slice_of_any_size_is_what_the_api_answers(
         ).getvalue()
         settings.READ_MAX_VIEWS = settings.READ_MAX_RAW_TRACES = settings.JOB_BATCH_TRACES = 1
         export("--project", "site", f"--{name}", value)
-        told, wanted = json.loads(capfdbinary.readouterr().out), json.loads(answer)
-        assert (told["shared"], told["threads"]) == (wanted["shared"], wanted["threads"])
+        profile, wanted = json.loads(capfdbinary.readouterr().out), json.loads(answer)
+        assert (profile["shared"], profile["threads"]) == (wanted["shared"], wanted["threads"])

@@ -29,8 +29,8 @@ def picture(answer: dict[str, Any], side: str = "head") -> list[str]:
     for above in prefix:
         levels.append(levels[above] + 1 if above >= 0 else 0)
     return [
-        f"{'  ' * level}- {answer['functions']['name'][func]} (total: {total}, self: {own})"
-        for level, func, total, own in zip(
+        f"{'  ' * level}- {answer['functions']['name'][func]} (total: {total}, self: {self_ms})"
+        for level, func, total, self_ms in zip(
             levels, funcs, answer[side]["total_ms"], answer[side]["self_ms"], strict=True
         )
     ]

@@ -131,8 +131,8 @@ def test_a_group_is_found_by_its_name_and_has_all_its_functions(member: Client, 
     assert (tag["name"], tag["self_ms"]) == ("Google Tag Manager", 3.0)
     (tag,) = ask(member, "page=/tags&group_by=party&q=send")["functions"]
     assert (tag["name"], tag["self_ms"]) == ("Google Tag Manager", 2.0)
-    found = ask(member, "page=/tags&group_by=party&q=google+tag&category=built-in")["functions"]
-    assert found == []
+    functions = ask(member, "page=/tags&group_by=party&q=google+tag&category=built-in")["functions"]
+    assert functions == []
 
 
 def test_functions_are_grouped_and_kept_by_category(member: Client, shop: Project) -> None:

@@ -58,7 +58,7 @@ def test_rows_are_by_what_was_asked_for(member: Client, shop: Project) -> None:
     assert ask(member, "?by=page&limit=1")["row_count"] == 1
 
 
-def test_a_device_is_told_by_cells(member: Client) -> None:
+def test_a_device_is_answered_from_cells(member: Client) -> None:
     assert (ask(member, "?device=desktop")["source"], ask(member, "?device=desktop")["whole"]["views"]) == ("cells", 1)
     assert ask(member, "?device=mobile")["whole"]["views"] == 0
 

@@ -87,10 +87,10 @@ def test_other_formats_come_with_their_type_and_name(
     assert response["Content-Disposition"] == f'attachment; filename="{file_name}"'
     assert response["X-Content-Type-Options"] == "nosniff"
     body = body_of(response)
-    readers = [told for told in READERS.values() if told.exporter == name]
+    readers = [reader for reader in READERS.values() if reader.exporter == name]
     assert readers
-    for told in readers:
-        sums = {key.label.split(" ")[0]: us for key, us in told.read(body).self_us.items()}
+    for reader in readers:
+        sums = {key.label.split(" ")[0]: us for key, us in reader.read(body).self_us.items()}
         assert sums == {"draw": 7_000, "main": 2_000, "(hidden)": 500}
 
 

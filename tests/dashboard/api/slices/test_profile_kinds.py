@@ -49,9 +49,9 @@ def test_a_view_comes_in_every_format(tea: Client, name: str) -> None:
     response = tea.get(ADDRESS.replace("firefox", name) + f"&view={VIEW}")
     assert isinstance(response, StreamingHttpResponse), response.content
     body = response.getvalue()
-    for told in READERS.values():
-        if told.exporter == name:
-            assert sum(told.read(body).self_us.values()) == 20_000
+    for reader in READERS.values():
+        if reader.exporter == name:
+            assert sum(reader.read(body).self_us.values()) == 20_000
 
 
 @pytest.mark.parametrize("query", ["&segment=release", "&base_release=1.0.0&head_release=1.0.0"])
@@ -72,7 +72,7 @@ def test_the_table_is_of_all_functions_whatever_the_size_guard(tea: Client, sett
     assert b"(pruned)" in pruned.getvalue()
 
 
-@pytest.mark.parametrize("name", [name for name, each in EXPORTERS.items() if "timeline" in each.kinds])
+@pytest.mark.parametrize("name", [name for name, exporter in EXPORTERS.items() if "timeline" in exporter.kinds])
 def test_a_view_whose_frames_have_no_time_comes_on_its_clock_in_every_format(tea: Client, name: str) -> None:
     envelope = make_envelope("odd", "A\nA B")
     envelope["trace"]["frames"][1] = {"name": "Profiler"}  # its own time counts as unobserved
@@ -82,9 +82,11 @@ def test_a_view_whose_frames_have_no_time_comes_on_its_clock_in_every_format(tea
     answer = tea.get("/api/v1/projects/tea/profile", params)
     assert isinstance(answer, StreamingHttpResponse), answer.content
     body = answer.getvalue()
-    for told in READERS.values():
-        if told.exporter == name:
-            sums = {key.label.split()[0]: us for key, us in told.read(body).self_us.items()}  # collapsed adds the place
+    for reader in READERS.values():
+        if reader.exporter == name:
+            sums = {
+                key.label.split()[0]: us for key, us in reader.read(body).self_us.items()
+            }  # collapsed adds the place
             assert sums.pop("A") == 10_000
             assert sums.keys() <= {"(profiler)"}
     link = tea.post("/api/v1/projects/tea/links", {"params": params}, content_type="application/json").json()
@@ -144,7 +146,7 @@ def test_a_views_etag_changes_with_its_own_traces_alone(tea: Client) -> None:
 
 
 def test_the_etag_changes_with_the_projects_own_origins(tea: Client) -> None:
-    # A key with any origin has its sites remembered for some seconds: only named ones change at once.
+    # A key with any origin has its sites cached for some seconds: only named ones change at once.
     IngestKey.objects.update(origins=["https://other.example"])
     for query in ("", f"&view={VIEW}"):
         etag = tea.get(ADDRESS + query)["ETag"]
@@ -168,8 +170,8 @@ def test_segments_by_navigation_say_how_views_began(tea: Client) -> None:
     assert names_of(profile)[0].startswith("All")
     assert sorted(names_of(profile)[1:]) == ["navigation: bfcache", "navigation: route", "navigation: unknown"]
     (alone, _) = ask(tea, "&navigation=route")
-    facts = [entry for section in alone["meta"]["extra"] for entry in section["entries"]]
-    assert [entry["value"] for entry in facts if entry["label"] == "Navigations"] == ["route"]
+    entries = [entry for section in alone["meta"]["extra"] for entry in section["entries"]]
+    assert [entry["value"] for entry in entries if entry["label"] == "Navigations"] == ["route"]
 
 
 def test_a_difference_is_head_minus_base_for_each_view(tea: Client) -> None:

@@ -29,7 +29,7 @@ def mapped(shop: Project) -> Project:
     return shop
 
 
-def test_the_lines_around_the_definition_are_told(client: Client, mapped: Project, bearer: dict[str, str]) -> None:
+def test_the_lines_around_the_definition_are_answered(client: Client, mapped: Project, bearer: dict[str, str]) -> None:
     answer = client.get(f"{API}{draw(mapped).id}/source", headers=bearer).json()
     source = answer["source"]
     assert (source["path"], source["line"], source["column"], source["line_count"]) == ("src/draw.ts", 40, 21, 99)
@@ -63,7 +63,7 @@ def test_a_very_long_line_is_cut_around_the_definition(client: Client, shop: Pro
     assert len(line["text"]) == 400
 
 
-def test_a_source_too_large_to_expand_is_told_without_lines(
+def test_a_source_too_large_to_expand_is_answered_without_lines(
     client: Client, mapped: Project, bearer: dict[str, str], settings: Settings
 ) -> None:
     settings.SOURCE_TEXTS_MAX_BYTES = 100

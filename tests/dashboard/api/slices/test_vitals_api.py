@@ -49,20 +49,20 @@ def test_a_window_has_its_length_its_parts_and_its_functions(client: Client, bea
     assert (answer["expired_views"], answer["too_large_views"]) == (0, 0)
     windows = {window["window"]: window for window in answer["windows"]}
     assert list(windows) == list(WINDOWS)
-    found = windows["long_frames"]
-    assert found["frames"] > found["views"] > 0
+    window = windows["long_frames"]
+    assert window["frames"] > window["views"] > 0
     assert windows["lcp"]["frames"] is None
-    assert found["ms_per_view"] == pytest.approx(sum(part["ms_per_view"] for part in found["parts"]))
-    assert sum(part["share"] for part in found["parts"]) == pytest.approx(1)
-    assert found["estimates"]["p75_ms"] > 50
-    assert len(found["functions"]) == 3 < found["function_count"]
-    top = found["functions"][0]
-    assert top["ms_per_view"] == pytest.approx((top["self_ms"] + top["hidden_ms"]) / found["views"])
+    assert window["ms_per_view"] == pytest.approx(sum(part["ms_per_view"] for part in window["parts"]))
+    assert sum(part["share"] for part in window["parts"]) == pytest.approx(1)
+    assert window["estimates"]["p75_ms"] > 50
+    assert len(window["functions"]) == 3 < window["function_count"]
+    top = window["functions"][0]
+    assert top["ms_per_view"] == pytest.approx((top["self_ms"] + top["hidden_ms"]) / window["views"])
     assert top["estimates"]["ms_per_view_ci95"][0] <= top["ms_per_view"] <= top["estimates"]["ms_per_view_ci95"][1]
     assert top["label"]
 
 
-def test_views_that_are_too_large_are_told(client: Client, bearer: Headers, settings: Settings) -> None:
+def test_views_that_are_too_large_are_counted(client: Client, bearer: Headers, settings: Settings) -> None:
     settings.VITALS_VIEW_MAX_TRACES = 3
     answer = ask(client, bearer)
     assert answer["views"] == 34 == answer["read_views"] + answer["too_large_views"]
@@ -103,7 +103,7 @@ def test_a_bad_parameter_is_named(client: Client, bearer: Headers, query: str) -
     assert response.json()["field"] == query[1:].partition("=")[0]
 
 
-def test_an_answer_is_remembered_until_a_trace_is_folded(
+def test_an_answer_is_cached_until_a_trace_is_folded(
     client: Client, bearer: Headers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = ask(client, bearer)

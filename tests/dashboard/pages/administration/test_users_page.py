@@ -86,17 +86,17 @@ def test_the_last_admin_of_a_project_is_not_deactivated(root: Client, people: Pe
 
 
 def test_the_last_superuser_stays_and_nobody_demotes_themselves(root: Client, people: People) -> None:
-    own = User.objects.get(username="root")
-    assert "Another superuser must do that" in press(root, own, demote="1")
-    assert "Another superuser must do that" in press(root, own, deactivate="1")
+    account = User.objects.get(username="root")
+    assert "Another superuser must do that" in press(root, account, demote="1")
+    assert "Another superuser must do that" in press(root, account, deactivate="1")
     assert "is a superuser now" in press(root, people.member, promote="1")
     User.objects.filter(pk=people.member.pk).update(is_active=False)
     other = User.objects.create_superuser("other")  # cannot log in: no password
     visitor = Client()
     visitor.force_login(other)
-    assert "last superuser who can log in" in press(visitor, own, demote="1")
-    assert own.is_superuser
-    assert delete(visitor, own).status_code == 400
+    assert "last superuser who can log in" in press(visitor, account, demote="1")
+    assert account.is_superuser
+    assert delete(visitor, account).status_code == 400
 
 
 def test_a_deleted_users_things_go_to_the_successor(root: Client, people: People, shop: Project) -> None:

@@ -3,7 +3,7 @@
 from alerts.channels import Terms, create_channel
 from alerts.models import Channel
 from projects.models import Project
-from tests.alerts.told_changes import NOON
+from tests.alerts.state_changes import NOON
 
 
 def make_channel(project: Project) -> Channel:

@@ -58,8 +58,8 @@ def wrong_fields(page: str) -> dict[str, str]:
 def test_each_kind_of_alert_has_its_own_fields_on_the_page(owner: Client, shop: Project) -> None:
     page = owner.get(FORM).content.decode()
     groups = re.findall(r'<fieldset class="fields for-kind for-(\w+)"(.*?)</fieldset>', page, re.DOTALL)
-    found = {kind: re.findall(r'name="(\w+)"', group) for kind, group in groups}
-    assert found == {"share": ["by", "subject"], "new_third_parties": ["new_by"]}
+    fields = {kind: re.findall(r'name="(\w+)"', group) for kind, group in groups}
+    assert fields == {"share": ["by", "subject"], "new_third_parties": ["new_by"]}
     kinds = re.findall(r'<option value="(\w+)"', page.partition('name="about"')[2].partition("</select>")[0])
     assert re.findall(r'<span class="for-kind for-(\w+)">', page) == kinds
 

@@ -16,7 +16,7 @@ from profcore.alerts.states import State
 from projects.models import Project
 from tests.aggregate.jobs.running_jobs import run_jobs, start
 from tests.alerts.costly_days import APP, add_functions
-from tests.alerts.told_changes import NOON, change_state
+from tests.alerts.state_changes import NOON, change_state
 from tests.dashboard.pages.alerts.made_channels import make_channel
 from tests.dashboard.pages.reading import HOSTILE, text_of, text_of_posted
 
@@ -113,8 +113,13 @@ def test_strangers_and_visitors_see_nothing(stranger: Client, shop: Project) -> 
     key = bytes(change.subject_key).hex()
     question = {"measure": "time", "limit": 1.0}
     alert = create_alert(project=shop, kind="budget", name="A", question=question, now=NOON)
-    own = f"{SETTINGS}alerts/{alert.id}/"
-    paths = [own, f"{own}delete/", f"{SETTINGS}channels/{channel.id}/", f"{SETTINGS}channels/{channel.id}/delete/"]
+    alert_page = f"{SETTINGS}alerts/{alert.id}/"
+    paths = [
+        alert_page,
+        f"{alert_page}delete/",
+        f"{SETTINGS}channels/{channel.id}/",
+        f"{SETTINGS}channels/{channel.id}/delete/",
+    ]
     for path in [*paths, f"{SETTINGS}alerts/0/switch/", f"{PAGE}0/{key}/accept/"]:
         assert stranger.post(path, {"is_on": "0"}).status_code == 404, path
         assert Client().post(path).status_code == 302, path
@@ -136,17 +141,17 @@ def test_a_budget_is_previewed_created_changed_and_deleted(owner: Client, member
     alert = AlertRule.objects.get(kind="budget")
     assert alert.question == {"measure": "time", "limit": 150.0}
     assert "At most 150 ms script and hidden time per view" in text_of(member, SETTINGS + "alerts/")
-    own = f"{SETTINGS}alerts/{alert.id}/"
-    assert 'value="150.0"' in owner.get(own).content.decode()
+    alert_page = f"{SETTINGS}alerts/{alert.id}/"
+    assert 'value="150.0"' in owner.get(alert_page).content.decode()
     share = {**BUDGET, "about": "share", "limit": "20", "by": "package", "subject": "react", "device": "mobile-low"}
-    assert "The alert is saved" in text_of_posted(owner, own, **share)
+    assert "The alert is saved" in text_of_posted(owner, alert_page, **share)
     alert.refresh_from_db()
     asked = {"measure": "share", "limit": 0.2, "by": "package", "name": "react", "device": "mobile-low"}
     assert alert.question == asked
-    assert 'value="20.0"' in owner.get(own).content.decode()
-    assert owner.post(own, {**BUDGET, "about": "new_third_parties", "new_by": "party"}).status_code == 400
-    assert "The alert is deleted" in text_of_posted(owner, own + "delete/")
-    assert owner.get(own).status_code == 404
+    assert 'value="20.0"' in owner.get(alert_page).content.decode()
+    assert owner.post(alert_page, {**BUDGET, "about": "new_third_parties", "new_by": "party"}).status_code == 400
+    assert "The alert is deleted" in text_of_posted(owner, alert_page + "delete/")
+    assert owner.get(alert_page).status_code == 404
     assert owner.get(SETTINGS + "alerts/0/").status_code == 404
 
 
@@ -231,11 +236,11 @@ def test_a_wrong_field_of_a_alert_says_so(owner: Client, shop: Project) -> None:
 
 def test_the_preview_of_a_share_says_if_nothing_of_this_name_ran(owner: Client, shop: Project) -> None:
     add_functions(shop, 2, {APP: 0.5, "https://www.googletagmanager.com/a.js": 0.1}, today=datetime.now(UTC))
-    for name, is_told in (("Google Tag Manager", False), ("Google Tag Manger", True)):
+    for name, is_shown in (("Google Tag Manager", False), ("Google Tag Manger", True)):
         share = {**BUDGET, "about": "share", "limit": "50", "by": "party", "subject": name}
         text = text_of_posted(owner, SETTINGS + "alerts/new/", **share, preview="1")
         assert "1 of 30 days could be judged: the others have fewer than 25 page views" in text
-        assert ("Nothing of this name ran on these days" in text) is is_told
+        assert ("Nothing of this name ran on these days" in text) is is_shown
 
 
 def test_the_overview_names_what_is_open_and_marks_it_in_the_chart(member: Client, shop: Project) -> None:

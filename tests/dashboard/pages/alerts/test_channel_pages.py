@@ -12,7 +12,7 @@ from alerts.rules import create_alert
 from alerts.sealing import open_seal
 from profcore.alerts.states import State
 from projects.models import Project
-from tests.alerts.told_changes import NOON, change_state
+from tests.alerts.state_changes import NOON, change_state
 from tests.dashboard.pages.alerts.made_channels import make_channel
 from tests.dashboard.pages.reading import text_of, text_of_posted
 

@@ -12,7 +12,7 @@ from alerts.rules import make_release_alert
 from profcore.alerts.states import State
 from projects.models import AuditEntry, Project
 from projects.releases import announce_release
-from tests.alerts.told_changes import NOON, change_state
+from tests.alerts.state_changes import NOON, change_state
 from tests.dashboard.pages.reading import text_of, text_of_posted
 
 pytestmark = pytest.mark.django_db
@@ -26,9 +26,9 @@ def test_an_admin_says_that_a_release_was_rolled_back_and_takes_it_back(
     change_state(shop, State.CONFIRMED, release=release)
     (asks,) = re.findall(r'href="(/projects/shop/alerts/[^"]+accept/)"', owner.get(PAGE).content.decode())
     assert "Or was it rolled back?" in text_of(owner, asks)
-    address, words = PAGE + "rolled-back/", {"release": release}
-    assert member.post(address, words).status_code == stranger.post(address, words).status_code == 404
-    assert Client().post(address, words).status_code == 302
+    address, form = PAGE + "rolled-back/", {"release": release}
+    assert member.post(address, form).status_code == stranger.post(address, form).status_code == 404
+    assert Client().post(address, form).status_code == 302
     assert owner.get(address).status_code == 405
     assert select_said_rollbacks(shop.pk, datetime.now(UTC)) == {}
     said = text_of_posted(owner, address, release=release)
@@ -55,12 +55,12 @@ def test_saying_it_again_keeps_since_when_unless_that_is_to_come(owner: Client, 
 def test_nothing_is_promised_while_no_alert_looks_at_releases(owner: Client, shop: Project) -> None:
     make_release_alert(shop.pk, NOON)
     AlertRule.objects.filter(project=shop).update(is_on=False)
-    told = text_of_posted(owner, PAGE + "rolled-back/", release="1.1")
-    assert "Its alarms end once the alert on new releases is switched on." in told
-    assert "within minutes" not in told
-    told = text_of_posted(owner, PAGE + "rolled-back/", release="1.1", in_use="1")
-    assert "It counts as in use again. The alert on new releases is switched off." in told
-    assert "open again" not in told
+    text = text_of_posted(owner, PAGE + "rolled-back/", release="1.1")
+    assert "Its alarms end once the alert on new releases is switched on." in text
+    assert "within minutes" not in text
+    text = text_of_posted(owner, PAGE + "rolled-back/", release="1.1", in_use="1")
+    assert "It counts as in use again. The alert on new releases is switched off." in text
+    assert "open again" not in text
 
 
 def test_a_budget_is_not_asked_about_a_rollback(owner: Client, shop: Project) -> None:

@@ -43,7 +43,7 @@ class TestAnswer:
         text = text_of(member, PAGE + "?plain=1&base_release=1.1.0&head_release=1.0.0")
         assert "1.0.0 made /cart faster : −50 ms per view" in text
 
-    def test_what_did_not_change_is_told_as_noise_and_shows_no_row(self, member: Client) -> None:
+    def test_what_did_not_change_is_called_noise_and_shows_no_row(self, member: Client) -> None:
         post_views("1.2.0", "/cart", 30, is_slow=True)
         fold_all()
         text = text_of(member, PAGE + "?plain=1")
@@ -60,7 +60,7 @@ class TestAnswer:
         assert "Each needs at least 20" in text
         assert "Download CSV" not in text
 
-    def test_a_mean_that_a_few_heavy_views_moved_is_told_as_unsure(self, member: Client) -> None:
+    def test_a_mean_that_a_few_heavy_views_moved_is_called_unsure(self, member: Client) -> None:
         for number in range(30):
             columns = "main slow\n" * (400 + number if number % 5 == 0 else 1 + number % 2) + "main steady"
             device = {"mobile": number % 3 == 0, "cores": 8}
@@ -197,7 +197,7 @@ class TestPart:
         part = html.unescape(member.get(self.PART).content.decode())
         assert f'href="{PAGE}?{SIDES}&noise=1" hx-get="/projects/lab/compare/table/?{SIDES}&noise=1"' in part
 
-    def test_what_was_wrongly_asked_is_told_in_its_place(self, member: Client) -> None:
+    def test_a_wrong_parameter_is_named_in_its_place(self, member: Client) -> None:
         answer = member.get("/projects/lab/compare/table/?base_page=/cart")
         assert answer.status_code == 200
         assert "Choose a page for the “after” side too, or for neither side." in answer.content.decode()
@@ -231,11 +231,11 @@ class TestChooser:
         links = {word: link for link, word in re.findall(r'<a href="([^"]+)"[^>]*>(L[^<]+|Phones[^<]+)</a>', page)}
         weeks, phones = links["Last 7 days and the 7 before"], links["Phones and desktops"]
         day = r"(\d{4}-\d\d-\d\d)T00:00:00Z"
-        found = re.search(
+        match = re.search(
             rf"\?page=/cart&device=mobile&base_from={day}&base_to={day}&head_from={day}&measure=self$", weeks
         )
-        assert found is not None
-        first, middle, again = (date.fromisoformat(text) for text in found.groups())
+        assert match is not None
+        first, middle, again = (date.fromisoformat(text) for text in match.groups())
         assert (middle - first, again) == (timedelta(days=7), middle)
         assert "&device=" not in phones  # the sides have their own
         assert "base_device=desktop&base_device=desktop-low&base_device=desktop-high&head_device=mobile&" in phones
@@ -256,19 +256,19 @@ class TestChooser:
         assert answer.status_code == 200
         assert '<option value="/nowhere" selected>' in answer.content.decode()
 
-    def test_a_contradiction_is_told_beside_the_form_and_keeps_what_was_chosen(self, member: Client) -> None:
+    def test_a_contradiction_is_named_next_to_the_form_and_keeps_what_was_chosen(self, member: Client) -> None:
         answer = member.get(f"{PAGE}?base_page=/cart")
         assert answer.status_code == 400
         page = answer.content.decode()
         assert "Choose a page for the “after” side too, or for neither side." in page
         assert '<option value="/cart" selected>' in page
 
-    def test_what_is_finer_than_page_views_is_left_out_and_told(self, member: Client) -> None:
+    def test_what_is_finer_than_page_views_is_left_out_and_named(self, member: Client) -> None:
         assert "Ignored filters, because only whole page views can be compared: tag=a:b ." in text_of(
             member, f"{PAGE}?tag=a:b"
         )
 
-    def test_equal_sides_and_a_lonely_release_are_told(self, member: Client, people: People) -> None:
+    def test_equal_sides_and_a_lonely_release_are_explained(self, member: Client, people: People) -> None:
         assert "Both sides are the same" in text_of(member, f"{PAGE}?base_release=1.0.0&head_release=1.0.0")
         assert "Only one release so far" in text_of(member, "/projects/shop/compare/")
 
@@ -309,7 +309,7 @@ def test_names_are_text_and_nothing_else(member: Client, shop: Project) -> None:
 
 
 @pytest.mark.usefixtures("lab")
-def test_a_remembered_comparison_is_not_shown_for_another_one(member: Client) -> None:
+def test_a_cached_comparison_is_not_shown_for_another_one(member: Client) -> None:
     part = f"/projects/lab/compare/table/?{SIDES}"
     before = text_of(member, part)
     assert "From 30 and 30 page views." in before

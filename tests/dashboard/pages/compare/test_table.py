@@ -85,7 +85,7 @@ def answer(differences: list[Difference], funcs: list[FunctionRow]) -> SliceComp
 
 
 @pytest.mark.parametrize(
-    ("found", "sureness"),
+    ("function", "sureness"),
     [
         (difference(q=0.0005), "clear"),
         (difference(q=0.02), "likely"),
@@ -97,8 +97,8 @@ def answer(differences: list[Difference], funcs: list[FunctionRow]) -> SliceComp
         (difference(q=0.0005, status="new"), "moved"),
     ],
 )
-def test_how_sure_a_difference_is_goes_by_q_and_by_what_is_known_of_it(found: Difference, sureness: str) -> None:
-    assert sureness_of(found, may_have_moved=found.status == "new") == sureness
+def test_how_sure_a_difference_is_goes_by_q_and_by_what_is_known_of_it(function: Difference, sureness: str) -> None:
+    assert sureness_of(function, may_have_moved=function.status == "new") == sureness
 
 
 def test_what_cannot_move_or_is_mapped_on_both_sides_is_new_for_certain() -> None:
@@ -110,15 +110,17 @@ def test_what_cannot_move_or_is_mapped_on_both_sides_is_new_for_certain() -> Non
 
 
 def test_decreases_alone_come_largest_first_too() -> None:
-    found = answer([difference(0, 5.0), difference(1, -1.0), difference(2, -9.0)], [func(n, f"f{n}") for n in range(3)])
-    assert [each.func_id for each in list_wanted(found, TableOptions(only="decreases"), CODE)] == [2, 1]
-    assert [each.func_id for each in list_wanted(found, TableOptions(), CODE)] == [0, 1, 2]
+    comparison = answer(
+        [difference(0, 5.0), difference(1, -1.0), difference(2, -9.0)], [func(n, f"f{n}") for n in range(3)]
+    )
+    assert [function.func_id for function in list_wanted(comparison, TableOptions(only="decreases"), CODE)] == [2, 1]
+    assert [function.func_id for function in list_wanted(comparison, TableOptions(), CODE)] == [0, 1, 2]
 
 
 def test_new_and_gone_functions_of_one_body_are_offered_to_each_other() -> None:
     funcs = [func(1, "countWords", body="x"), func(2, "wordCount", body="x"), func(3, "other", body="y")]
-    found = answer([difference(0, -5, status="gone"), difference(1, 5, status="new"), difference(2)], funcs)
-    partners = find_partners(found)
+    comparison = answer([difference(0, -5, status="gone"), difference(1, 5, status="new"), difference(2)], funcs)
+    partners = find_partners(comparison)
     assert set(partners) == {1, 2}
     assert (partners[1].gone.name, partners[1].came.name, partners[2].reason) == ("countWords", "wordCount", "body")
 

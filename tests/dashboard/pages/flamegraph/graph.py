@@ -20,8 +20,8 @@ def wait_for_colour(page: Page, x: int, y: int, colour: str) -> None:
         if colour_at(page, x, y) == colour:
             return
         page.wait_for_timeout(50)
-    found = colour_at(page, x, y)
-    assert found == colour, f"{found} at {x}, {y}"
+    pixel = colour_at(page, x, y)
+    assert pixel == colour, f"{pixel} at {x}, {y}"
 
 
 def colour_at(page: Page, x: int, y: int) -> str:

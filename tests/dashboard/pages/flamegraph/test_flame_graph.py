@@ -168,7 +168,7 @@ class TestFlameGraph:
             expect(heading).to_contain_text("draw")
             assert "release=2.0.0&show=sandwich&func=" in page.url
 
-    def test_a_function_that_is_not_there_is_told(self, live_server: LiveServer, member: Client) -> None:
+    def test_a_function_that_is_not_there_is_reported(self, live_server: LiveServer, member: Client) -> None:
         with open_tree(live_server, member, "release=2.0.0&show=sandwich&func=999") as page:
             expect(page.locator("#flame-facts")).to_contain_text("The function is in no call shown here")
 
@@ -249,7 +249,7 @@ class TestFlameGraph:
             expect(page.get_by_role("treegrid", name="Call tree")).to_be_visible()
             assert page.url.endswith("?release=2.0.0&show=table")
 
-    def test_what_is_not_there_is_told_with_a_way_on(self, live_server: LiveServer, member: Client) -> None:
+    def test_what_is_not_there_is_reported_with_a_way_on(self, live_server: LiveServer, member: Client) -> None:
         with open_tree(live_server, member, "release=9") as page:
             expect(page.get_by_text("No page view matches the filters.")).to_be_visible()
             page.locator("#flame-empty").get_by_role("link", name="Clear filters").click()

@@ -172,7 +172,7 @@ def test_what_a_rule_made_of_several_functions_is_no_built_in() -> None:
     ]
 
 
-def found(
+def compared_function(
     name: str, delta_ms: float, status: str = "changed", line: int | None = None, uri: str = "https://shop.example/a.js"
 ) -> dict[str, Any]:
     """One function of the comparison's answer; ids are those of `answer_of` for A, B and C in this order."""
@@ -194,10 +194,15 @@ class TestNoise:
         return run(operation, self.ANSWER, {"found": answer, "isAwaited": is_awaited})
 
     def test_a_node_may_be_noise_unless_its_function_changed_for_certain(self) -> None:
-        assert self.judge(found("A", 2.0), found("C", 2.0)) == {"state": "known", "nodes": ["B"]}
+        assert self.judge(compared_function("A", 2.0), compared_function("C", 2.0)) == {
+            "state": "known",
+            "nodes": ["B"],
+        }
 
     def test_a_node_that_changed_the_other_way_than_its_function_may_be_noise(self) -> None:
-        assert self.judge(found("A", 2.0), found("B", -1.0), found("C", 2.0))["nodes"] == ["B"]
+        assert self.judge(compared_function("A", 2.0), compared_function("B", -1.0), compared_function("C", 2.0))[
+            "nodes"
+        ] == ["B"]
 
     def test_too_few_views_prove_nothing(self) -> None:
         assert self.judge()["nodes"] == ["A", "B", "C", "C"]
@@ -209,14 +214,14 @@ class TestNoise:
         assert run("noise", self.ANSWER, {"found": None}) == {"state": "unknown", "nodes": []}
 
     def test_what_came_and_went_without_a_source_map_may_have_moved(self) -> None:
-        moved = [found("B", 1.0, "new", 1), {**found("C", -1.0, "gone", 1), "id": "9"}]
-        assert self.judge(found("A", 2.0), found("C", 2.0), *moved)["nodes"] == ["B"]
-        assert self.judge(found("A", 2.0), found("C", 2.0), moved[0])["nodes"] == []
+        moved = [compared_function("B", 1.0, "new", 1), {**compared_function("C", -1.0, "gone", 1), "id": "9"}]
+        assert self.judge(compared_function("A", 2.0), compared_function("C", 2.0), *moved)["nodes"] == ["B"]
+        assert self.judge(compared_function("A", 2.0), compared_function("C", 2.0), moved[0])["nodes"] == []
 
     def test_what_a_source_map_of_one_side_alone_knows_may_have_moved_within_its_origin(self) -> None:
         original = {"source": "src/a.ts", "line": 1, "column": 1}
-        came, went = found("B", 1.0, "new", 1), {**found("C", -1.0, "gone", 1), "id": "9"}
-        sure = found("A", 2.0), found("C", 2.0)
+        came, went = compared_function("B", 1.0, "new", 1), {**compared_function("C", -1.0, "gone", 1), "id": "9"}
+        sure = compared_function("A", 2.0), compared_function("C", 2.0)
         assert self.judge(*sure, came, went | {"original": original})["nodes"] == ["B"]
         assert self.judge(*sure, came | {"original": original}, went)["nodes"] == ["B"]
         assert self.judge(*sure, came | {"original": original}, went | {"original": original})["nodes"] == []
@@ -224,6 +229,6 @@ class TestNoise:
         assert self.judge(*sure, came | {"original": original}, went | elsewhere)["nodes"] == []
 
     def test_by_caller_the_function_at_the_root_decides(self) -> None:
-        turned = self.judge(found("C", 2.0), operation="noiseTurned")
+        turned = self.judge(compared_function("C", 2.0), operation="noiseTurned")
         assert turned == {"state": "known", "nodes": []}  # C alone has self time; its callers stand below it
-        assert self.judge(found("A", 2.0), operation="noiseTurned")["nodes"][0] == "C"
+        assert self.judge(compared_function("A", 2.0), operation="noiseTurned")["nodes"][0] == "C"

@@ -104,7 +104,7 @@ def test_nothing_in_the_slice_leads_on(member: Client) -> None:
     assert "No calls here. Clear filters" in text
 
 
-def test_a_slice_that_is_too_large_is_told_with_the_way(
+def test_a_slice_that_is_too_large_is_reported_with_the_way_on(
     client: Client, site: Project, settings: Settings, people: People
 ) -> None:
     settings.READ_MAX_RAW_TRACES = 1

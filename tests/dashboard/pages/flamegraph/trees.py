@@ -13,13 +13,13 @@ def answer_of(text: str, *, views: int = 1, base: str | None = None) -> dict[str
     nodes: dict[tuple[int, str], int] = {}
     sides: list[dict[int, float]] = []
     for stacks in filter(None, (base, text)):
-        own: dict[int, float] = {}
+        self_ms: dict[int, float] = {}
         for stack in stacks.strip().splitlines():
             above = -1
             for name in stack.split():
                 above = nodes.setdefault((above, name), len(nodes))
-            own[above] = own.get(above, 0.0) + 1.0
-        sides.append(own)
+            self_ms[above] = self_ms.get(above, 0.0) + 1.0
+        sides.append(self_ms)
     names = list(dict.fromkeys(name for _, name in nodes))
     prefix = [above for above, _ in nodes]
     head, old = sides[-1], sides[0] if base else None
@@ -36,15 +36,15 @@ def answer_of(text: str, *, views: int = 1, base: str | None = None) -> dict[str
     }
 
 
-def side_of(own: dict[int, float], prefix: list[int], views: int) -> dict[str, Any]:
-    total = [own.get(node, 0.0) for node in range(len(prefix))]
+def side_of(self_ms: dict[int, float], prefix: list[int], views: int) -> dict[str, Any]:
+    total = [self_ms.get(node, 0.0) for node in range(len(prefix))]
     for node in range(len(prefix) - 1, -1, -1):
         if prefix[node] >= 0:
             total[prefix[node]] += total[node]
     return {
         "views": views,
-        "time_ms": {"js": sum(own.values())},
-        "self_ms": [own.get(node, 0.0) for node in range(len(prefix))],
+        "time_ms": {"js": sum(self_ms.values())},
+        "self_ms": [self_ms.get(node, 0.0) for node in range(len(prefix))],
         "total_ms": total,
         "hidden_ms": [0.0] * len(prefix),
     }

@@ -50,7 +50,7 @@ def test_callers_come_after_the_cost_and_what_loads_has_no_tall_blank(client: Cl
     assert "…</p>" not in page
     assert page.count('class="skeleton"') == 7 + len(DIMENSIONS)
     cost = part_text(client, busy, "cost")
-    words = (
+    headings = (
         "Self + hidden per view",
         "Self per view",
         "Total per view",
@@ -58,7 +58,7 @@ def test_callers_come_after_the_cost_and_what_loads_has_no_tall_blank(client: Cl
         "Views that ran it",
         "More numbers",
     )
-    places = [cost.index(word) for word in words]
+    places = [cost.index(word) for word in headings]
     assert places == sorted(places)
 
 
@@ -69,11 +69,11 @@ def test_without_a_script_all_parts_come_with_the_page(client: Client, busy: Pro
     page = client.get(address_of(busy) + "?plain=1").content.decode()
     assert "hx-get" not in page
     text = text_of(client, address_of(busy) + "?plain=1")
-    for words in ("Self per view 32 ms", "2.0.0 48 ms", "+32 ms", "Callers", "Worst", "80 of 100"):
-        assert words in text
+    for phrase in ("Self per view 32 ms", "2.0.0 48 ms", "+32 ms", "Callers", "Worst", "80 of 100"):
+        assert phrase in text
 
 
-def test_a_slice_that_a_part_refuses_is_told_in_its_place(client: Client, busy: Project, settings: Settings) -> None:
+def test_a_slice_that_a_part_refuses_is_named_in_its_place(client: Client, busy: Project, settings: Settings) -> None:
     settings.READ_MAX_RAW_TRACES = 5
     narrow = f"func_over={draw(busy).id}:1"
     assert "More than 5 raw traces would be folded." in part_text(client, busy, "calls", narrow)

@@ -19,7 +19,7 @@ from tests.dashboard.pages.reading import text_of
 from tests.envelopes import YESTERDAY, make_envelope, view_id_of
 
 
-def test_what_it_costs_is_told_with_intervals_and_n(client: Client, busy: Project) -> None:
+def test_what_it_costs_is_shown_with_intervals_and_n(client: Client, busy: Project) -> None:
     text = part_text(client, busy, "cost", "release=1.0.0")
     # Forty views with 20 ms and ten without: 16 ms a view, of 26 ms JS.
     assert re.search(r"Self \+ hidden per view 16 ms 12\.9 to 17\.9 ms .*?Self per view 16 ms 12\.9 to 17\.9 ms", text)
@@ -64,11 +64,11 @@ def test_the_trend_shows_all_releases_the_newest_last_and_marks_the_slices(clien
     address = address_of(busy, "trend") + "?release=2.0.0"
     page = html.unescape(client.get(address).content.decode()).replace("\u202f", " ")
     text = text_of(client, address)
-    order = [text.index(words) for words in ("1.0.0 16 ms", "2.0.0 48 ms", "3.0.0 0 ms")]
+    order = [text.index(phrase) for phrase in ("1.0.0 16 ms", "2.0.0 48 ms", "3.0.0 0 ms")]
     assert order == sorted(order)
     assert "Shows all releases; other filters apply." in text
     dots = re.findall(r'<g class="(dot[^"]*)"><title>([^<]+)</title>', page)
-    assert [words for words, _ in dots] == ["dot", "dot marked", "dot too-few"]
+    assert [classes for classes, _ in dots] == ["dot", "dot marked", "dot too-few"]
     assert re.fullmatch(
         r"1\.0\.0: 16 ms self \+ hidden per view, 95 % interval 12\.9 to 17\.9 ms; 50 page views", dots[0][1]
     )
@@ -127,11 +127,11 @@ def test_a_step_says_whether_it_may_be_noise(client: Client, busy: Project) -> N
 
 def test_a_step_of_a_function_that_is_shown_as_one_with_others_is_its_own(client: Client, busy: Project) -> None:
     query = f"page=/cart&{urlencode(BETWEEN)}"
-    told = part_text(client, busy, "step", query)
+    part = part_text(client, busy, "step", query)
     rule = {"action": "group", "field": "name", "pattern": "*", "title": "Everything"}
     Project.objects.filter(pk=busy.pk).update(display_rules=[rule])
-    assert "per view" in told
-    assert part_text(client, busy, "step", query) == told
+    assert "per view" in part
+    assert part_text(client, busy, "step", query) == part
     step = html.unescape(client.get(f"{address_of(busy, 'step')}?{query}").content.decode())
     assert re.search(r'href="[^"]+&display=none&[^"]+">Compare all functions', step)
 
@@ -158,7 +158,7 @@ def test_pages_devices_browsers_navigations_and_days_have_their_own_views(client
     assert re.search(r"Only \d{4}-\d\d-\d\d: 32 ms .* 80 of 100", part_text(client, busy, "days"))
 
 
-def test_too_few_views_are_told_and_grey(member: Client, shop: Project) -> None:
+def test_too_few_views_are_named_and_grey(member: Client, shop: Project) -> None:
     assert "Too few page views for intervals and percentiles: 1 of at least 25." in part_text(member, shop, "cost")
     assert 'class="costs too-few"' in member.get(address_of(shop, "cost")).content.decode()
     assert '<p class="card-foot too-few">Only' in member.get(address_of(shop, "devices")).content.decode()
@@ -204,7 +204,7 @@ def test_of_very_many_views_a_sample_is_looked_at(client: Client, busy: Project,
 
 
 @pytest.mark.parametrize("part", ["cost", "pages", "calls", "views", "trend", "days", "devices"])
-def test_a_slice_without_views_is_told(client: Client, busy: Project, part: str) -> None:
+def test_a_slice_without_views_says_so(client: Client, busy: Project, part: str) -> None:
     text = part_text(client, busy, part, "page=/nowhere")
     assert re.search(
         r"No page views here|No page view of this slice|This function is in no stack of this slice|No release has", text
@@ -218,11 +218,11 @@ def test_a_function_that_ended_is_offered_the_one_it_may_have_become(client: Cli
     make_label(draw(busy), "2.0.0", "src/draw.ts", "drawAll", body=body)
     base = "/projects/busy/functions/?release=1.0.0"
     listed = html.unescape(client.get(base).content.decode())
-    found = re.search(
+    match = re.search(
         r'href="(/projects/busy/functions/m[0-9a-f]{20}/)\?release=1\.0\.0"><bdi class="name">drawRows', listed
     )
-    assert found is not None
-    trend = html.unescape(client.get(f"{found[1]}parts/trend/").content.decode())
+    assert match is not None
+    trend = html.unescape(client.get(f"{match[1]}parts/trend/").content.decode())
     link = re.search(r'hx-get="([^"]*/parts/relatives/[^"]*)"', trend)
     assert link is not None
     text = text_of(client, link[1])

@@ -34,8 +34,8 @@ def app(client: Client, db: None) -> Project:
     fold_all()
     project.group_set.filter(release="1.0.0").update(first_seen_at="2026-01-01T00:00Z")
     for release, name, line, text in (("1.0.0", "a", 2, OLD), ("2.0.0", "c", 2, NEW)):
-        each = func(project, name, HASHED[release])
-        make_label(each, release, "src/table.ts", "render", line=line, column=17, content=text, is_shared=True)
+        render_func = func(project, name, HASHED[release])
+        make_label(render_func, release, "src/table.ts", "render", line=line, column=17, content=text, is_shared=True)
     client.force_login(User.objects.create_superuser("root"))
     return project
 
@@ -104,9 +104,9 @@ def test_equal_texts_have_no_changes(client: Client, app: Project) -> None:
 def test_a_change_is_bounded(client: Client, app: Project) -> None:
     body = "\n".join(f"  f({n});" for n in range(5_000))
     long = f"export function render(rows) {{\n{body}\n}}\n"
-    each = func(app, "c", HASHED["2.0.0"])
-    Label.objects.filter(func_id=each.id).delete()
-    make_label(each, "2.0.0", "src/table.ts", "render", line=1, column=17, content=long, is_shared=True)
+    render_func = func(app, "c", HASHED["2.0.0"])
+    Label.objects.filter(func_id=render_func.id).delete()
+    make_label(render_func, "2.0.0", "src/table.ts", "render", line=1, column=17, content=long, is_shared=True)
     page = client.get(address(app, "release=2.0.0&source_view=changes")).content.decode()
     assert "Only a part" in page
     assert page.count("source-line is-") <= 400

@@ -124,7 +124,7 @@ def test_without_a_group_that_has_a_role_nobody_new_comes_in(site: str, shop: Pr
 def test_an_account_of_the_same_name_is_not_taken_over_but_can_be_linked(
     site: str, shop: Project, settings: LazySettings
 ) -> None:
-    own = User.objects.create_user("anna", password="correct horse")
+    account = User.objects.create_user("anna", password="correct horse")
     status, _, page = Visitor().log_in(site, "anna")
     assert status == 403
     assert "There is an account called anna already" in page
@@ -134,16 +134,16 @@ def test_an_account_of_the_same_name_is_not_taken_over_but_can_be_linked(
     status, url, page = visitor.log_in(site, "anna")
     assert (status, url) == (200, f"{site}/account/")
     assert "Your account is linked" in page
-    assert ProviderIdentity.objects.get().user == own
+    assert ProviderIdentity.objects.get().user == account
     assert Visitor().log_in(site, "anna")[0] == 200
-    assert Membership.objects.get().user == own
+    assert Membership.objects.get().user == account
 
 
 def test_an_operator_may_let_names_link_accounts(site: str, shop: Project, settings: LazySettings) -> None:
     settings.OIDC_LINK_BY_NAME = True
-    own = User.objects.create_user("Anna", password="correct horse")
+    account = User.objects.create_user("Anna", password="correct horse")
     assert Visitor().log_in(site, "anna")[0] == 200
-    assert ProviderIdentity.objects.get().user == own
+    assert ProviderIdentity.objects.get().user == account
 
 
 def test_a_deactivated_account_stays_out(site: str, shop: Project) -> None:
@@ -176,7 +176,7 @@ def test_a_session_ends_so_that_groups_are_asked_again(site: str, shop: Project,
     settings.OIDC_SESSION_HOURS = 2
     Visitor().log_in(site, "anna")
     held = [session.get_decoded() for session in Session.objects.all()]
-    assert [each["_session_expiry"] for each in held if "_auth_user_id" in each] == [7_200]
+    assert [session["_session_expiry"] for session in held if "_auth_user_id" in session] == [7_200]
 
 
 def test_who_has_no_password_can_end_all_other_sessions(site: str, shop: Project) -> None:

@@ -125,7 +125,7 @@ def test_what_a_new_bundle_may_only_have_moved_is_no_finding(member: Client, fol
     assert "is-rise" not in html_of(member, address)
 
 
-def test_changes_of_too_few_views_are_not_told(member: Client, folded: Project) -> None:
+def test_changes_of_too_few_views_are_not_shown(member: Client, folded: Project) -> None:
     text = text_of(member, "/projects/lab/changes/?base_release=7.0.0&head_release=6.0.0")
     assert "Too few page views to compare functions: 30 of 6.0.0 and 1 of 7.0.0 ." in text
 

@@ -35,7 +35,7 @@ def test_nothing_has_come_yet(member: Client, fresh: Project) -> None:
     assert "Waiting for the first trace with the key." in text_of(member, ADDRESS)
 
 
-def test_a_refused_post_has_reached_the_server_and_is_told_with_its_reason(member: Client, fresh: Project) -> None:
+def test_a_refused_post_has_reached_the_server_and_is_shown_with_its_reason(member: Client, fresh: Project) -> None:
     Refusal.objects.create(project=fresh, hour_at=datetime.now(UTC), reason="origin_not_allowed", shard=0, count=2)
     assert states_of(member) == ["done", "problem", "later"]
     assert "2 × origin_not_allowed The page’s origin is not allowed for this key." in text_of(member, ADDRESS)
@@ -52,7 +52,7 @@ def test_a_trace_that_waits_for_long_leads_to_the_worker(member: Client, fresh: 
     assert "Check whether a worker runs" in text_of(member, PART)
 
 
-def test_a_trace_that_was_rejected_is_told_with_its_reason(member: Client, fresh: Project) -> None:
+def test_a_trace_that_was_rejected_is_shown_with_its_reason(member: Client, fresh: Project) -> None:
     receipt = make_receipt(fresh, state=Receipt.State.REJECTED)
     Receipt.objects.filter(project=fresh).update(reason="too_deep", detail="300 <frames>")
     assert receipt.state == Receipt.State.REJECTED
@@ -95,7 +95,7 @@ def test_it_says_from_where_the_key_may_be_used_and_who_can_change_that(
     assert "Change keys and origins" not in text_of(client, ADDRESS)
 
 
-def test_a_page_without_the_header_is_told_with_the_line_to_add(member: Client, fresh: Project) -> None:
+def test_a_page_without_the_header_is_shown_with_the_line_to_add(member: Client, fresh: Project) -> None:
     make_absence(fresh, "no-header", views=3)
     assert states_of(member) == ["done", "problem", "later"]
     text = text_of(member, ADDRESS)
@@ -106,7 +106,7 @@ def test_a_page_without_the_header_is_told_with_the_line_to_add(member: Client, 
     assert "no Document-Policy header" in said
 
 
-def test_a_policy_is_told_with_this_servers_address(member: Client, fresh: Project) -> None:
+def test_a_policy_is_shown_with_the_address_of_this_server(member: Client, fresh: Project) -> None:
     make_absence(fresh, "csp")
     assert "connect-src http://testserver" in text_of(member, PART)
 
@@ -118,7 +118,7 @@ def test_what_recorded_nothing_is_over_once_a_trace_is_received(member: Client, 
     assert "Recorded nothing" not in text_of(member, PART)
 
 
-def test_what_recorded_nothing_days_ago_or_elsewhere_is_not_told(member: Client, fresh: Project) -> None:
+def test_what_recorded_nothing_days_ago_or_elsewhere_is_not_shown(member: Client, fresh: Project) -> None:
     make_absence(fresh, "no-header", day_on=datetime.now(UTC).date() - timedelta(days=3))
     make_absence(make_project("another"), "no-header")
     assert states_of(member) == ["now", "later", "later"]

@@ -33,9 +33,9 @@ def releases(shop: Project) -> Project:
 def test_the_sentence_says_that_the_last_release_is_slower(member: Client, releases: Project) -> None:
     text = text_of(member, "/projects/shop/")
     sentence = r"3\.0\.0 made /cart slower : \+15 ms per view \(([\d.]+) to ([\d.]+) ms\)"
-    found = re.search(sentence, text)
-    assert found is not None, text
-    assert 10 < float(found[1]) < 15 < float(found[2]) < 20
+    match = re.search(sentence, text)
+    assert match is not None, text
+    assert 10 < float(match[1]) < 15 < float(match[2]) < 20
     assert "Before 16 ms, after 31 ms (+93.8 % at one mix of pages and devices)" in text
     assert "From 40 and 40 page views." in text
     assert 'class="card verdict is-slower"' in html_of(member, "/projects/shop/")
@@ -186,7 +186,7 @@ def test_pages_can_be_sorted_by_their_total(member: Client, releases: Project) -
     assert table.index("/cart") < table.index("/small")
 
 
-def test_a_slow_queue_and_the_endpoints_reasons_are_told_with_what_to_do(member: Client, releases: Project) -> None:
+def test_a_slow_queue_and_the_endpoints_reasons_are_shown_with_what_to_do(member: Client, releases: Project) -> None:
     make_receipt(releases, state=Receipt.State.PENDING, age=timedelta(minutes=7))
     Refusal.objects.create(project=releases, hour_at=NOW, reason="origin_not_allowed", shard=0, count=3)
     text = text_of(member, "/projects/shop/")
@@ -254,7 +254,7 @@ def test_a_project_without_views_is_led_to_its_first_trace(member: Client) -> No
 
 
 @pytest.mark.parametrize(
-    ("times", "words"),
+    ("times", "sentence"),
     [
         ([us + 30_000 for us in TIMES], "4.0.0 made /cart slower : +14 ms per view"),
         (TIMES, "4.0.0 made /cart faster : −16 ms per view"),
@@ -263,11 +263,11 @@ def test_a_project_without_views_is_led_to_its_first_trace(member: Client) -> No
     ],
 )
 def test_the_list_tells_the_last_release_in_words(
-    member: Client, releases: Project, times: list[int], words: str
+    member: Client, releases: Project, times: list[int], sentence: str
 ) -> None:
     make_group(releases, "4.0.0", "/cart", first_seen_at=MONDAY + timedelta(days=5))
     make_timed_views(releases, times, release="4.0.0")
-    assert text_of(member, "/projects/shop/last-change/").strip().startswith(words)
+    assert text_of(member, "/projects/shop/last-change/").strip().startswith(sentence)
 
 
 def test_the_list_has_the_measure_and_the_sentence_of_the_overview(member: Client, shop: Project) -> None:

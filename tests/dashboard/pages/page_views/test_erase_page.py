@@ -13,7 +13,7 @@ from dashboard.api.jobs.preparation import run_job
 from ingest.models import Receipt
 from projects.models import Membership, Project
 from tests.aggregate.posting import fold_all, post
-from tests.dashboard.pages.settings.conftest import words
+from tests.dashboard.pages.settings.conftest import text_in
 from tests.envelopes import make_envelope, view_id_of
 
 VIEW = str(view_id_of("v1"))
@@ -32,7 +32,7 @@ def client_of(site: Project, role: str) -> Client:
 def text_of(client: Client, address: str) -> str:
     response = client.get(address)
     assert response.status_code == 200
-    return words(response)  # type: ignore[arg-type]  # the client's own response
+    return text_in(response)  # type: ignore[arg-type]  # the client's own response
 
 
 def test_an_admin_erases_a_view_and_no_page_has_it_any_more(site: Project, token: dict[str, str]) -> None:

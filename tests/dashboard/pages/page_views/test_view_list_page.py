@@ -73,7 +73,7 @@ class TestList:
         assert re.search(r"/a 1\.0\.0 · 1 trace · sampled 50\.0 % 40 ms 0 ms .*Script 100 %", text)
         assert "1 to 1 of 1" in text
 
-    def test_percentiles_and_their_base_are_told(self, member: Client) -> None:
+    def test_percentiles_and_their_base_are_shown(self, member: Client) -> None:
         text = text_of(member, PART)
         assert "p50 150 ms" in text
         assert "p75 230 ms" in text
@@ -104,12 +104,12 @@ class TestList:
         bars = re.findall(r'<th scope="row"><a href="/projects/web/views/\?([^"]*low=[^"]*)">', page)
         counts = re.findall(r'data-label="Views">(\d+)<', page)
         assert sum(map(int, counts)) == COUNT
-        found: list[str] = []
+        names: list[str] = []
         for link, count in zip(bars, counts, strict=True):
             views = views_in(member, html.unescape(link))
             assert len(views) == int(count)
-            found += views
-        assert sorted(found) == sorted(f"v{n}" for n in range(COUNT))
+            names += views
+        assert sorted(names) == sorted(f"v{n}" for n in range(COUNT))
 
     def test_links_keep_the_slice_and_the_order(self, member: Client) -> None:
         page = html.unescape(member.get(PART + "?page=/a&device=unknown&by=js&order=newest").content.decode())
@@ -154,7 +154,7 @@ class TestList:
         ["by=nothing", "by=self", "order=best", "low=x", "low=-1", "high=1e99", "skip=-1", "skip=10001", "func=x",
          "func=999", "func=1&by=js", "scale=cubic", "device=toaster", "low=nan"],
     )  # fmt: skip
-    def test_bad_addresses_are_told_plainly(self, member: Client, query: str) -> None:
+    def test_bad_addresses_are_answered_with_a_plain_sentence(self, member: Client, query: str) -> None:
         if query.startswith("func=1&"):
             query = query.replace("1", str(Func.objects.filter(project__slug="web").first().id))  # type: ignore[union-attr]  # there is one
         assert "This address is not valid" in text_of(member, f"{LIST}?{query}", 400)

@@ -212,7 +212,7 @@ def test_what_is_no_id_is_404(member: Client, web: Project, text: str) -> None:
 def test_timeline_and_functions_come_first_and_details_are_folded(member: Client, web: Project) -> None:
     page = member.get(PAGE).content.decode()
     order = ['id="timeline"', 'id="timeline-details"', 'id="stacks-canvas"', 'id="view-functions"', 'id="facts"']
-    places = [page.index(each) for each in [*order, 'id="traces"']]
+    places = [page.index(part) for part in [*order, 'id="traces"']]
     assert places == sorted(places)
     assert '<details class="card folded">' in page
     assert '<details class="card folded" open>' in member.get(PAGE + "?plain=1").content.decode()

@@ -29,8 +29,8 @@ def project(db: None) -> Project:
     """Two recorded views of /cart at a rate of a hundredth, and some that could not be recorded."""
     project = make_project("shop")
     for view in ("a", "b"):
-        facts = {"page": "/cart", "userAgent": CHROME, "sampleRate": 0.01, "timeOrigin": NOW.timestamp() * 1_000}
-        post("KEY-shop", make_envelope(view, PICTURE, **facts))
+        fields = {"page": "/cart", "userAgent": CHROME, "sampleRate": 0.01, "timeOrigin": NOW.timestamp() * 1_000}
+        post("KEY-shop", make_envelope(view, PICTURE, **fields))
     fold_all()
     make_absence(make_project("elsewhere"), "csp", views=10**6)
     return project
@@ -44,9 +44,9 @@ def ask(client: Client, **query: str) -> Mapping[str, Any]:  # Any: JSON
 def test_every_reason_and_only_those_have_words() -> None:
     assert set(WORDS) == set(ABSENCE_REASONS)
     assert set(STATUS_ADVICE) <= KNOWN_STATUSES
-    for words in WORDS.values():
-        assert words.meaning.endswith(".")
-        assert words.advice.endswith("." if not words.line else ":")
+    for text in WORDS.values():
+        assert text.meaning.endswith(".")
+        assert text.advice.endswith("." if not text.line else ":")
 
 
 def test_a_project_whose_pages_report_nothing(reader: Client) -> None:

@@ -47,7 +47,7 @@ def test_without_traces_there_is_nothing_to_judge() -> None:
 
 
 @pytest.mark.parametrize(
-    ("changes", "words"),
+    ("changes", "beginning"),
     [
         ({"oldest_pending_s": 7_200}, "Traces are not being folded: 3 pending, the oldest for 120 minutes."),
         (
@@ -58,16 +58,16 @@ def test_without_traces_there_is_nothing_to_judge() -> None:
         ({"overflow": Overflow(views=3, without_release=0)}, "3.0 % of page views count as (other)"),
     ],
 )
-def test_a_problem_comes_first(changes: dict[str, object], words: str) -> None:
-    assert first_of(**changes).startswith(words)
+def test_a_problem_comes_first(changes: dict[str, object], beginning: str) -> None:
+    assert first_of(**changes).startswith(beginning)
 
 
 def test_the_worst_problem_is_first_and_opens_its_section() -> None:
-    found = write_headline(
+    headline = write_headline(
         replace(GOOD, whole=replace(WHOLE, truncated_views=25), totals=GOOD.totals | {"rejected": 500})
     )
-    assert [problem.section for problem in found.problems] == ["came", "measured"]
-    assert found.section == "came"
+    assert [problem.section for problem in headline.problems] == ["came", "measured"]
+    assert headline.section == "came"
 
 
 def test_browsers_without_the_api_are_no_problem() -> None:

@@ -78,7 +78,7 @@ def test_traces_that_disagree_with_their_reported_interval_are_counted(reader: C
     assert "Intervals not used" in page
 
 
-def test_what_came_in_is_told_by_day_and_reason(reader: Client) -> None:
+def test_what_came_in_is_shown_by_day_and_reason(reader: Client) -> None:
     answer = ask(reader)
     assert answer["arrivals"]["received"] == 7
     assert answer["arrivals"]["refused_by_reason"] == {"rate_limited": 6, "too_long": 3}
@@ -115,15 +115,15 @@ def test_sums_by_browser_are_those_of_the_slice(reader: Client) -> None:
 
 def test_sums_by_navigation_are_those_of_the_slice(reader: Client) -> None:
     answer = ask(reader, "page=/cart")
-    found = [(row["navigation"], row["browser"], row["views"]) for row in answer["by_navigation"]]
-    assert found == [("load", None, 3), ("unknown", None, 2), ("route", None, 1)]
+    parts = [(row["navigation"], row["browser"], row["views"]) for row in answer["by_navigation"]]
+    assert parts == [("load", None, 3), ("unknown", None, 2), ("route", None, 1)]
     spans = [row["time_ms"]["span"] for row in answer["by_navigation"]]
     assert sum(spans) == pytest.approx(answer["whole"]["time_ms"]["span"])
     assert [row["navigation"] for row in ask(reader, "navigation=route")["by_navigation"]] == ["route"]
     assert re.search(r"By navigation.* load 3 50\.0 %", text_of(reader, "/projects/shop/quality/?page=/cart"))
 
 
-def test_the_cost_of_the_snippet_itself_is_told_per_view(reader: Client) -> None:
+def test_the_cost_of_the_snippet_itself_is_shown_per_view(reader: Client) -> None:
     assert ask(reader, "page=/cart")["sampled"]["snippet"] is None
     for n, costs in enumerate([(1.0, 0.5), (2.0,), (4.0,), (0.0,)]):
         for seq, ms in enumerate(costs):
@@ -195,8 +195,8 @@ def test_numbers_of_few_views_are_marked(reader: Client) -> None:
 def test_what_was_refused_or_rejected_leads_here_from_every_page(reader: Client) -> None:
     for address in ("/projects/shop/functions/", "/projects/shop/", "/projects/shop/flame-graph/"):
         page = reader.get(address).content.decode()
-        for words in ("1 rejected", "9 refused", "See what to do"):
-            assert f'<a href="/projects/shop/quality/">{words}</a>' in page, address
+        for label in ("1 rejected", "9 refused", "See what to do"):
+            assert f'<a href="/projects/shop/quality/">{label}</a>' in page, address
 
 
 def test_a_project_of_which_nothing_came_has_the_page_too(reader: Client) -> None:

@@ -20,10 +20,10 @@ def links_of(client: Client, address: str) -> dict[str, str]:
     """Returns the address of each result by its words."""
     response = client.get(address)
     assert response.status_code == 200
-    found = re.findall(r'<a role="option"[^>]* href="([^"]*)"[^>]*>(.*?)</a>', response.content.decode(), re.S)
-    texts = [re.sub(r"<span.*", "", inner, flags=re.S) for _, inner in found]  # without keys
-    words = [" ".join(re.sub(r"<[^>]*>", " ", text).split()) for text in texts]
-    return {html.unescape(word): html.unescape(link) for word, (link, _) in zip(words, found, strict=True)}
+    options = re.findall(r'<a role="option"[^>]* href="([^"]*)"[^>]*>(.*?)</a>', response.content.decode(), re.S)
+    texts = [re.sub(r"<span.*", "", inner, flags=re.S) for _, inner in options]  # without keys
+    labels = [" ".join(re.sub(r"<[^>]*>", " ", text).split()) for text in texts]
+    return {html.unescape(word): html.unescape(link) for word, (link, _) in zip(labels, options, strict=True)}
 
 
 @pytest.fixture
@@ -86,8 +86,8 @@ def test_a_project_without_members_is_found_by_superusers(client: Client, both: 
     make_group(fresh, "1.0.0", "/")
     make_func(fresh, "drawFresh")
     client.force_login(User.objects.create_superuser("root"))
-    found = links_of(client, EVERYWHERE + "?find=draw")
-    assert [word for word in found if word.startswith("draw")] == ["drawFresh fresh · app.js:1:10"]
+    links = links_of(client, EVERYWHERE + "?find=draw")
+    assert [word for word in links if word.startswith("draw")] == ["drawFresh fresh · app.js:1:10"]
 
 
 def test_hostile_names_are_text(member: Client, shop: Project) -> None:

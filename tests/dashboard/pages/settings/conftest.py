@@ -20,7 +20,7 @@ def owner(people: People) -> Client:
     return client
 
 
-def words(response: HttpResponse) -> str:
+def text_in(response: HttpResponse) -> str:
     """Returns a page's text without tags, spaces folded."""
     text = html.unescape(re.sub(r"<[^>]*>", " ", response.content.decode()))
     return re.sub(r"\s+", " ", text).replace("\u202f", " ").replace("\xa0", " ")
@@ -34,13 +34,13 @@ def send(client: Client, section: str, **fields: object) -> HttpResponse:
 def follow(client: Client, section: str, **fields: object) -> str:
     """Posts a form that must succeed, and returns the text of the page to which it leads."""
     response = client.post(SETTINGS + section, fields, follow=True)
-    assert response.redirect_chain, words(response)  # type: ignore[arg-type]  # as above
+    assert response.redirect_chain, text_in(response)  # type: ignore[arg-type]  # as above
     assert response.status_code == 200
-    return words(response)  # type: ignore[arg-type]  # as above
+    return text_in(response)  # type: ignore[arg-type]  # as above
 
 
 def read(client: Client, section: str = "", status: int = 200) -> str:
     """Returns the text of a page of the settings."""
     response = client.get(SETTINGS + section)
     assert response.status_code == status
-    return words(response)  # type: ignore[arg-type]  # as above
+    return text_in(response)  # type: ignore[arg-type]  # as above

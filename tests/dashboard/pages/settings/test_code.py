@@ -12,7 +12,7 @@ from aggregate.selectors.slice.slices import Slice
 from profcore.code.code_rules import MAX_RULES, read_code_rules
 from projects.models import Project
 from tests.builders import make_cell, make_func, make_hotspot, make_project
-from tests.dashboard.pages.settings.conftest import SETTINGS, read, words
+from tests.dashboard.pages.settings.conftest import SETTINGS, read, text_in
 
 KINDS = ("categories", "parties", "packages")
 
@@ -75,16 +75,16 @@ def test_rows_are_ordered_deleted_and_emptied(owner: Client, shop: Project) -> N
         ("packages", {"path": "packages/**"}, "Path may have one *"),
     ],
 )
-def test_a_wrong_rule_is_told_in_its_row(
+def test_a_wrong_rule_is_named_in_its_row(
     owner: Client, shop: Project, kind: str, row: dict[str, str], sentence: str
 ) -> None:
     good = {"categories": {"category": "eval", "uri": "x"}, "parties": {"domain": "x.example", "owner": "own"}}
     rows = [good.get(kind, {"path": "libs/*"}), row]
     response = send(owner, **{kind: rows})  # type: ignore[arg-type]  # by name it could be another argument
     assert response.status_code == 400
-    assert sentence in words(response)
+    assert sentence in text_in(response)
     wrong = response.content.decode().partition('<tr class="is-wrong">')[2].partition("</tr>")[0]
-    assert sentence[:20] in words(HttpResponse(wrong))
+    assert sentence[:20] in text_in(HttpResponse(wrong))
     assert f"{kind}-1-" in wrong
     assert Project.objects.get(pk=shop.pk).code_rules == {}
 
@@ -92,10 +92,10 @@ def test_a_wrong_rule_is_told_in_its_row(
 @pytest.mark.parametrize(
     ("same", "sentence"), [("1 2 3", "is not a pair of ids"), ("a b", "ids of functions"), ("1 1", "1")]
 )
-def test_wrong_overrides_are_told_beside_their_field(owner: Client, same: str, sentence: str) -> None:
+def test_wrong_overrides_are_named_next_to_their_field(owner: Client, same: str, sentence: str) -> None:
     response = send(owner, same=same)
     assert response.status_code == 400
-    assert sentence in words(response)
+    assert sentence in text_in(response)
     assert 'id="id_same_funcs_error"' in response.content.decode()
 
 
@@ -104,7 +104,7 @@ def test_a_preview_tells_functions_and_time_and_saves_nothing(owner: Client, sho
     moved = make_func(shop, "moved", uri="https://shop.example/vendor/a.js")
     make_hotspot(cell, moved, self_us=3_000_000, total_us=3_000_000)
     make_hotspot(cell, make_func(shop, "stays"), self_us=1_000_000, total_us=1_000_000)
-    text = words(send(owner, preview=True, categories=[{"category": "library", "uri": "/vendor/"}]))
+    text = text_in(send(owner, preview=True, categories=[{"category": "library", "uri": "/vendor/"}]))
     assert "3.00 s of 4.0" in text  # beside the fixture's 9 ms, where its Monday is one of the last seven days
     assert "script time of the last 7 days (" in text
     assert "(none) library 1 3.00 s 7" in text
@@ -120,12 +120,12 @@ def test_moves_are_of_one_project(shop: Project) -> None:
     )
     rules = read_code_rules({"categories": [{"category": "library", "uri": "/vendor/"}]})
     assert preview_moves(Slice(project_id=shop.pk), rules).moves == []
-    found = preview_moves(Slice(project_id=cell.project_id), rules)
-    assert [(move.after, move.func_count, move.js_us) for move in found.moves] == [("library", 1, 5)]
-    assert (found.js_us, found.moved_us) == (5, 5)
+    preview = preview_moves(Slice(project_id=cell.project_id), rules)
+    assert [(move.after, move.func_count, move.js_us) for move in preview.moves] == [("library", 1, 5)]
+    assert (preview.js_us, preview.moved_us) == (5, 5)
 
 
-def test_every_wrong_rule_is_told_at_once_and_a_deleted_one_is_none(owner: Client) -> None:
+def test_every_wrong_rule_is_named_at_once_and_a_deleted_one_is_not_wrong(owner: Client) -> None:
     bad: dict[str, list[dict[str, str]]] = {
         "categories": [{"category": "eval", "uri": "("}],
         "packages": [{"path": "/"}],

@@ -5,7 +5,7 @@ from django.test import Client
 
 from profcore.trace.collection import LEFT_TO_PAGES
 from projects.models import Project
-from tests.dashboard.pages.settings.conftest import follow, read, send, words
+from tests.dashboard.pages.settings.conftest import follow, read, send, text_in
 
 NONE = {"rate": "", "pages": "", "duration": "", "absent_rate": ""}
 
@@ -66,7 +66,7 @@ def test_a_wrong_value_has_its_error_at_its_field(
 ) -> None:
     response = send(owner, "collection/", **(NONE | {"off": "on", field: value}))
     assert response.status_code == 400
-    assert error in words(response)
+    assert error in text_in(response)
     part = response.content.decode().split(f'name="{field}"')[1][:2_000]
     assert 'class="errorlist"' in part
     assert Project.objects.get(pk=shop.pk).collection_off is False

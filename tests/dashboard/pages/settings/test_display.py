@@ -24,7 +24,7 @@ def form_of(*rules: dict[str, str], do: str) -> dict[str, str]:
 
 def patterns(body: str) -> list[str]:
     inputs = re.findall(r'<input type="text" name="rules-\d+-pattern"[^>]*>', body)
-    return [(re.search(r'value="([^"]*)"', each) or ["", ""])[1] for each in inputs]
+    return [(re.search(r'value="([^"]*)"', field) or ["", ""])[1] for field in inputs]
 
 
 def test_rules_are_saved_and_shown(owner: Client, shop: Project) -> None:
@@ -58,7 +58,7 @@ def test_rows_are_added_moved_and_removed_and_nothing_is_stored(owner: Client, s
     assert shop.display_rules == []
 
 
-def test_what_cannot_be_used_is_told_beside_its_field_and_nothing_is_saved(owner: Client, shop: Project) -> None:
+def test_what_cannot_be_used_is_named_next_to_its_field_and_nothing_is_saved(owner: Client, shop: Project) -> None:
     bad = {**FOLD, "pattern": "", "title": "{line}"}
     for do in ("save", "preview"):
         answer = owner.post(PAGE, form_of(FOLD, bad, do=do))
@@ -181,7 +181,7 @@ def test_every_colour_is_one_that_text_stands_out_from_in_both_themes() -> None:
     for theme in (0, 1):
         text = re.findall(r"--flame-text: #([0-9a-f]{6})", tokens)[theme]
         for colour in COLOURS:
-            found = re.findall(rf"--shown-{colour}: #([0-9a-f]{{6}})", tokens)
-            assert len(found) == 2
-            light, dark = sorted((luminance(text), luminance(found[theme])), reverse=True)
+            colours = re.findall(rf"--shown-{colour}: #([0-9a-f]{{6}})", tokens)
+            assert len(colours) == 2
+            light, dark = sorted((luminance(text), luminance(colours[theme])), reverse=True)
             assert (light + 0.05) / (dark + 0.05) >= 4.5, (theme, colour)

@@ -5,7 +5,7 @@ from django.test import Client
 
 from dashboard.pages.settings.layout import SECTIONS
 from projects.models import Project
-from tests.dashboard.pages.settings.conftest import SETTINGS, follow, read, send, words
+from tests.dashboard.pages.settings.conftest import SETTINGS, follow, read, send, text_in
 
 TEMPLATE = "https://git.example/{release}/{path}#L{line}"
 
@@ -20,11 +20,11 @@ def test_an_admin_changes_name_and_link_and_is_told_so(owner: Client, shop: Proj
 
 def test_the_link_is_shown_by_a_made_up_function_before_it_is_saved(owner: Client, shop: Project) -> None:
     response = send(owner, "", name="The shop", source_link_template=TEMPLATE, **{"try": "1"})
-    assert "An example function, defined in src/cart/total.ts:12:17" in words(response)
+    assert "An example function, defined in src/cart/total.ts:12:17" in text_in(response)
     assert 'href="https://git.example/1.4.0/src/cart/total.ts#L12"' in response.content.decode()
     half_typed = send(owner, "", name="The shop", source_link_template="https://git.example/{pa", **{"try": "1"})
     assert half_typed.status_code == 200
-    assert "This template is not complete yet." in words(half_typed)
+    assert "This template is not complete yet." in text_in(half_typed)
     assert Project.objects.get(pk=shop.pk).source_link_template == ""
 
 
@@ -37,13 +37,13 @@ def test_the_link_is_shown_by_a_made_up_function_before_it_is_saved(owner: Clien
         ("source_link_template", "javascript:{path}", "It must begin with https://"),
     ],
 )
-def test_a_wrong_value_is_told_beside_its_field_which_has_the_focus(
+def test_a_wrong_value_is_named_next_to_its_field_which_has_the_focus(
     owner: Client, shop: Project, field: str, value: str, sentence: str
 ) -> None:
     response = send(owner, "", **({"name": "Kept", "source_link_template": TEMPLATE} | {field: value}))
     assert response.status_code == 400
     page = response.content.decode()
-    assert sentence in words(response)
+    assert sentence in text_in(response)
     assert f'id="id_{field}_error"' in page
     (tag,) = [part for part in page.split("<input") if f'name="{field}"' in part]
     attributes = tag.partition(">")[0]
@@ -74,7 +74,7 @@ def test_a_name_of_markup_is_text(owner: Client, shop: Project) -> None:
     assert "<script>alert" not in owner.get(SETTINGS).content.decode()
 
 
-def test_changes_are_told_in_the_log_without_what_was_typed(
+def test_changes_are_logged_without_what_was_typed(
     owner: Client, shop: Project, caplog: pytest.LogCaptureFixture
 ) -> None:
     with caplog.at_level("INFO"):

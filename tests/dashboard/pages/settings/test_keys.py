@@ -9,7 +9,7 @@ from ingest.count_models import Refusal
 from projects.key_cache import find_key
 from projects.models import IngestKey, Project
 from tests.builders import make_project
-from tests.dashboard.pages.settings.conftest import SETTINGS, follow, read, send, words
+from tests.dashboard.pages.settings.conftest import SETTINGS, follow, read, send, text_in
 
 
 def test_a_key_is_made_and_its_tag_stands_there_to_copy(owner: Client, shop: Project) -> None:
@@ -20,11 +20,11 @@ def test_a_key_is_made_and_its_tag_stands_there_to_copy(owner: Client, shop: Pro
     assert "Document-Policy: js-profiling" in text
 
 
-def test_each_wrong_origin_is_told_and_what_was_typed_stays(owner: Client, shop: Project) -> None:
+def test_each_wrong_origin_is_named_and_what_was_typed_stays(owner: Client, shop: Project) -> None:
     response = send(owner, "keys/", origins="shop.example\nhttps://shop.example/cart")
     assert response.status_code == 400
-    assert "“shop.example” has no scheme. Did you mean https://shop.example?" in words(response)
-    assert "“https://shop.example/cart” has a path." in words(response)
+    assert "“shop.example” has no scheme. Did you mean https://shop.example?" in text_in(response)
+    assert "“https://shop.example/cart” has a path." in text_in(response)
     assert ">\nshop.example\nhttps://shop.example/cart</textarea>" in response.content.decode()
     assert IngestKey.objects.filter(project=shop).count() == 1
 
@@ -34,7 +34,7 @@ def test_origins_are_changed(owner: Client, shop: Project) -> None:
     assert read(owner, f"keys/{key.pk}/").count("Origins of KEY-shop") == 1
     assert "The origins are saved" in follow(owner, f"keys/{key.pk}/", origins="https://new.example")
     assert IngestKey.objects.get(pk=key.pk).origins == ["https://new.example"]
-    assert "is not an origin" in words(send(owner, f"keys/{key.pk}/", origins="https://"))
+    assert "is not an origin" in text_in(send(owner, f"keys/{key.pk}/", origins="https://"))
 
 
 def test_a_key_is_revoked_after_a_question_that_says_what_stops(owner: Client, shop: Project) -> None:
@@ -50,7 +50,7 @@ def test_a_key_is_revoked_after_a_question_that_says_what_stops(owner: Client, s
     assert owner.post(f"{SETTINGS}keys/{key.pk}/revoke/").status_code == 404
 
 
-def test_refusals_for_the_origin_are_told_where_there_are_some(owner: Client, shop: Project) -> None:
+def test_refusals_for_the_origin_are_shown_where_there_are_some(owner: Client, shop: Project) -> None:
     def refuse(project: Project, reason: str, count: int, age: timedelta) -> None:
         hour_at = datetime.now(UTC) - age
         Refusal.objects.create(project=project, hour_at=hour_at, reason=reason, shard=0, count=count)

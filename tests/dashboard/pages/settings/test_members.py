@@ -10,7 +10,7 @@ from django.test import Client
 from projects.models import Membership, Project
 from tests.builders import make_project
 from tests.dashboard.conftest import People
-from tests.dashboard.pages.settings.conftest import SETTINGS, follow, read, send, words
+from tests.dashboard.pages.settings.conftest import SETTINGS, follow, read, send, text_in
 
 
 @pytest.fixture
@@ -33,9 +33,9 @@ def id_of(name: str) -> int:
 
 def link_in(response: HttpResponse) -> str:
     """Returns the path of the link that is shown."""
-    found = re.search(r"http://testserver(/account/password/[^<]*)", response.content.decode())
-    assert found, words(response)
-    return found[1]
+    match = re.search(r"http://testserver(/account/password/[^<]*)", response.content.decode())
+    assert match, text_in(response)
+    return match[1]
 
 
 def test_an_admin_adds_somebody_by_the_exact_name(owner: Client, shop: Project) -> None:
@@ -44,7 +44,7 @@ def test_an_admin_adds_somebody_by_the_exact_name(owner: Client, shop: Project) 
     for name, sentence in (("Stranger", "No account is called Stranger."), ("member", "member is a member already")):
         response = send(owner, "members/", username=name, role="admin")
         assert response.status_code == 400
-        assert sentence in words(response)
+        assert sentence in text_in(response)
     assert roles(shop)["member"] == "member"
 
 
@@ -76,14 +76,14 @@ def test_an_admin_who_leaves_lands_at_his_projects(owner: Client, shop: Project)
 
 def test_only_superusers_make_accounts_and_links(owner: Client, shop: Project) -> None:
     response = send(owner, "members/", username="new", role="member", create="on")
-    assert "only superusers can create accounts" in words(response)
+    assert "only superusers can create accounts" in text_in(response)
     assert not User.objects.filter(username="new").exists()
     for method in (owner.get, owner.post):
         assert method(f"{SETTINGS}members/{id_of('member')}/link/").status_code == 403
 
 
 def test_a_superuser_makes_an_account_which_its_link_opens_once(root: Client, shop: Project) -> None:
-    asked = words(send(root, "members/", username="new", role="member"))
+    asked = text_in(send(root, "members/", username="new", role="member"))
     assert "Tick the box below" in asked
     made = send(root, "members/", username="new", role="member", create="on")
     assert roles(shop)["new"] == "member"
@@ -92,7 +92,7 @@ def test_a_superuser_makes_an_account_which_its_link_opens_once(root: Client, sh
     link = link_in(made)
     visitor = Client()
     form = visitor.get(link, follow=True)
-    assert "For the account new" in words(form)  # type: ignore[arg-type]  # the client's own response
+    assert "For the account new" in text_in(form)  # type: ignore[arg-type]  # the client's own response
     where = form.redirect_chain[-1][0]
     weak = visitor.post(where, {"new_password1": "abc", "new_password2": "abc"})
     assert "too short" in weak.content.decode()
@@ -136,14 +136,14 @@ def test_a_superuser_who_adds_the_first_member_stays_as_an_admin(db: None, role:
 def test_a_superuser_who_makes_the_first_account_stays_as_an_admin(db: None) -> None:
     project, client = make_bare_shop()
     made = send(client, "members/", username="dana", role="admin", create="on")
-    assert "You were added as an admin" in words(made)
+    assert "You were added as an admin" in text_in(made)
     assert link_in(made)
     assert roles(project) == {"dana": "admin", "root": "admin"}
 
 
 def test_a_superuser_may_be_the_first_member_as_an_admin_only(db: None) -> None:
     project, client = make_bare_shop()
-    assert "The first member must be an admin" in words(send(client, "members/", username="root", role="member"))
+    assert "The first member must be an admin" in text_in(send(client, "members/", username="root", role="member"))
     assert "root is now an admin of the project." in follow(client, "members/", username="root", role="admin")
     assert roles(project) == {"root": "admin"}
 

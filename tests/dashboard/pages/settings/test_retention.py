@@ -10,13 +10,13 @@ from aggregate.selectors.project.storage import select_storage
 from ingest.count_models import DayBytes, DayCount
 from projects.models import Project
 from tests.builders import make_cell, make_project, make_receipt
-from tests.dashboard.pages.settings.conftest import follow, read, send, words
+from tests.dashboard.pages.settings.conftest import follow, read, send, text_in
 
 NONE = {"keep_raw_days": "", "keep_views_days": "", "keep_cells_days": "", "max_traces_per_day": ""}
 NOW = datetime.now(UTC).replace(hour=1, minute=0, second=0, microsecond=0)
 
 
-def test_own_values_and_defaults_are_told(owner: Client, shop: Project, settings: Settings) -> None:
+def test_own_values_and_defaults_are_shown(owner: Client, shop: Project, settings: Settings) -> None:
     settings.KEEP_VIEWS_DAYS = 77
     Project.objects.update(keep_raw_days=500)
     text = read(owner, "retention/")
@@ -39,7 +39,7 @@ def test_what_would_be_deleted_is_asked_first(owner: Client, shop: Project) -> N
     make_cell(shop, starts_at=NOW - timedelta(days=20))
     shorter = NONE | {"keep_cells_days": "10", "keep_raw_days": "29"}
     question = send(owner, "retention/", **shorter)
-    text = words(question)
+    text = text_in(question)
     assert question.status_code == 200
     assert f"Sums from before {NOW - timedelta(days=10):%Y-%m-%d} are deleted by the next hourly run" in text
     assert "Raw traces from" not in text  # none is that old
@@ -50,14 +50,14 @@ def test_what_would_be_deleted_is_asked_first(owner: Client, shop: Project) -> N
     assert (project.keep_cells_days, project.keep_raw_days) == (10, 29)
 
 
-def test_a_wrong_value_is_told_and_changes_nothing(owner: Client, shop: Project) -> None:
+def test_a_wrong_value_is_named_and_changes_nothing(owner: Client, shop: Project) -> None:
     response = send(owner, "retention/", **(NONE | {"keep_raw_days": "0", "max_traces_per_day": "many"}))
     assert response.status_code == 400
-    assert "greater than or equal to 1" in words(response)
-    assert "Enter a whole number" in words(response)
+    assert "greater than or equal to 1" in text_in(response)
+    assert "Enter a whole number" in text_in(response)
 
 
-def test_todays_use_of_a_quota_is_told(owner: Client, shop: Project) -> None:
+def test_todays_use_of_a_quota_is_shown(owner: Client, shop: Project) -> None:
     Project.objects.update(max_traces_per_day=200)
     DayCount.objects.create(project=shop, day_on=datetime.now(UTC).date(), traces=50)
     assert "50 of 200 received today (25.0 %)" in read(owner, "retention/")

@@ -10,7 +10,7 @@ from ingest.storage.groups import allocate_ids
 from projects.models import Project
 from tests.aggregate.posting import post
 from tests.builders import make_cell, make_project
-from tests.dashboard.pages.settings.conftest import follow, read, send, words
+from tests.dashboard.pages.settings.conftest import follow, read, send, text_in
 from tests.envelopes import make_envelope
 
 
@@ -22,11 +22,11 @@ def test_rules_are_kept_in_their_order_without_empty_lines(owner: Client, shop: 
     assert Project.objects.get(pk=shop.pk).route_rules == []
 
 
-def test_wrong_lines_are_told_by_their_numbers(owner: Client, shop: Project) -> None:
+def test_wrong_lines_are_named_by_their_numbers(owner: Client, shop: Project) -> None:
     response = send(owner, "routes/", rules="/fine\n\nhelp\n/x-*")
     assert response.status_code == 400
-    assert "Line 3: it must begin with /" in words(response)
-    assert "Line 4: in x-* the * has no meaning" in words(response)
+    assert "Line 3: it must begin with /" in text_in(response)
+    assert "Line 4: in x-* the * has no meaning" in text_in(response)
     assert Project.objects.get(pk=shop.pk).route_rules == []
 
 
@@ -34,7 +34,7 @@ def test_a_preview_tells_what_would_be_named_how_and_saves_nothing(owner: Client
     for page, views in (("/product/red", 30), ("/product/blue", 12), ("/product/:sku", 1), ("/about", 5)):
         make_cell(shop, page=page, views=views)
     response = send(owner, "routes/", rules="/product/:sku\n/product/new", preview="1")
-    text = words(response)
+    text = text_in(response)
     assert response.status_code == 200
     assert "5 known pages would have 3 names" in text
     assert "/product/:sku an existing page: these join it /product/red /product/blue 2 42" in text
@@ -51,7 +51,7 @@ def test_a_preview_tries_the_addresses_of_raw_traces_and_shows_none_of_them(owne
         post("KEY-shop", make_envelope(f"v{number}", "A", page=None, url=f"https://shop.example{path}"))
     post("KEY-shop", make_envelope("named", "A", page="/product/new"))
     response = send(owner, "routes/", rules="/product/new\n/product/:sku", preview="1")
-    text = words(response)
+    text = text_in(response)
     # The fixture's own trace has an address too, /cart, which stays as it is.
     assert "2 of 7 traces of the last 2 days would move to another page; 1 sets its own page name" in text
     assert "/product/:id /product/:sku 1" in text
@@ -70,7 +70,7 @@ def test_addresses_are_tried_of_one_project_and_bad_bodies_are_passed_over(shop:
 
 
 def test_a_preview_without_a_change_says_so(owner: Client) -> None:
-    assert "No known page would be renamed." in words(send(owner, "routes/", rules="/x", preview="1"))
+    assert "No known page would be renamed." in text_in(send(owner, "routes/", rules="/x", preview="1"))
 
 
 def test_previews_are_of_one_project_and_leave_names_of_other_kinds_alone(shop: Project) -> None:

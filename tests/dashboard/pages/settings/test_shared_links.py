@@ -10,7 +10,7 @@ from pytest_django import Settings
 
 from projects.models import Project, SharedLink
 from tests.dashboard.conftest import VIEW_ID, People
-from tests.dashboard.pages.settings.conftest import SETTINGS, follow, read, words
+from tests.dashboard.pages.settings.conftest import SETTINGS, follow, read, text_in
 from tests.dashboard.web.guests.guests import below, share
 
 SHARE = "/projects/shop/share/"
@@ -20,9 +20,9 @@ SCRIPT = {"HX-Request": "true"}
 
 def read_url(text: str) -> str:
     """Returns the address of a link that an answer shows."""
-    found = re.search(r"http://testserver(/shared/ffs_[^/]+/)", text)
-    assert found, text
-    return found.group(1)
+    match = re.search(r"http://testserver(/shared/ffs_[^/]+/)", text)
+    assert match, text
+    return match.group(1)
 
 
 @pytest.fixture(autouse=True)
@@ -36,7 +36,7 @@ def test_one_post_shares_exactly_this_page(member: Client, shop: Project) -> Non
         201,
         "max-age=0, no-cache, no-store, must-revalidate, private",
     )
-    text = words(answer)  # type: ignore[arg-type]  # the client's own response
+    text = text_in(answer)  # type: ignore[arg-type]  # the client's own response
     assert "Anyone with this link can read the project The shop until" in text
     assert "(7 days), without raw traces, single page views or source code." in text
     link = SharedLink.objects.get()
@@ -99,7 +99,7 @@ def test_a_link_gets_another_expiry_and_is_revoked(member: Client, people: Peopl
     address = f"{SETTINGS}shared/{link.prefix}/"
     for days in (30, 1):
         answer = member.post(address, {"days": days}, headers=SCRIPT)
-        assert f"({days} day" in words(answer)  # type: ignore[arg-type]  # the client's own response
+        assert f"({days} day" in text_in(answer)  # type: ignore[arg-type]  # the client's own response
         link.refresh_from_db()
         assert round((link.expires_at - link.created_at).total_seconds() / 86_400) == days
     for wrong in ("0", "31", "x", "-1", "99999"):
@@ -112,23 +112,23 @@ def test_a_link_gets_another_expiry_and_is_revoked(member: Client, people: Peopl
 def test_members_see_and_end_their_own_links_and_admins_all(
     owner: Client, member: Client, people: People, shop: Project
 ) -> None:
-    own, own_path = share(shop, people.member, "flame-graph/")
+    member_link, member_path = share(shop, people.member, "flame-graph/")
     others, others_path = share(shop, people.owner, "functions/")
     foreign, foreign_path = share(Project.objects.get(slug="elsewhere"), people.stranger)
-    assert own.prefix in read(member, "shared/")
+    assert member_link.prefix in read(member, "shared/")
     assert others.prefix not in read(member, "shared/")
     shown = read(owner, "shared/")
-    assert own.prefix in shown
+    assert member_link.prefix in shown
     assert others.prefix in shown
     assert foreign.prefix not in shown
     for client, link in ((member, others), (owner, foreign)):
         assert client.post(f"{SETTINGS}shared/{link.prefix}/", {"revoke": "1"}).status_code == 404
     stranger = Client()
     stranger.force_login(people.stranger)
-    assert stranger.post(f"{SETTINGS}shared/{own.prefix}/", {"revoke": "1"}).status_code == 404
+    assert stranger.post(f"{SETTINGS}shared/{member_link.prefix}/", {"revoke": "1"}).status_code == 404
     assert stranger.post(f"{SETTINGS}shared/revoke/").status_code == 404
     assert "1 link revoked" in follow(member, "shared/revoke/")
-    assert [Client().get(path).status_code for path in (own_path, others_path, foreign_path)] == [410, 302, 302]
+    assert [Client().get(path).status_code for path in (member_path, others_path, foreign_path)] == [410, 302, 302]
     share(shop, people.member)
     assert "2 active links, also those of other members" in read(owner, "shared/revoke/")
     assert "2 links revoked" in follow(owner, "shared/revoke/")
@@ -151,7 +151,7 @@ def test_a_project_has_a_bounded_number_of_links(
 
 def test_the_choices_are_within_the_servers_maximum(member: Client, shop: Project, settings: Settings) -> None:
     settings.SHARED_LINK_MAX_DAYS = 5
-    text = words(member.post(SHARE, {"page": PAGE}, headers=SCRIPT))  # type: ignore[arg-type]  # as above
+    text = text_in(member.post(SHARE, {"page": PAGE}, headers=SCRIPT))  # type: ignore[arg-type]  # as above
     assert "(5 days)" in text
     assert "1 day 5 days Revoke" in text
 

@@ -18,7 +18,7 @@ from projects.models import Project
 from tests.aggregate.sourcemaps.shop import ARROW, BUNDLE, DOUBLE, PREFIX, URI, intern, write_shop_map
 from tests.builders import make_cell, make_hotspot
 from tests.dashboard.api.project.builds import WHOLE, tar_of
-from tests.dashboard.pages.settings.conftest import SETTINGS, follow, read, words
+from tests.dashboard.pages.settings.conftest import SETTINGS, follow, read, text_in
 
 STATE = SETTINGS + "source-maps/state/"
 
@@ -42,10 +42,10 @@ def test_files_or_a_tar_are_uploaded_and_the_page_tells_what_came_of_it(
 ) -> None:
     response = upload(owner, *files)
     assert response.status_code == 200
-    assert "1 script of release 1.0.0 , 2 files new" in words(response)
-    assert f"main.js {URI} main.js.map sourceMappingURL" in words(response)
+    assert "1 script of release 1.0.0 , 2 files new" in text_in(response)
+    assert f"main.js {URI} main.js.map sourceMappingURL" in text_in(response)
     assert ReleaseScript.objects.get(project=shop).uri == URI
-    assert ", 0 files new" in words(upload(owner, *files))
+    assert ", 0 files new" in text_in(upload(owner, *files))
 
 
 def record(shop: Project, *keys: FuncKey, release: str = "1.1.0") -> None:
@@ -57,15 +57,15 @@ def record(shop: Project, *keys: FuncKey, release: str = "1.1.0") -> None:
 
 def test_an_upload_counts_the_functions_that_get_names(owner: Client, shop: Project) -> None:
     files = (("main.js", BUNDLE), ("main.js.map", write_shop_map()))
-    first = words(upload(owner, *files, release="1.1.0"))
+    first = text_in(upload(owner, *files, release="1.1.0"))
     assert "1 map stored. No trace of release 1.1.0 was received yet." in first
     other = FuncKey(PREFIX + "/other.js", 1, 1, "x")
     record(shop, DOUBLE, ARROW, other)
-    assert "2 of 3 functions of release 1.1.0 are in these files. A worker is naming them now." in words(
+    assert "2 of 3 functions of release 1.1.0 are in these files. A worker is naming them now." in text_in(
         upload(owner, *files, release="1.1.0")
     )
     label_all(shop.pk)
-    assert "2 of 3 functions of release 1.1.0 now have source names." in words(upload(owner, *files, release="1.1.0"))
+    assert "2 of 3 functions of release 1.1.0 now have source names." in text_in(upload(owner, *files, release="1.1.0"))
     assert "2 of 3 functions of release 1.1.0 now have source names." in read(
         owner, "source-maps/release/?release=1.1.0"
     )
@@ -75,12 +75,12 @@ def test_maps_of_an_address_without_traces_are_not_labelled(owner: Client, membe
     record(shop, DOUBLE, ARROW)
     files = (("main.js", BUNDLE), ("main.js.map", write_shop_map()))
     response = upload(owner, *files, release="1.1.0", prefix="https://wrong.example/")
-    page = words(response)
+    page = text_in(response)
     assert "No trace of release 1.1.0 came from a script at https://wrong.example/ yet." in page
     assert f"Its traces came from {PREFIX}/. The uploaded files match there." in page
     label_all(shop.pk)
-    assert "0 of 1 no trace from this address yet" in words(member.get(STATE))  # type: ignore[arg-type]  # the client's own
-    assert "Use https://" not in words(member.get(SETTINGS + "source-maps/release/?release=1.1.0"))  # type: ignore[arg-type]
+    assert "0 of 1 no trace from this address yet" in text_in(member.get(STATE))  # type: ignore[arg-type]  # the client's own
+    assert "Use https://" not in text_in(member.get(SETTINGS + "source-maps/release/?release=1.1.0"))  # type: ignore[arg-type]
     assert f"Use {PREFIX}/" in page
     moved = follow(owner, "source-maps/address/?release=1.1.0", url_prefix=PREFIX + "/")
     assert "1 script moved to this address." in moved
@@ -100,8 +100,8 @@ def test_scripts_move_to_addresses_only(owner: Client, shop: Project) -> None:
 
 def test_what_is_left_out_is_named_and_the_rest_is_stored(owner: Client, shop: Project) -> None:
     response = upload(owner, ("main.js", BUNDLE), ("main.js.map", write_shop_map()), ("bad.js.map", b"{"))
-    assert response.status_code == 422, words(response)
-    assert "bad.js.map was skipped" in words(response)
+    assert response.status_code == 422, text_in(response)
+    assert "bad.js.map was skipped" in text_in(response)
     assert ReleaseScript.objects.filter(project=shop).count() == 1
 
 
@@ -115,14 +115,14 @@ def test_what_is_left_out_is_named_and_the_rest_is_stored(owner: Client, shop: P
         ("1.0.0", PREFIX, "out.tar.gz", tar_of(**{"../main__js": BUNDLE}), "build", "leads out of the archive"),
     ],
 )
-def test_a_wrong_field_is_told_beside_it(
+def test_a_wrong_field_is_named_next_to_it(
     owner: Client, shop: Project, release: str, prefix: str, name: str, content: bytes, field: str, sentence: str
 ) -> None:
     response = upload(owner, (name, content), release=release, prefix=prefix)
     assert response.status_code == 400
     page = response.content.decode()
     assert f'id="id_{field}_error"' in page
-    assert sentence.lower() in words(response).lower()
+    assert sentence.lower() in text_in(response).lower()
     assert not ReleaseScript.objects.filter(project=shop).exists()
 
 
@@ -131,7 +131,7 @@ def test_uploads_that_are_too_large_or_too_many_are_refused_before_they_are_read
 ) -> None:
     settings.DATA_UPLOAD_MAX_NUMBER_FILES = 1
     many = upload(owner, ("a.js", BUNDLE), ("b.js", BUNDLE))
-    assert (many.status_code, "At most 1 files are accepted; put more into a tar." in words(many)) == (400, True)
+    assert (many.status_code, "At most 1 files are accepted; put more into a tar." in text_in(many)) == (400, True)
     settings.SOURCE_MAP_MAX_UPLOAD_BYTES = -(2**20)
     assert upload(owner, ("main.js", BUNDLE)).status_code == 413
     assert not ReleaseScript.objects.filter(project=shop).exists()
@@ -142,7 +142,7 @@ def test_an_upload_waits_for_its_turn(owner: Client, shop: Project) -> None:
     with upload_turn(), upload_turn():
         response = upload(owner, ("main.js", BUNDLE))
     assert response.status_code == 503
-    assert "Too many source map uploads at the moment. Try again in a moment." in words(response)
+    assert "Too many source map uploads at the moment. Try again in a moment." in text_in(response)
     assert upload(owner, ("main.js", BUNDLE)).status_code == 200
 
 
@@ -158,7 +158,7 @@ def test_the_list_asks_again_by_itself_until_all_is_labelled(owner: Client, memb
     intern(shop.pk)
     waiting = member.get(STATE, headers={"HX-Request": "true"}).content.decode()
     assert 'hx-trigger="every 3s, again"' in waiting
-    assert "1 script pending: a worker will label its functions." in words(member.get(STATE))  # type: ignore[arg-type]  # the client's own
+    assert "1 script pending: a worker will label its functions." in text_in(member.get(STATE))  # type: ignore[arg-type]  # the client's own
     label_all(shop.pk)
     done = member.get(STATE, headers={"HX-Request": "true"}).content.decode()
     assert "hx-get" not in done

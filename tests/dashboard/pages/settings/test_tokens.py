@@ -10,7 +10,7 @@ from dashboard.api.core.auth import find_token
 from projects.models import ApiToken, Project
 from projects.tokens import create_token
 from tests.builders import make_project
-from tests.dashboard.pages.settings.conftest import SETTINGS, follow, read, send, words
+from tests.dashboard.pages.settings.conftest import SETTINGS, follow, read, send, text_in
 
 
 @pytest.mark.parametrize(
@@ -31,7 +31,7 @@ def test_a_token_is_shown_once_with_a_command_that_works(
     assert (made.name, made.scopes) == ("CI", granted)
     assert made.expires_at is not None
     assert 89 <= (made.expires_at - datetime.now(UTC)).days <= 90
-    text = words(response)
+    text = text_in(response)
     clear = text.partition("Authorization: Bearer ")[2].partition("'")[0]
     assert find_token(clear) == made
     assert f"http://testserver{address}" in text
@@ -45,8 +45,8 @@ def test_a_token_is_shown_once_with_a_command_that_works(
 def test_a_token_needs_a_name_and_a_scope_there_is(owner: Client, shop: Project) -> None:
     response = send(owner, "tokens/", name="", scopes="root")
     assert response.status_code == 400
-    assert "This field is required." in words(response)
-    assert "root is not one of the available choices" in words(response)
+    assert "This field is required." in text_in(response)
+    assert "root is not one of the available choices" in text_in(response)
     assert not ApiToken.objects.filter(project=shop).exists()
 
 

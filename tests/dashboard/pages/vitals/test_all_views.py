@@ -59,8 +59,8 @@ def test_the_result_is_shown_as_the_page_shows_a_sample(reader: Client, settings
     assert "Waiting for a worker" in text_of(reader, address)
     assert 'hx-trigger="every 2s, again"' in reader.get(address).content.decode()
     run_jobs()
-    found = reader.get(address).content.decode()
-    assert "hx-trigger" not in found[found.index('id="all-views"') :].partition(">")[0]
+    page = reader.get(address).content.decode()
+    assert "hx-trigger" not in page[page.index('id="all-views"') :].partition(">")[0]
     settings.VITALS_MAX_VIEWS = VISITS
     wanted = text_of(reader, f"{WINDOWS}?release=1.2.0")
     text = text_of(reader, address)
@@ -86,7 +86,7 @@ def test_a_second_click_leads_to_the_same_job(reader: Client) -> None:
     assert Job.objects.count() == 1
 
 
-def test_progress_is_told(reader: Client) -> None:
+def test_progress_is_shown(reader: Client) -> None:
     address = start(reader)
     Job.objects.update(state=Job.State.RUNNING, total_traces=200, done_traces=50)
     assert "Reading all page views: 50 of 200 traces." in text_of(reader, address)

@@ -28,8 +28,8 @@ def test_the_api_orders_by_what_is_sure_and_gives_bounds(reader: Client) -> None
 def test_groups_and_categories_narrow_it(reader: Client) -> None:
     parties = reader.get(f"{API}?group_by=party").json()["savings"]
     assert 1 <= len(parties) < 20
-    own = reader.get(f"{API}?category=third-party").json()["savings"]
-    assert {row["category"] for row in own} <= {"third-party"}
+    savings = reader.get(f"{API}?category=third-party").json()["savings"]
+    assert {row["category"] for row in savings} <= {"third-party"}
     assert reader.get(f"{API}?limit=101").json()["field"] == "limit"
     assert reader.get(f"{API}?view=x").json()["field"] == "view"
 

@@ -21,9 +21,9 @@ def make_two_projects() -> People:
     """Makes the shop and `elsewhere`, both with a release 2.0.0, and display rules of the shop."""
     shop = make_shop()
     people = make_people(shop)
-    for each in (shop, Project.objects.get(slug="elsewhere")):
-        cell = make_cell(each, release="2.0.0", js_us=12_000)
-        func = make_func(each, "later")
+    for project in (shop, Project.objects.get(slug="elsewhere")):
+        cell = make_cell(project, release="2.0.0", js_us=12_000)
+        func = make_func(project, "later")
         make_hotspot(cell, func, self_us=12_000, total_us=12_000)
         make_call_tree(cell, [(-1, func, 12_000)])
     shop.display_rules = [{"action": "group", "field": "name", "pattern": "la*", "title": "Vendor"}]

@@ -59,7 +59,7 @@ def list_closed() -> list[str]:
     addresses = []
     for pattern in urls.urlpatterns:
         if pattern.name and pattern.name not in READABLE:
-            values = {name: VALUES[type(each).__name__] for name, each in pattern.pattern.converters.items()}
+            values = {name: VALUES[type(converter).__name__] for name, converter in pattern.pattern.converters.items()}
             addresses.append(reverse(pattern.name, kwargs=values | ({"slug": "shop"} if "slug" in values else {})))
     return addresses
 
@@ -141,7 +141,7 @@ def test_a_guest_reads_the_pages_of_aggregates(guest: Client, link: SharedLink) 
         answer = guest.get(below(link, address))
         elsewhere = guest.get(below(link, address.replace("shop", "elsewhere")))
         nowhere = guest.get(below(link, address.replace("shop", "no-such-project")))
-        found = {
+        checks = {
             "status": answer.status_code == 200,
             "Cache-Control": answer.get("Cache-Control") == "private, no-store",
             "Referrer-Policy": answer.get("Referrer-Policy") == "no-referrer",
@@ -152,7 +152,7 @@ def test_a_guest_reads_the_pages_of_aggregates(guest: Client, link: SharedLink) 
             "not of other projects": elsewhere.status_code == nowhere.status_code == 404,
             "other projects are not told": elsewhere.content == nowhere.content,
         }
-        faults += [(address, fact) for fact, holds in found.items() if not holds]
+        faults += [(address, fact) for fact, holds in checks.items() if not holds]
     assert faults == []
 
 
@@ -163,12 +163,12 @@ def test_a_guest_reads_nothing_else(guest: Client, link: SharedLink) -> None:
         for address in NOT_READ
         for headers in ({}, {"HX-Request": "true"})
     ]
-    assert [each for each in answers if each[-1] != 404] == []
+    assert [answer for answer in answers if answer[-1] != 404] == []
 
 
 def test_a_guest_uses_no_filter_for_single_page_views(guest: Client, link: SharedLink) -> None:
     answers = [(address, guest.get(below(link, address)).status_code) for address in FILTERED]
-    assert [each for each in answers if each[-1] != 404] == []
+    assert [answer for answer in answers if answer[-1] != 404] == []
 
 
 def test_a_guest_keeps_the_tags_of_the_link(guest: Client, link: SharedLink) -> None:
@@ -190,7 +190,7 @@ def test_a_guest_writes_nothing(link: SharedLink, guest: Client) -> None:
         for address in [*READ, SHOP + "share/", SETTINGS, API + "links", API + "jobs", API + "settings", "/logout/"]
         for method in ("post", "put", "patch", "delete", "options")
     ]
-    assert [each for each in answers if each[-1] != 405] == []
+    assert [answer for answer in answers if answer[-1] != 405] == []
 
 
 def test_a_guest_is_a_stranger_everywhere_else(guest: Client, link: SharedLink) -> None:
@@ -272,7 +272,7 @@ def test_crooked_paths_lead_nowhere(guest: Client, link: SharedLink) -> None:
     ]
     whole = [f"/shared/{link.prefix}{path}" for path in paths] + [f"/shared/{link.prefix.upper()}X/projects/shop/"]
     answers = [(path, guest.get(path).status_code) for path in whole]
-    assert [each for each in answers if each[-1] != 404] == []
+    assert [answer for answer in answers if answer[-1] != 404] == []
 
 
 def read_body(response: HttpResponseBase) -> bytes:
@@ -283,13 +283,13 @@ def read_body(response: HttpResponseBase) -> bytes:
 
 
 def test_what_guests_read_leaves_no_trace_on_pages_of_members(guest: Client, link: SharedLink) -> None:
-    """What processes remember of a project has no addresses: those of guests are others."""
+    """What processes cache of a project has no addresses: those of guests are others."""
     owner = Client()
     owner.force_login(User.objects.get(username="owner"))
     for address in READ:
         theirs = guest.get(below(link, address))
-        own = owner.get(address)
-        for response, is_guests in ((theirs, True), (own, False)):
+        owner_page = owner.get(address)
+        for response, is_guests in ((theirs, True), (owner_page, False)):
             body = read_body(response)
             if response.get("Content-Encoding") or response["Content-Type"] == "application/gzip":
                 continue

@@ -56,7 +56,7 @@ NOT_OFFERED = (
 def test_every_link_on_a_guests_page_works(grown: Project, its_people: People) -> None:
     link, path = share(grown, its_people.member)
     guest = open_as_guest(path)
-    own = f"/shared/{link.prefix}"
+    prefix = f"/shared/{link.prefix}"
     pages: dict[str, str] = {}  # of each address, a page that has it
     bare: set[str] = set()
     faults: list[str] = []
@@ -64,13 +64,15 @@ def test_every_link_on_a_guests_page_works(grown: Project, its_people: People) -
         answer = guest.get(below(link, page))
         if answer.status_code != 200:
             faults.append(f"{page}: {answer.status_code}")
-        found = {urljoin(below(link, page), unescape(address)) for address in ADDRESS.findall(answer.content.decode())}
-        follow = {address for address in found if is_followed(address)}
+        addresses = {
+            urljoin(below(link, page), unescape(address)) for address in ADDRESS.findall(answer.content.decode())
+        }
+        follow = {address for address in addresses if is_followed(address)}
         if not follow:
             bare.add(page)
         pages |= dict.fromkeys(follow, page)
     for address, page in pages.items():
-        if not address.startswith(f"{own}/projects/shop/") and "/api/v1/projects/shop/" not in address:
+        if not address.startswith(f"{prefix}/projects/shop/") and "/api/v1/projects/shop/" not in address:
             faults.append(f"{page} leads out to {address}")
     for address in choose_different(pages):
         if (status := guest.get(address).status_code) != 200:
@@ -86,7 +88,7 @@ def choose_different(addresses: Iterable[str]) -> list[str]:
     """
     chosen: list[str] = []
     seen: set[tuple[str, ...]] = set()
-    for address in sorted(addresses, key=lambda each: (-len(each), each)):
+    for address in sorted(addresses, key=lambda text: (-len(text), text)):
         path, _, query = address.partition("?")
         pairs = parse_qsl(query, keep_blank_values=True)
         new: set[tuple[str, ...]] = {("" if name in FILTERS else path, name, value) for name, value in pairs}

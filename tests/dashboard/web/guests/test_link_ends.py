@@ -49,7 +49,7 @@ def begin_deletion(link: SharedLink) -> None:
 
 
 @pytest.mark.parametrize(
-    ("end", "words"),
+    ("end", "sentence"),
     [
         (archive, "is archived"),
         (begin_deletion, "can no longer read"),
@@ -61,7 +61,7 @@ def begin_deletion(link: SharedLink) -> None:
     ],
 )
 def test_a_link_that_ended_opens_nothing_and_says_why(
-    people: People, shop: Project, end: Callable[[SharedLink], None], words: str
+    people: People, shop: Project, end: Callable[[SharedLink], None], sentence: str
 ) -> None:
     link, path = share(shop, people.member)
     guest = open_as_guest(path)
@@ -69,7 +69,7 @@ def test_a_link_that_ended_opens_nothing_and_says_why(
     end(link)
     for client, address in ((Client(), path), (guest, below(link, SHOP)), (guest, below(link, TREE))):
         answer = client.get(address)
-        assert (answer.status_code, words in answer.content.decode()) == (410, True)
+        assert (answer.status_code, sentence in answer.content.decode()) == (410, True)
         assert not answer.cookies
     part = guest.get(below(link, SHOP + "quality/sampled/"), headers={"HX-Request": "true"})
     assert part["HX-Refresh"] == "true"  # the open page is loaded again, and says why
@@ -119,8 +119,8 @@ def test_wrong_links_are_refused_and_throttled_and_never_logged(
     clear = path.split("/")[2]
     wrong = ["x", "ffs_", link.prefix, clear[:-1], clear + "x", clear.swapcase(), "ffs_000000000000_" + clear[17:]]
     with caplog.at_level(logging.INFO):
-        for each in wrong:
-            answer = Client().get(f"/shared/{each}/")
+        for secret in wrong:
+            answer = Client().get(f"/shared/{secret}/")
             assert (answer.status_code, "not valid" in answer.content.decode()) == (404, True)
         # Now a right one from this network waits too: whoever guesses learns nothing.
         answer = Client().get(path)

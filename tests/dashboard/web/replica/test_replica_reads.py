@@ -48,8 +48,8 @@ def connect(wrapper: DatabaseWrapper) -> None:
 @pytest.fixture
 def replica(transactional_db: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(DatabaseWrapper, "ensure_connection", connect)
-    own = connections[DEFAULT_DB_ALIAS].settings_dict
-    connections.settings[REPLICA] = {**own, "OPTIONS": {**own["OPTIONS"], "options": READ_ONLY}}
+    primary = connections[DEFAULT_DB_ALIAS].settings_dict
+    connections.settings[REPLICA] = {**primary, "OPTIONS": {**primary["OPTIONS"], "options": READ_ONLY}}
     try:
         yield
     finally:

@@ -183,7 +183,7 @@ def refuse_as(state: str | None) -> Error:
 
 
 @pytest.mark.parametrize("state", [None, "57P01", "08006"])
-def test_an_outage_is_told_to_all_and_tried_once(table: Table, state: str | None) -> None:
+def test_an_outage_is_answered_to_all_and_tried_once(table: Table, state: str | None) -> None:
     table.faults["a"] = lambda: refuse_as(state)
     with first_under_way(table):
         others = table.begin_waiting("a", "b", "c")
@@ -222,7 +222,7 @@ def test_a_thread_that_is_ended_while_it_writes_leaves_nobody_waiting(table: Tab
     assert table.begin("later").result(LIMIT_S) is None
 
 
-def test_whoever_has_no_deadline_left_is_told_and_is_not_written(table: Table) -> None:
+def test_a_write_past_its_deadline_is_answered_and_not_written(table: Table) -> None:
     def hurry() -> None:
         with with_deadline(0.01):
             table.write("hurried")

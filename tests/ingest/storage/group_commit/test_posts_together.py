@@ -170,7 +170,7 @@ def test_what_the_server_itself_does_not_take_is_refused_alone(
     assert len(open_endpoint.bodies()) == 3
 
 
-def test_an_outage_is_told_to_all_and_nothing_is_half_stored(
+def test_an_outage_is_answered_to_all_and_nothing_is_half_stored(
     open_endpoint: IngestServer, statements: Statements, begin: Begin
 ) -> None:
     def fail(posts: Sequence[PendingWrite]) -> None:

@@ -33,11 +33,11 @@ def test_bodies_lie_in_a_pack_and_none_in_the_database(open_endpoint: IngestServ
     assert open_endpoint.post(envelopes).status == 202
     assert open_endpoint.rows("SELECT DISTINCT octet_length(body) FROM ingest_rawtrace") == [(0,)]
     (name,) = objects.packs
-    ((pack_id, *facts),) = open_endpoint.rows(PACKS)
-    assert facts == [3, False, False]
-    found = read_name(name)
-    assert found is not None
-    assert (found[0], found[2]) == (open_endpoint.project_id, pack_id)
+    ((pack_id, *state),) = open_endpoint.rows(PACKS)
+    assert state == [3, False, False]
+    parts = read_name(name)
+    assert parts is not None
+    assert (parts[0], parts[2]) == (open_endpoint.project_id, pack_id)
     assert read_bodies(open_endpoint).keys() == {(UUID(view_id_of(name)), 0) for name in ("a", "b", "c")}
     assert open_endpoint.rows("SELECT sum(bytes) FROM ingest_daybytes") == open_endpoint.rows(
         "SELECT bytes FROM ingest_pack"
@@ -99,14 +99,14 @@ def test_a_pack_with_a_trace_that_is_known_waits_to_be_tidied(
 ) -> None:
     open_endpoint.post(make_envelope("a", "A"))
     assert open_endpoint.post([make_envelope("a", "Another"), make_envelope("b")]).status == 202
-    assert [facts for _, *facts in open_endpoint.rows(PACKS)] == [[1, False, False], [1, True, False]]
+    assert [state for _, *state in open_endpoint.rows(PACKS)] == [[1, False, False], [1, True, False]]
     assert b"Another" not in b"".join(read_bodies(open_endpoint).values())
 
 
 def test_a_pack_with_nothing_new_is_doomed(open_endpoint: IngestServer, objects: MemoryStore) -> None:
     open_endpoint.post(make_envelope("a"))
     assert open_endpoint.post(make_envelope("a")).status == 202
-    assert [facts for _, *facts in open_endpoint.rows(PACKS)] == [[1, False, False], [0, False, True]]
+    assert [state for _, *state in open_endpoint.rows(PACKS)] == [[1, False, False], [0, False, True]]
     assert len(read_bodies(open_endpoint)) == 1
 
 
@@ -114,12 +114,12 @@ def test_a_statement_whose_pack_was_condemned_fails_and_its_posts_are_stored_wit
     open_endpoint: IngestServer, objects: MemoryStore
 ) -> None:
     def condemn(operation: str, name: str) -> None:
-        found = read_name(name)
-        if operation == "put" and found is not None:
+        parts = read_name(name)
+        if operation == "put" and parts is not None:
             objects.be_back()
             open_endpoint.rows(
                 f"""INSERT INTO ingest_pack (project_id, id, day_on, traces, bytes, doomed_at)
-                    VALUES ({found[0]}, '{found[2]}', '{found[1]}', 0, 0, now()) RETURNING 1"""
+                    VALUES ({parts[0]}, '{parts[2]}', '{parts[1]}', 0, 0, now()) RETURNING 1"""
             )
 
     open_endpoint.post(make_envelope("before"))
@@ -141,7 +141,7 @@ def test_a_statement_that_runs_twice_because_its_connection_was_lost_changes_not
 
     monkeypatch.setattr(STORE_POOL, "execute_with_retry", run_twice)
     assert open_endpoint.post(make_envelope("a")).status == 202
-    assert [facts for _, *facts in open_endpoint.rows(PACKS)] == [[1, False, False]]
+    assert [state for _, *state in open_endpoint.rows(PACKS)] == [[1, False, False]]
     assert len(read_bodies(open_endpoint)) == 1
 
 
@@ -182,6 +182,6 @@ def test_a_bucket_is_marked_once(open_endpoint: IngestServer, objects: MemorySto
 
 
 def test_the_library_is_not_loaded_before_it_is_needed() -> None:
-    told = "import django, sys; django.setup(); import aggregate.tasks, config.wsgi; print('obstore' in sys.modules)"
-    done = subprocess.run([sys.executable, "-c", told], capture_output=True, text=True, check=True)
+    code = "import django, sys; django.setup(); import aggregate.tasks, config.wsgi; print('obstore' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"

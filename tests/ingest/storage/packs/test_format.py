@@ -18,11 +18,11 @@ def test_a_pack_gives_back_its_bodies_and_where_they_are(bodies: list[bytes]) ->
     packed = [PackedBody(view_id=uuid4(), seq=number, received_at=NOW, body=body) for number, body in enumerate(bodies)]
     content, offsets = write_pack(packed)
     assert [content[at : at + len(body)] for at, body in zip(offsets, bodies, strict=True)] == bodies
-    found = read_pack(content)
-    assert [(each.view_id, each.seq, each.received_at, each.body) for each in found] == [
-        (each.view_id, each.seq, each.received_at, each.body) for each in packed
+    entries = read_pack(content)
+    assert [(entry.view_id, entry.seq, entry.received_at, entry.body) for entry in entries] == [
+        (entry.view_id, entry.seq, entry.received_at, entry.body) for entry in packed
     ]
-    assert [each.offset for each in found] == offsets
+    assert [entry.offset for entry in entries] == offsets
 
 
 @given(st.binary(max_size=100), st.booleans())
@@ -30,14 +30,14 @@ def test_other_bytes_are_no_pack(content: bytes, has_magic: bool) -> None:
     if has_magic:
         content = b"FFPACK1\n" + content
     try:
-        found = read_pack(content)
+        entries = read_pack(content)
     except PackError:
         return
     assert has_magic
-    assert all(each.offset + len(each.body) <= len(content) for each in found)
+    assert all(entry.offset + len(entry.body) <= len(content) for entry in entries)
 
 
-def test_a_pack_that_is_cut_off_is_none() -> None:
+def test_a_pack_that_is_cut_off_is_refused() -> None:
     content, _ = write_pack([PackedBody(view_id=uuid4(), seq=0, received_at=NOW, body=b"body")])
     with pytest.raises(PackError):
         read_pack(content[:-1])

@@ -28,15 +28,15 @@ def test_an_object_is_written_read_in_parts_listed_and_deleted() -> None:
     store.put("20261124/1/c", b"c")
     assert store.read("20261123/1/a") == b"0123456789"
     assert store.read_spans("20261123/1/a", [(0, 2), (7, 3)]) == [b"01", b"789"]
-    listed = [each for page in store.iter_listed("20261123/") for each in page]
-    assert [each.name for each in listed] == ["20261123/1/a", "20261123/2/b"]
-    assert all(abs(each.modified_at - datetime.now(UTC)) < timedelta(hours=1) for each in listed)
+    listed = [entry for page in store.iter_listed("20261123/") for entry in page]
+    assert [entry.name for entry in listed] == ["20261123/1/a", "20261123/2/b"]
+    assert all(abs(entry.modified_at - datetime.now(UTC)) < timedelta(hours=1) for entry in listed)
     store.delete(["20261123/1/a", "20261124/1/c", "20261124/1/never"])
     with pytest.raises(ObjectMissing):
         store.read("20261123/1/a")
     with pytest.raises(ObjectMissing):
         store.read_spans("20261123/1/a", [(0, 2)])
-    assert [each.name for page in store.iter_listed("") for each in page] == ["20261123/2/b"]
+    assert [entry.name for page in store.iter_listed("") for entry in page] == ["20261123/2/b"]
 
 
 @pytest.mark.usefixtures("bucket")

@@ -112,7 +112,7 @@ def run_restored(backup: Path) -> Iterator[RunningStack]:
         shutil.rmtree(path)
 
 
-def test_a_backup_that_changed_or_is_none_is_refused(backup: Path, tmp_path: Path) -> None:
+def test_a_changed_backup_or_a_folder_without_one_is_refused(backup: Path, tmp_path: Path) -> None:
     copy = shutil.copytree(backup, tmp_path / "copy")
     (copy / "secret_key").write_text("another")
     refused = run_manage("restore", str(copy), data=tmp_path / "var")

@@ -13,7 +13,7 @@ from ops.supervisor.stores.postgres import set_up_postgres
 
 pytestmark = pytest.mark.slow(6)
 
-FOUND = [PostgresBinaries(18, Path("/a/bin")), PostgresBinaries(16, Path("/b/bin"))]
+INSTALLED = [PostgresBinaries(18, Path("/a/bin")), PostgresBinaries(16, Path("/b/bin"))]
 
 
 def make_data(path: Path, version: str) -> Path:
@@ -24,18 +24,18 @@ def make_data(path: Path, version: str) -> Path:
 
 
 def test_new_data_is_made_by_the_preferred_version(tmp_path: Path) -> None:
-    assert choose_postgres(tmp_path / "postgres", FOUND).major == 18
+    assert choose_postgres(tmp_path / "postgres", INSTALLED).major == 18
 
 
 def test_old_data_is_opened_by_a_server_of_its_own_version(tmp_path: Path) -> None:
-    assert choose_postgres(make_data(tmp_path / "postgres", "16\n"), FOUND).major == 16
+    assert choose_postgres(make_data(tmp_path / "postgres", "16\n"), INSTALLED).major == 16
 
 
 def test_data_of_a_version_that_is_not_here_is_refused_with_what_to_do(tmp_path: Path) -> None:
     data = make_data(tmp_path / "postgres", "14\n")
-    words = "is of PostgreSQL 14, but only PostgreSQL 18, 16 is installed.*`./run backup`.*`./run restore`"
-    with pytest.raises(StartError, match=words):
-        choose_postgres(data, FOUND)
+    message = "is of PostgreSQL 14, but only PostgreSQL 18, 16 is installed.*`./run backup`.*`./run restore`"
+    with pytest.raises(StartError, match=message):
+        choose_postgres(data, INSTALLED)
 
 
 @pytest.mark.parametrize("missing", ["PG_VERSION", "global/pg_control"])

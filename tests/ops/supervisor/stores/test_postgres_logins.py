@@ -53,11 +53,11 @@ def knock(postgres: Postgres, uid: int) -> bytes:
         try:
             os.setgroups([])
             os.setuid(uid)
-            words = struct.pack("!i", 196_608) + b"user\0fieldflame\0database\0fieldflame\0\0"
+            message = struct.pack("!i", 196_608) + b"user\0fieldflame\0database\0fieldflame\0\0"
             with socket.socket(socket.AF_UNIX) as asked:
                 asked.settimeout(120)
                 asked.connect(f"{postgres.sockets}/.s.PGSQL.{PORT}")
-                asked.sendall(struct.pack("!i", len(words) + 4) + words)
+                asked.sendall(struct.pack("!i", len(message) + 4) + message)
                 os.write(write_end, asked.recv(2_000))
         except OSError as error:
             os.write(write_end, str(error).encode())

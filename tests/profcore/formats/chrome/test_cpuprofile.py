@@ -85,8 +85,13 @@ def test_a_page_cannot_pass_its_functions_for_idle_time() -> None:
     assert names == ["(root)", "(idle)", "(idle) [page]", "(garbage"]
 
 
-def test_what_the_samples_cannot_say_is_told_beside_them() -> None:
-    facts = load(export_of({"main": 1_000}, unobserved_us=2_000, profiler_us=3_000))["fieldflame"]
+def test_what_the_samples_cannot_say_is_written_next_to_them() -> None:
+    details = load(export_of({"main": 1_000}, unobserved_us=2_000, profiler_us=3_000))["fieldflame"]
 
-    assert (facts["js_ms"], facts["unobserved_ms"], facts["profiler_ms"], facts["span_ms"]) == (1.0, 2.0, 3.0, 6.0)
-    assert (facts["project"], facts["releases"], facts["views"]) == ("shop", ["1.1.0"], 3)
+    assert (details["js_ms"], details["unobserved_ms"], details["profiler_ms"], details["span_ms"]) == (
+        1.0,
+        2.0,
+        3.0,
+        6.0,
+    )
+    assert (details["project"], details["releases"], details["views"]) == ("shop", ["1.1.0"], 3)

@@ -48,7 +48,7 @@ def write(export: DifferenceExport) -> dict[str, Any]:  # a foreign file, as JSO
     return load_good(b"".join(write_difference(export)))
 
 
-def told(profile: dict[str, Any], thread: int = 0) -> list[str]:
+def path_lines(profile: dict[str, Any], thread: int = 0) -> list[str]:
     """Returns a line per call path: the weight of its samples, and the path."""
     shared, samples = profile["shared"], profile["threads"][thread]["samples"]
     lines = []
@@ -68,21 +68,21 @@ def test_the_largest_increase_comes_first_and_the_largest_decrease_last() -> Non
     profile = write(
         difference({"A": 2_000, "A B": 2_000, "C": 9_000}, {"A": 4_000, "A B": 12_000, "C": 2_000, "D": 4_000})
     )
-    assert told(profile) == ["2 A B", "1 D", "-4 C"]
+    assert path_lines(profile) == ["2 A B", "1 D", "-4 C"]
 
 
 def test_what_did_not_change_a_page_view_is_left_out() -> None:
     profile = write(difference({"A": 1_000, "A B": 3}, {"A": 2_000, "A B": 7}))
-    assert told(profile) == ["0.00025 A B"]
+    assert path_lines(profile) == ["0.00025 A B"]
 
 
 def test_a_caller_whose_callees_changes_cancel_out_stays_on_their_stacks() -> None:
     profile = write(difference({"A B": 1_000}, {"A C": 2_000}))
-    assert told(profile) == ["0.5 A C", "-0.5 A B"]
+    assert path_lines(profile) == ["0.5 A C", "-0.5 A B"]
 
 
 def test_hidden_time_has_a_difference_too() -> None:
-    assert told(write(difference({"A": 10}, {"A": 20}, hidden=(2_000, 0)))) == ["-1 (hidden)"]
+    assert path_lines(write(difference({"A": 10}, {"A": 20}, hidden=(2_000, 0)))) == ["-1 (hidden)"]
 
 
 def test_both_sides_are_there_by_themselves_a_page_view() -> None:
@@ -92,20 +92,20 @@ def test_both_sides_are_there_by_themselves_a_page_view() -> None:
         ("Head: 1.1.0", False),
         ("Base: 1.0.0", False),
     ]
-    assert told(profile, 1) == ["1 (hidden)", "0.5 A", "0.1 B"]
-    assert told(profile, 2) == ["1 A"]
+    assert path_lines(profile, 1) == ["1 (hidden)", "0.5 A", "0.1 B"]
+    assert path_lines(profile, 2) == ["1 A"]
 
 
 def colours(profile: dict[str, Any]) -> dict[str, str]:
     """Returns the category of each call path, by path."""
-    shared, found = profile["shared"], {}
+    shared, by_path = profile["shared"], {}
     stacks, frames = shared["stackTable"], shared["frameTable"]
     paths: list[str] = []
     for frame, offset in zip(stacks["frame"], stacks["prefixOffset"], strict=True):
         name = shared["stringArray"][shared["funcTable"]["name"][frames["func"][frame]]]
         paths.append(f"{paths[len(paths) - offset]} {name}" if offset else name)
-        found[paths[-1]] = profile["meta"]["categories"][frames["category"][frame]]["name"]
-    return found
+        by_path[paths[-1]] = profile["meta"]["categories"][frames["category"][frame]]["name"]
+    return by_path
 
 
 def with_samples(export: DifferenceExport, count: int) -> DifferenceExport:
@@ -164,11 +164,11 @@ def test_the_difference_tells_what_it_is_and_of_how_many_views() -> None:
 
 def test_a_side_without_views_is_said_to_be_empty() -> None:
     profile = write(difference({}, {"A": 1_000}, base_views=0))
-    assert told(profile) == ["0.25 A"]
+    assert path_lines(profile) == ["0.25 A"]
     assert "The base has no page view" in json.dumps(profile["meta"]["extra"])
 
 
-def test_different_intervals_are_told() -> None:
+def test_different_intervals_are_named() -> None:
     export = difference({"A": 1}, {"A": 1})
     export = replace(export, base=replace(export.base, interval_ms=16.0))
     assert "Intervals differ" in json.dumps(write(export)["meta"]["extra"])
@@ -188,13 +188,15 @@ def test_each_path_of_the_difference_is_head_minus_base(
         for path in base.keys() | head.keys()
     }
     per_view["(hidden)"] = head_hidden / max(head_views, 1) - base_hidden / max(base_views, 1)
-    found = {path: float(weight) * 1000 for weight, _, path in (line.partition(" ") for line in told(profile))}
-    assert found.keys() == {
+    differences = {
+        path: float(weight) * 1000 for weight, _, path in (line.partition(" ") for line in path_lines(profile))
+    }
+    assert differences.keys() == {
         path for path, us in per_view.items()
         if head.get(path, head_hidden if path == "(hidden)" else 0) * max(base_views, 1)
         != base.get(path, base_hidden if path == "(hidden)" else 0) * max(head_views, 1)
     }  # fmt: skip
-    for path, us in found.items():
+    for path, us in differences.items():
         assert abs(us - per_view[path]) <= abs(us) * 1e-5 + 1e-3
 
 

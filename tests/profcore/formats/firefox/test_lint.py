@@ -42,7 +42,7 @@ BREAKS: list[tuple[str, Break]] = [
     ("stringArray holds 'main' 2 times", lambda p: p["shared"]["stringArray"].append("main")),
     ("a lone surrogate", lambda p: p["shared"]["stringArray"].append("\ud800")),
     ("funcTable holds", lambda p: make_equal(p["shared"]["funcTable"])),
-    ("no category is grey", lambda p: [each.update(color="blue") for each in p["meta"]["categories"]]),
+    ("no category is grey", lambda p: [category.update(color="blue") for category in p["meta"]["categories"]]),
     ("the first grey category is not Other", lambda p: p["meta"]["categories"][0].update(name="Rest")),
     ("none of the palette", lambda p: p["meta"]["categories"][1].update(color="pink")),
     ("first subcategory of First party is not Other", lambda p: p["meta"]["categories"][1].update(subcategories=[])),

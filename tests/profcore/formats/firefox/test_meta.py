@@ -52,7 +52,7 @@ def test_the_slice_tells_what_was_asked_and_what_is_in_it() -> None:
     assert read_section(export, "Counts") == {"Page views": 3, "Traces": 4, "Samples": 1, "Call paths": 1}
 
 
-def test_the_caveats_are_told() -> None:
+def test_the_caveats_are_written() -> None:
     assert set(read_section(export_of({}), "How to read this")) == {
         "Axis",
         "(hidden)",

@@ -91,8 +91,8 @@ def test_self_and_total_of_each_func_are_those_of_the_tree(export: SliceExport) 
 
     first_like: dict[tuple[object, ...], int] = {}
     same = [first_like.setdefault(identify(func), index) for index, func in enumerate(export.funcs)]
-    own = export.tree
-    ours = sum_by_func(own.prefix, [same[func] for func in own.func], own.self_us, own.self_us, own.hidden_us)
+    whole = export.tree
+    ours = sum_by_func(whole.prefix, [same[func] for func in whole.func], whole.self_us, whole.self_us, whole.hidden_us)
 
     def times(self_us: dict[int, int], total_us: dict[int, int]) -> list[tuple[int, int]]:
         return sorted((self_us.get(func, 0), total) for func, total in total_us.items() if total)

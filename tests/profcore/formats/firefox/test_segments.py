@@ -62,7 +62,7 @@ def test_the_axis_is_as_long_as_the_longest_track() -> None:
     assert write(segmented())["meta"]["profilingEndTime"] == pytest.approx(4.001 + 10)
 
 
-def test_the_segments_are_told_with_their_time_and_views() -> None:
+def test_the_segments_are_listed_with_their_time_and_views() -> None:
     extra = {section["label"]: section["entries"] for section in write(segmented())["meta"]["extra"]}
     assert [(entry["label"], entry["value"]) for entry in extra["Segments"]] == [
         ("page: /0", 1.5),

@@ -98,7 +98,7 @@ def test_idle_time_is_the_weight_of_the_last_sample_which_has_no_stack() -> None
     assert (samples["stack"][-1], samples["weight"][-1]) == (None, 20.0)
 
 
-def test_the_profilers_own_and_unobserved_time_are_told_apart_from_the_samples() -> None:
+def test_the_profilers_own_and_unobserved_time_are_written_apart_from_the_samples() -> None:
     profile = load_good(b"".join(write_profile(export_of({"main": 5_000}, profiler_us=1_000, unobserved_us=2_500))))
 
     parts = next(section for section in profile["meta"]["extra"] if section["label"] == "Parts of time")

@@ -9,7 +9,7 @@ from profcore.formats.firefox.writer import write_views
 from profcore.formats.slice import TimelineExport
 from tests.envelopes import TIME_ORIGIN_MS, make_envelope, view_id_of
 from tests.profcore.formats.builders import timeline
-from tests.profcore.formats.firefox.views import Json, told, write
+from tests.profcore.formats.firefox.views import Json, sample_lines, write
 
 
 def markers(profile: Json, name: str) -> list[Json]:
@@ -24,18 +24,18 @@ def markers(profile: Json, name: str) -> list[Json]:
 
 def test_samples_stand_at_their_times_and_weigh_the_time_to_the_next() -> None:
     profile = write(timeline(make_envelope(columns="A\nA B\nA")))
-    assert told(profile) == ["0 10 0 A", "10 10 10000 A B", "20 10 10000 A", "30 0 10000 -"]
+    assert sample_lines(profile) == ["0 10 0 A", "10 10 10000 A B", "20 10 10000 A", "30 0 10000 -"]
 
 
 def test_idle_time_has_no_stack_and_no_cpu_use() -> None:
     profile = write(timeline(make_envelope(columns="A\n-\n-\nA")))
-    assert told(profile) == ["0 10 0 A", "10 10 10000 -", "20 10 0 -", "30 10 0 A", "40 0 10000 -"]
+    assert sample_lines(profile) == ["0 10 0 A", "10 10 10000 -", "20 10 0 -", "30 10 0 A", "40 0 10000 -"]
 
 
 def test_hidden_time_stands_below_the_function_it_was_attributed_to() -> None:
     task = {"type": "longtask", "start": 0, "duration": 55}
     profile = write(timeline(make_envelope(columns="A B\n-\nA C\n-\n-\n-", marks=[task])))
-    assert told(profile)[:5] == [
+    assert sample_lines(profile)[:5] == [
         "0 10 0 A B",
         "10 10 10000 A B (hidden)",
         "20 10 10000 A C",
@@ -48,14 +48,14 @@ def test_the_engines_time_stands_at_the_root() -> None:
     task = {"type": "longtask", "start": 0, "duration": 40}
     frame = {"type": "loaf", "start": 0, "duration": 90, "scripts": [{"start": 0, "duration": 25}]}
     profile = write(timeline(make_envelope(columns="A B\n-\n-\n-", marks=[task, frame])))
-    assert told(profile)[1:4] == ["10 10 10000 A B (hidden)", "20 10 10000 A (hidden)", "30 10 10000 (engine)"]
+    assert sample_lines(profile)[1:4] == ["10 10 10000 A B (hidden)", "20 10 10000 A (hidden)", "30 10 10000 (engine)"]
     categories = [category["name"] for category in profile["meta"]["categories"]]
     assert profile["shared"]["frameTable"]["category"][-1] == categories.index("Engine")
 
 
 def test_hidden_time_of_nobody_stands_at_the_root() -> None:
     profile = write(timeline(make_envelope(columns="-\n-", marks=[{"type": "longtask", "start": 0, "duration": 20}])))
-    assert told(profile)[:2] == ["0 10 0 (hidden)", "10 10 10000 (hidden)"]
+    assert sample_lines(profile)[:2] == ["0 10 0 (hidden)", "10 10 10000 (hidden)"]
 
 
 def test_pseudo_funcs_are_dimmed_and_no_javascript() -> None:
@@ -67,7 +67,7 @@ def test_pseudo_funcs_are_dimmed_and_no_javascript() -> None:
 def test_a_pages_own_function_of_a_pseudo_name_stays_apart() -> None:
     task = {"type": "longtask", "start": 0, "duration": 30}
     profile = write(timeline(make_envelope(columns="(hidden)\n-\n(hidden)", marks=[task])))
-    assert told(profile)[:2] == ["0 10 0 (hidden)", "10 10 10000 (hidden) (hidden)"]
+    assert sample_lines(profile)[:2] == ["0 10 0 (hidden)", "10 10 10000 (hidden) (hidden)"]
     assert profile["shared"]["funcTable"]["length"] == 2
 
 
@@ -77,7 +77,7 @@ def test_the_cost_of_measuring_is_shown_apart() -> None:
     envelope["trace"]["stacks"].append({"frameId": 1, "parentId": 0})
     envelope["trace"]["samples"][0]["stackId"] = 1
     profile = write(timeline(envelope))
-    assert told(profile)[:2] == ["0 10 0 (profiler)", "10 10 10000 A"]
+    assert sample_lines(profile)[:2] == ["0 10 0 (profiler)", "10 10 10000 A"]
     assert profile["shared"]["funcTable"]["length"] == 2, "the stack on which it happened is shown nowhere"
 
 
@@ -85,7 +85,7 @@ def test_what_was_not_observed_is_closed_and_marked() -> None:
     envelope = make_envelope(columns="A\nA")
     envelope["trace"]["samples"][1]["timestamp"] = 500
     profile = write(timeline(envelope))
-    assert told(profile) == ["0 100 0 A", "100 0 100000 -", "500 10 0 A", "510 0 10000 -"]
+    assert sample_lines(profile) == ["0 100 0 A", "100 0 100000 -", "500 10 0 A", "510 0 10000 -"]
     assert [(m["start"], m["end"]) for m in markers(profile, "Unobserved")] == [(100, 500)]
 
 
@@ -94,7 +94,7 @@ def test_traces_of_one_view_are_one_track_with_a_break_between_them() -> None:
     second = make_envelope(columns="A B", seq=1, timeOrigin=TIME_ORIGIN_MS + 100, viewStart=TIME_ORIGIN_MS)
     profile = write(timeline(second, first))
     assert len(profile["threads"]) == 1
-    assert told(profile) == ["0 10 0 A", "10 0 10000 -", "100 10 0 A B", "110 0 10000 -"]
+    assert sample_lines(profile) == ["0 10 0 A", "10 0 10000 -", "100 10 0 A B", "110 0 10000 -"]
     assert [(m["number"], m["start"], m["end"]) for m in markers(profile, "Trace")] == [(0, 0, 10), (1, 100, 110)]
 
 
@@ -103,7 +103,7 @@ def test_profilers_that_ran_at_once_have_a_track_each() -> None:
     second = make_envelope(columns="B\nB", seq=1, timeOrigin=TIME_ORIGIN_MS + 5, viewStart=TIME_ORIGIN_MS)
     profile = write(timeline(first, second))
     assert [(t["isMainThread"], t["pid"]) for t in profile["threads"]] == [(True, "0"), (False, "0")]
-    assert told(profile, 1) == ["5 10 0 B", "15 10 10000 B", "25 0 10000 -"]
+    assert sample_lines(profile, 1) == ["5 10 0 B", "15 10 10000 B", "25 0 10000 -"]
 
 
 def test_several_views_are_processes_that_start_together() -> None:
@@ -112,7 +112,7 @@ def test_several_views_are_processes_that_start_together() -> None:
         ("view 1", True, 20),
         ("view 2", True, 10),
     ]
-    assert told(profile, 1)[0] == "0 10 0 A B"
+    assert sample_lines(profile, 1)[0] == "0 10 0 A B"
     assert profile["meta"]["profilingEndTime"] == 30
     assert profile["shared"]["funcTable"]["length"] == 2, "a func that two views ran is one row"
 
@@ -136,7 +136,7 @@ def test_the_title_of_a_view_says_when_and_which() -> None:
 
 def test_samples_before_the_view_move_the_start_of_the_axis() -> None:
     profile = write(timeline(make_envelope(columns="A\nA", viewStart=TIME_ORIGIN_MS + 4)))
-    assert told(profile)[0] == "0 10 0 A"
+    assert sample_lines(profile)[0] == "0 10 0 A"
     assert profile["meta"]["startTime"] == int(TIME_ORIGIN_MS)
 
 
@@ -145,14 +145,14 @@ def test_a_view_recorded_late_is_shown_from_where_it_was(late_ms: int, shown_fro
     profile = write(timeline(make_envelope(columns="A\nA", viewStart=TIME_ORIGIN_MS - late_ms)))
     assert profile["meta"]["profilingStartTime"] == shown_from_ms
     assert profile["meta"]["profilingEndTime"] == late_ms + 30
-    assert told(profile)[0] == f"{late_ms} 10 0 A"
+    assert sample_lines(profile)[0] == f"{late_ms} 10 0 A"
 
 
 def test_a_trace_without_samples_is_an_empty_track() -> None:
     envelope = make_envelope(columns="A", reason="pagehide")
     envelope["trace"]["samples"] = []
     profile = write(timeline(envelope))
-    assert told(profile) == []
+    assert sample_lines(profile) == []
     assert [m["ended"] for m in markers(profile, "Recording ended")] == ["pagehide"]
 
 
@@ -180,7 +180,7 @@ def test_paints_go_by_the_names_the_viewer_knows() -> None:
     assert (lcp["end"], lcp["size"], lcp["url"], lcp["element"]) == (None, 4200, "https://shop.example/a", "hero")
 
 
-def test_an_interaction_is_told_in_its_phases_with_what_ran_in_it() -> None:
+def test_an_interaction_is_shown_in_its_phases_with_what_ran_in_it() -> None:
     event = marked(
         type="event", name="click", start=10, duration=80, processingStart=15, processingEnd=60, interactionId=77,
         target="BUTTON#buy",
@@ -197,48 +197,48 @@ def test_an_interaction_is_told_in_its_phases_with_what_ran_in_it() -> None:
 def test_a_long_task_tells_the_function_that_took_most_of_it() -> None:
     task = {"type": "longtask", "start": 0, "duration": 70, "attribution": {"containerType": "window"}}
     profile = write(timeline(make_envelope(columns="A\nA B\nA B\n-\nA\nB\nA B", marks=[task])))
-    (found,) = markers(profile, "Long task")
-    assert (found["heaviest"], found["heaviest_ms"], found["blocking"]) == ("B", 40, 20)
-    assert (found["js"], found["hidden"]) == (60, 10)
-    assert found["details"] == [["attribution.containerType", "window"]]
+    (marker,) = markers(profile, "Long task")
+    assert (marker["heaviest"], marker["heaviest_ms"], marker["blocking"]) == ("B", 40, 20)
+    assert (marker["js"], marker["hidden"]) == (60, 10)
+    assert marker["details"] == [["attribution.containerType", "window"]]
 
 
 def test_a_long_animation_frame_lists_its_scripts() -> None:
     script = {"invoker": "BUTTON.onclick", "sourceURL": "https://a.test/x.js?k", "duration": 60, "startTime": 9}
     frame = marked(type="long-animation-frame", duration=80, blockingDuration=30, renderStart=75, scripts=[script])
-    (found,) = markers(write(timeline(make_envelope(marks=[frame]))), "Long animation frame")
-    assert found["scripts"] == [["BUTTON.onclick", "", "https://a.test/x.js", 60, 0]]
-    assert (found["blocking"], found["until_render"]) == (30, 70)
-    assert found["heaviest"] == "BUTTON.onclick https://a.test/x.js 60 ms"
+    (marker,) = markers(write(timeline(make_envelope(marks=[frame]))), "Long animation frame")
+    assert marker["scripts"] == [["BUTTON.onclick", "", "https://a.test/x.js", 60, 0]]
+    assert (marker["blocking"], marker["until_render"]) == (30, 70)
+    assert marker["heaviest"] == "BUTTON.onclick https://a.test/x.js 60 ms"
 
 
 def test_rows_of_engine_markers_say_something_in_the_table() -> None:
     schemas = {schema["name"]: schema for schema in write(timeline(make_envelope()))["meta"]["markerSchema"]}
     assert all(schema.get("tableLabel") for schema in schemas.values())
     bare = marked(type="long-animation-frame", duration=80)
-    (found,) = markers(write(timeline(make_envelope(marks=[bare]))), "Long animation frame")
-    assert found["heaviest"] == "no script reported"
+    (marker,) = markers(write(timeline(make_envelope(marks=[bare]))), "Long animation frame")
+    assert marker["heaviest"] == "no script reported"
 
 
 def test_user_marks_and_measures_are_user_timing() -> None:
     marks = [marked(type="mark", name="ready"), marked(type="measure", name="hydrate", duration=12)]
-    found = markers(write(timeline(make_envelope(marks=marks))), "UserTiming")
-    assert [(m["name"], m["entryType"], m["end"]) for m in found] == [
+    timings = markers(write(timeline(make_envelope(marks=marks))), "UserTiming")
+    assert [(m["name"], m["entryType"], m["end"]) for m in timings] == [
         ("hydrate", "measure", 17),
         ("ready", "mark", None),
     ]
 
 
 def test_a_mark_of_any_other_type_goes_by_its_own_word() -> None:
-    (found,) = markers(
+    (marker,) = markers(
         write(timeline(make_envelope(marks=[marked(type="cache-miss", value=3, who=True)]))), "cache-miss"
     )
-    assert (found["value"], found["details"]) == (3, [["who", "yes"]])
+    assert (marker["value"], marker["details"]) == (3, [["who", "yes"]])
 
 
-def with_engine(columns: str, words: str, **fields: Any) -> Json:
+def with_engine(columns: str, marker_words: str, **fields: Any) -> Json:
     envelope = make_envelope(columns=columns, **fields)
-    for sample, word in zip(envelope["trace"]["samples"], words.split(), strict=True):
+    for sample, word in zip(envelope["trace"]["samples"], marker_words.split(), strict=True):
         if word != ".":
             sample["marker"] = word
     return envelope
@@ -254,11 +254,11 @@ def test_runs_of_engine_work_are_marked() -> None:
 
 def test_engine_work_makes_leaves_only_where_asked_for() -> None:
     export = timeline(with_engine("A\nA B\n-\nA", "gc layout style script"))
-    assert told(write(export))[:4] == ["0 10 0 A", "10 10 10000 A B", "20 10 10000 (hidden)", "30 10 10000 A"]
+    assert sample_lines(write(export))[:4] == ["0 10 0 A", "10 10 10000 A B", "20 10 10000 (hidden)", "30 10 10000 A"]
     with_leaves = TimelineExport(
         project=export.project, query=export.query, funcs=export.funcs, views=export.views, engine_leaves=True
     )
-    assert [line.split(" ", 3)[3] for line in told(write(with_leaves))[:4]] == [
+    assert [line.split(" ", 3)[3] for line in sample_lines(write(with_leaves))[:4]] == [
         "A (garbage collection)",
         "A B (layout)",
         "(hidden) (style)",
@@ -326,4 +326,4 @@ def test_a_stack_ten_thousand_deep_is_written() -> None:
     ]
     profile = write(timeline(envelope))
     assert profile["shared"]["stackTable"]["length"] == depth + 2
-    assert [line.count("A") + line.count("B") for line in told(profile)] == [depth, depth, depth, 4, 4, 0]
+    assert [line.count("A") + line.count("B") for line in sample_lines(profile)] == [depth, depth, depth, 4, 4, 0]

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from tests.envelopes import TIME_ORIGIN_MS, make_envelope
 from tests.profcore.formats.builders import timeline
-from tests.profcore.formats.firefox.views import Json, told, write
+from tests.profcore.formats.firefox.views import Json, sample_lines, write
 
 KINDS = {"-": "idle", "(profiler)": "profiler", "(engine)": "engine"}
 SAMPLES = st.lists(
@@ -61,10 +61,10 @@ def test_no_profile_of_any_traces_has_a_fault_and_none_loses_time(
         envelopes.append(envelope)
     export = replace(timeline(*envelopes), engine_leaves=has_leaves)
     profile = write(export)
-    time, found = export.views[0].time, dict.fromkeys(["js", "hidden", "engine", "profiler", "idle"], 0)
+    time, sums = export.views[0].time, dict.fromkeys(["js", "hidden", "engine", "profiler", "idle"], 0)
     for thread in range(len(profile["threads"])):
-        for line in told(profile, thread):
+        for line in sample_lines(profile, thread):
             _, weight, _, path = line.split(" ", 3)
             kind = "hidden" if "(hidden)" in path else KINDS.get(path.split(" ")[0], "js")
-            found[kind] += round(float(weight) * 1000)
-    assert found == {kind: getattr(time, f"{kind}_us") for kind in found}
+            sums[kind] += round(float(weight) * 1000)
+    assert sums == {kind: getattr(time, f"{kind}_us") for kind in sums}

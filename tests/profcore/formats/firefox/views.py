@@ -24,7 +24,7 @@ def path_of(profile: Json, stack: int | None) -> str:
     return " ".join(reversed(names)) or "-"
 
 
-def told(profile: Json, thread: int = 0) -> list[str]:
+def sample_lines(profile: Json, thread: int = 0) -> list[str]:
     """Returns a line per sample: time, weight, CPU µs, stack."""
     samples = profile["threads"][thread]["samples"]
     time, lines = 0.0, []

@@ -61,8 +61,8 @@ def test_arrays_and_lines_hold_several_inputs_of_any_format_each_with_its_place(
         (b"[" + TRACE + b"," + other + b"]", ["file › $[0]", "file › $[1]"]),
         (LINE + b"\n\n" + other + b"\n", ["file › line 1", "file › line 3"]),
     ):
-        found = read(body)
-        assert [(one.place, one.importer.name) for one in found] == list(
+        inputs = read(body)
+        assert [(one.place, one.importer.name) for one in inputs] == list(
             zip(places, ["trace", "cpuprofile"], strict=True)
         )
 
@@ -70,9 +70,9 @@ def test_arrays_and_lines_hold_several_inputs_of_any_format_each_with_its_place(
 def test_the_same_trace_has_one_id_wherever_it_lies() -> None:
     line = read(LINE)[0].completed.envelope.viewId
 
-    found = read(make_zip(("x", b"[" + LINE + b"," + LINE + b"]"), ("y", LINE + b"\n" + LINE)))
-    assert {one.completed.envelope.viewId for one in found} == {line}
-    assert len(found) == 4
+    inputs = read(make_zip(("x", b"[" + LINE + b"," + LINE + b"]"), ("y", LINE + b"\n" + LINE)))
+    assert {one.completed.envelope.viewId for one in inputs} == {line}
+    assert len(inputs) == 4
 
 
 def test_what_file_managers_add_to_an_archive_is_passed_over() -> None:

@@ -38,11 +38,11 @@ def test_the_draft_may_lie_in_an_object() -> None:
 
 
 def test_what_stands_beside_the_draft_is_kept() -> None:
-    facts = {"release": "1.4.2", "page": "/cart", "timeOrigin": 1_760_000_000_000.0, "sampleInterval": 10.0}
+    fields = {"release": "1.4.2", "page": "/cart", "timeOrigin": 1_760_000_000_000.0, "sampleInterval": 10.0}
 
-    envelope = read_envelope({**facts, "trace": sample_json("explainer.json")})
+    envelope = read_envelope({**fields, "trace": sample_json("explainer.json")})
 
-    assert {name: getattr(envelope, name) for name in facts} == facts
+    assert {name: getattr(envelope, name) for name in fields} == fields
     assert envelope.tags == {"imported": "explainer"}
 
 

@@ -44,7 +44,7 @@ def test_functions_come_with_their_definitions_and_the_engines_work_as_markers()
     assert places(envelope) == PLACES
 
 
-def test_native_threads_are_left_out_and_told() -> None:
+def test_native_threads_are_left_out_and_named() -> None:
     (imported,) = read(sample("firefox-v66.json"))
 
     assert (imported.completed.envelope.timeOrigin, imported.completed.envelope.sampleInterval) == (

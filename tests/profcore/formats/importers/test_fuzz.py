@@ -66,11 +66,11 @@ HOSTILE: Final[tuple[Any, ...]] = (
 def try_to_read(body: bytes) -> None:
     """Reads a file: its traces pass ingest's checks and fold, or the error has a place, a reason and a path."""
     try:
-        found = list(read_file("file", body, DEFAULTS, LIMITS))
+        inputs = list(read_file("file", body, DEFAULTS, LIMITS))
     except FileError as error:
         refused = error
     else:
-        for imported in found:
+        for imported in inputs:
             envelope = imported.completed.envelope
             check_envelope(envelope, LIMITS.envelope)
             check_trace(envelope.trace, LIMITS.envelope)
@@ -134,14 +134,14 @@ def test_a_packed_sample_with_some_bytes_changed(body: bytes, seed: int, packing
 
 def spots(value: Any) -> list[tuple[Any, Any]]:
     """Returns every (container, key) of a JSON value."""
-    found, pending = [], [value]
+    places, pending = [], [value]
     while pending:
         one = pending.pop()
         keys = list(one) if isinstance(one, dict) else range(len(one)) if isinstance(one, list) else ()
         for key in keys:
-            found.append((one, key))
+            places.append((one, key))
             pending.append(one[key])
-    return found
+    return places
 
 
 @settings(FUZZ, max_examples=400)

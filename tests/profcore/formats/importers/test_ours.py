@@ -41,7 +41,7 @@ def test_the_facts_tell_release_page_time_and_interval(name: str) -> None:
     assert envelope.marks == [Mark("longtask", 3_500.5, 800)]
 
 
-def test_facts_of_several_releases_name_none() -> None:
+def test_an_export_of_several_releases_names_no_release() -> None:
     export = sample_json("export.cpuprofile")
     export["fieldflame"] |= {"releases": ["1", "2"], "pages": [], "from": ["2026-11-21T10:00+00:00", "x"]}
 
@@ -50,7 +50,7 @@ def test_facts_of_several_releases_name_none() -> None:
 
 
 @pytest.mark.parametrize("interval_ms", [-1e308, 0, 1e308, 5e-324])
-def test_an_interval_that_is_none_harms_no_weight(interval_ms: float) -> None:
+def test_an_interval_that_is_not_one_harms_no_weight(interval_ms: float) -> None:
     export = sample_json("export.cpuprofile")
     export["fieldflame"]["interval_ms"] = interval_ms
 

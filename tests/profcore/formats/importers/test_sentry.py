@@ -22,7 +22,7 @@ def test_a_chunk_comes_in_with_its_session_as_the_view() -> None:
     assert imported.completed.missing == ("page", "sampleInterval")
 
 
-def test_idle_that_the_sdk_booked_to_the_first_stack_is_told_and_not_guessed_away() -> None:
+def test_idle_that_the_sdk_booked_to_the_first_stack_is_named_and_not_guessed_away() -> None:
     (imported,) = read(sample("sentry-chunk.json"))
 
     assert [line.split(" ", 1)[1] for line in lines(imported.completed.envelope)] == [

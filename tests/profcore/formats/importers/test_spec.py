@@ -68,8 +68,8 @@ def test_every_recorded_envelope_comes_back_byte_for_byte() -> None:
 
 
 def test_facts_around_a_trace_are_taken_where_they_are() -> None:
-    facts = {"release": "3", "page": "/x", "sampleInterval": 20, "userAgent": "Chrome", "isolated": True}
-    envelope = read_envelope({"trace": sample_json("trace.json"), **facts})
+    fields = {"release": "3", "page": "/x", "sampleInterval": 20, "userAgent": "Chrome", "isolated": True}
+    envelope = read_envelope({"trace": sample_json("trace.json"), **fields})
 
     assert (envelope.release, envelope.page, envelope.sampleInterval) == ("3", "/x", 20)
     assert (envelope.userAgent, envelope.isolated, envelope.timeOrigin) == ("Chrome", True, NOW_MS)

@@ -24,12 +24,12 @@ def given_to(columns: str, *marks: dict[str, object]) -> dict[str, int]:
 def given_by_path(fold: TraceFold, funcs: FuncTable) -> dict[str, int]:
     """Returns a fold's hidden samples of one tick by call path."""
     names = names_of(funcs)
-    found = {
+    times = {
         " > ".join(names[func] for func in path): hidden // 1000
         for path, (_, _, hidden) in by_path(tree_of_fold(fold)).items()
         if hidden
     }
-    found |= {f"{names[func]}?": us // 1000 for func, us in fold.sums.uncertain_us.items()}
-    nobodys = fold.parts.hidden_us // 1000 - sum(found.values())
+    times |= {f"{names[func]}?": us // 1000 for func, us in fold.sums.uncertain_us.items()}
+    nobodys = fold.parts.hidden_us // 1000 - sum(times.values())
     rest = {"?": nobodys, "engine": fold.parts.engine_us // 1000}
-    return found | {word: count for word, count in rest.items() if count}
+    return times | {word: count for word, count in rest.items() if count}

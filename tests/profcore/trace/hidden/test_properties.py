@@ -53,10 +53,10 @@ def test_hidden_time_of_nodes_and_funcs_is_a_part_of_the_traces(trace: Trace, ma
 @PROPERTY
 @given(traces(), mark_lists)
 def test_hidden_time_never_changes_self_or_total(trace: Trace, marks: list[Mark]) -> None:
-    told, silent = fold_marked(trace, marks, FuncTable()), fold_marked(trace, [], FuncTable())
+    marked, silent = fold_marked(trace, marks, FuncTable()), fold_marked(trace, [], FuncTable())
     for column in ("self_us", "total_us", "self_samples", "total_samples"):
-        assert getattr(told.sums, column) == getattr(silent.sums, column)
-    assert timed_paths(tree_of_fold(told)) == timed_paths(tree_of_fold(silent))
+        assert getattr(marked.sums, column) == getattr(silent.sums, column)
+    assert timed_paths(tree_of_fold(marked)) == timed_paths(tree_of_fold(silent))
 
 
 def timed_paths(tree: CallTree) -> dict[tuple[int, ...], tuple[int, int]]:

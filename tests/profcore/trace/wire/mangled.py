@@ -22,7 +22,7 @@ def paths_in(value: Any, path: str = "$") -> list[str]:  # Any: JSON
     """Returns the paths of everything in a JSON value."""
     inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     steps = [(f"{path}.{key}" if isinstance(value, dict) else f"{path}[{key}]", entry) for key, entry in inner]
-    return [found for step, entry in steps for found in (step, *paths_in(entry, step))]
+    return [path for step, entry in steps for path in (step, *paths_in(entry, step))]
 
 
 PATHS = paths_in(full_envelope())

@@ -58,7 +58,7 @@ def test_a_sampling_rate_is_a_share(rate: float) -> None:
 
 @pytest.mark.parametrize("path", FLOATS + INTEGERS + IDS)
 @pytest.mark.parametrize("word", [b"NaN", b"Infinity", b"-Infinity", b"nan", b"0x10", b"1.", b".5", b"+1"])
-def test_what_json_does_not_call_a_number_is_none(path: str, word: bytes) -> None:
+def test_what_json_does_not_call_a_number_is_refused(path: str, word: bytes) -> None:
     assert refusal(with_raw(path, word)) == (Reason.INVALID_JSON, "$")
 
 

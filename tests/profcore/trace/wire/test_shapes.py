@@ -193,7 +193,7 @@ def test_an_array_is_split_into_its_envelopes_unread() -> None:
     ],
     ids=["an object", "cut short", "NaN", "nested", "one too many", "many and cut short"],
 )
-def test_what_is_no_array_of_so_many_is_not_split(body: bytes, reason: Reason) -> None:
+def test_a_batch_that_is_not_an_array_or_too_long_is_not_split(body: bytes, reason: Reason) -> None:
     with pytest.raises(TraceError) as caught:
         split_array(body, 3)
     assert (caught.value.reason, caught.value.path) == (reason, "$")

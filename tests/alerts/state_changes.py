@@ -1,4 +1,4 @@
-"""Changes of states, written as the evaluation writes them, for tests of what is told about them."""
+"""Changes of states, written as the evaluation writes them, for tests of messages, pages and the API."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Final
@@ -13,7 +13,7 @@ from profcore.alerts.states import Standing, State
 from projects.models import Project
 
 NOON: Final = datetime(2026, 11, 23, 12, 0, tzinfo=UTC)
-FOUND: Final = Finding(
+FINDING: Final = Finding(
     views=400,
     base_release="1.0",
     base_views=500,
@@ -37,4 +37,4 @@ def change_state(
     subject = Subject(release=release, page=page)
     with transaction.atomic():
         before = select_states(alert).get(subject.key)
-        return write_standing(alert, subject, before, Standing(state), FOUND, at=at, cause=Cause.LOOK)
+        return write_standing(alert, subject, before, Standing(state), FINDING, at=at, cause=Cause.LOOK)
