@@ -75,9 +75,9 @@ def test_measure() -> None:
                             begin = time.perf_counter()
                             read()
                             taken.setdefault((name, on_citus), []).append(1000 * (time.perf_counter() - begin))
-                        with CaptureQueriesContext(connection) as queries:
+                        with CaptureQueriesContext(connection) as captured:
                             read()
-                        statements[name] = len(queries)
+                        statements[name] = len(captured)
     print("\n| question | statements | plain: least, p50 | Citus: least, p50 | ratio |")
     print("|---|---|---|---|---|")
     for name in queries:
