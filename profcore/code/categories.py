@@ -5,11 +5,11 @@ permission.
 """
 
 import re
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
-from typing import Final
+from typing import Final, Protocol
+
+import re2
 
 from profcore.code.packages import LIBRARY, MAX_MATCHED_CHARS
 from profcore.code.parties import Owner, PartyRule
@@ -31,6 +31,51 @@ FUNC_CATEGORIES: Final = {
 
 
 NO_GROUP: Final = "(none)"
+# A project's patterns and the names they meet may both be hostile. RE2 takes time in proportion to the size of the
+# pattern times the length of the text; `re` may take for ever. A list of thirty folders has a size of 200.
+MAX_PATTERN_SIZE: Final = 500
+PATTERN_BYTES: Final = 64 * 1024  # of memory for each pattern
+
+
+class Pattern(Protocol):
+    """A compiled regular expression. `search` and `fullmatch` return None if the text does not match."""
+
+    @property
+    def pattern(self) -> str: ...
+    def search(self, text: str, /) -> object | None: ...
+    def fullmatch(self, text: str, /) -> object | None: ...
+
+
+class ProjectPattern:
+    """A project's own regular expression, in RE2's syntax: without lookaround and back references.
+
+    `size` is the number of instructions of its program.
+    """
+
+    def __init__(self, pattern: str) -> None:
+        """Raises `ValueError`, with a sentence, if the pattern cannot be read or is too large."""
+        options = re2.Options()
+        options.max_mem = PATTERN_BYTES
+        options.log_errors = False
+        try:
+            self._regex = re2.compile(pattern, options)
+        except re2.error as error:
+            detail = error.args[0].decode(errors="replace") if error.args else "unknown error"
+            raise ValueError(f"the pattern {pattern[:80]!r} cannot be read: {detail}") from None
+        self.pattern = pattern
+        self.size = int(self._regex.programsize)
+        if self.size > MAX_PATTERN_SIZE:
+            raise ValueError(f"the pattern {pattern[:80]!r} has too many alternatives and repetitions")
+
+    def search(self, text: str, /) -> object | None:
+        """Returns a match anywhere in the text."""
+        match: object | None = self._regex.search(text.encode(errors="replace"))
+        return match
+
+    def fullmatch(self, text: str, /) -> object | None:
+        """Returns a match of the whole text."""
+        match: object | None = self._regex.fullmatch(text.encode(errors="replace"))
+        return match
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,37 +89,33 @@ class CategoryRule:
 
     category: str
     reason: str
-    uri: str | None = None
-    name: str | None = None
+    uri: Pattern | None = None
+    name: Pattern | None = None
     has_uri: bool | None = None
     has_position: bool | None = None
     owner: Owner | None = None
-    source: str | None = None
+    source: Pattern | None = None
     has_source: bool | None = None
 
     def __post_init__(self) -> None:
-        """Raises `ValueError` for an unknown category or an invalid pattern."""
+        """Raises `ValueError` for an unknown category."""
         if self.category not in FUNC_CATEGORIES:
             raise ValueError(f"category must be one of {', '.join(FUNC_CATEGORIES)}; not {self.category[:80]!r}")
-        for pattern in (self.uri, self.name, self.source):
-            try:
-                re.compile(pattern or "")
-            except re.error as error:
-                raise ValueError(f"a pattern of category {self.category} cannot be read: {error}") from None
 
 
+# Their texts are ours, so that Python's engine may read them: these patterns are measured on hostile URIs.
 RULES: Final = (
     CategoryRule(
         category="profiler",
         reason="our own cost: the built-ins that start and stop the recording",
-        name="|".join(sorted(PROFILER_NAMES)),
+        name=re.compile("|".join(sorted(PROFILER_NAMES))),
         has_uri=False,
         has_position=False,
     ),
     CategoryRule(
         category="webassembly",
         reason="the engine's frames between JavaScript and WebAssembly",
-        name="(?:js-to-wasm|wasm-to-js).*",
+        name=re.compile("(?:js-to-wasm|wasm-to-js).*"),
         has_uri=False,
     ),
     CategoryRule(category="built-in", reason="no resource and no position", has_uri=False, has_position=False),
@@ -82,14 +123,20 @@ RULES: Final = (
     CategoryRule(
         category="extension",
         reason="an extension's scheme; its id is not kept",
-        uri=r"^(?:[a-z0-9.+-]*-extension|webkit-masked-url):",
+        uri=re.compile(r"^(?:[a-z0-9.+-]*-extension|webkit-masked-url):"),
     ),
-    CategoryRule(category="webassembly", reason="the engine's own scheme, or the file's ending", uri=r"^wasm:|\.wasm$"),
-    CategoryRule(category="library", reason="an npm package is visible in the original source's path", source=LIBRARY),
+    CategoryRule(
+        category="webassembly",
+        reason="the engine's own scheme, or the file's ending",
+        uri=re.compile(r"^wasm:|\.wasm$"),
+    ),
+    CategoryRule(
+        category="library", reason="an npm package is visible in the original source's path", source=re.compile(LIBRARY)
+    ),
     CategoryRule(
         category="library",
         reason="an npm package is visible in the URI, and no source map says more",
-        uri=LIBRARY,
+        uri=re.compile(LIBRARY),
         has_source=False,
     ),
     CategoryRule(
@@ -97,29 +144,26 @@ RULES: Final = (
         reason="the project's source maps say where it is from, and that is no package",
         has_source=True,
     ),
-    CategoryRule(category="inline", reason="code in an attribute or an address", uri=r"^javascript:"),
+    CategoryRule(category="inline", reason="code in an attribute or an address", uri=re.compile(r"^javascript:")),
     CategoryRule(
         category="eval",
         reason="a script made from text",
-        uri=r"^(?:data|webpack-internal|webpack|evalmachine|debugger):",
+        uri=re.compile(r"^(?:data|webpack-internal|webpack|evalmachine|debugger):"),
     ),
     CategoryRule(
-        category="eval", reason="a `sourceURL` that names no place", uri=r"^(?![A-Za-z][A-Za-z0-9+.-]*:)(?!//)"
+        category="eval",
+        reason="a `sourceURL` that names no place",
+        uri=re.compile(r"^(?![A-Za-z][A-Za-z0-9+.-]*:)(?!//)"),
     ),
     CategoryRule(
         category="inline",
         reason="on the project's own site, a document's address: the script stands in the page",
-        uri=r"^https?://[^/]+(?:/[^.]*|/(?:.*/)?[^/.]*|.*\.(?:html?|xhtml|php|aspx?|jsp))$",
+        uri=re.compile(r"^https?://[^/]+(?:/[^.]*|/(?:.*/)?[^/.]*|.*\.(?:html?|xhtml|php|aspx?|jsp))$"),
         owner="own",
     ),
     CategoryRule(category="first-party", reason="a script of the project's own site", owner="own"),
     CategoryRule(category="third-party", reason="a script of another site", owner="other"),
 )
-
-
-@lru_cache(maxsize=1_000)
-def _compiled(pattern: str) -> re.Pattern[str]:
-    return re.compile(pattern)
 
 
 def categorize(
@@ -163,31 +207,12 @@ def _fits(rule: CategoryRule, key: FuncKey, owner: Owner | None, source: str | N
         return False
     if rule.owner is not None and rule.owner != owner:
         return False
-    if rule.name is not None and not _compiled(rule.name).fullmatch(key.name[:MAX_MATCHED_CHARS]):
+    if rule.name is not None and not rule.name.fullmatch(key.name[:MAX_MATCHED_CHARS]):
         return False
     return _finds(rule.uri, key.uri) and _finds(rule.source, source)
 
 
-def _finds(pattern: str | None, text: str | None) -> bool:
+def _finds(pattern: Pattern | None, text: str | None) -> bool:
     if pattern is None:
         return True
-    return text is not None and _compiled(pattern).search(text[:MAX_MATCHED_CHARS]) is not None
-
-
-@dataclass(frozen=True, slots=True)
-class RulesPreview:
-    """The effect of a project's rules: funcs by category before and after, and the funcs that would move."""
-
-    before: Counter[str | None]
-    after: Counter[str | None]
-    moved: Sequence[tuple[FuncKey, str | None, str | None]]
-
-
-def preview_rules(keys: Sequence[FuncKey], sites: frozenset[str], rules: Sequence[CategoryRule]) -> RulesPreview:
-    """Returns what `rules` would change for some funcs, in their order. Nothing is stored."""
-    pairs = [(key, categorize(key, sites), categorize(key, sites, rules)) for key in keys]
-    return RulesPreview(
-        Counter(before for _, before, _ in pairs),
-        Counter(after for _, _, after in pairs),
-        [pair for pair in pairs if pair[1] != pair[2]],
-    )
+    return text is not None and pattern.search(text[:MAX_MATCHED_CHARS]) is not None

@@ -10,7 +10,7 @@ from typing import Any, Final, Literal
 
 import msgspec
 
-from profcore.code.categories import CategoryRule
+from profcore.code.categories import CategoryRule, ProjectPattern
 from profcore.code.identity import MAPPED_ID
 from profcore.code.packages import ProjectPackageRule
 from profcore.code.parties import PartyRule
@@ -19,8 +19,7 @@ MAX_RULES: Final = 200  # per kind: each func is compared with each of them
 MAX_TEXT_CHARS: Final = 400
 MAX_SAME_FUNCS: Final = 2_000
 FUNC_ID: Final = re.compile(r"[0-9]{1,10}")
-# Not allowed in a pattern: nested or repeated repetition, which takes exponential time.
-NESTED_REPEAT: Final = re.compile(r"[*+}]\)?[*+{]|\([^)]*[*+][^)]*\)\??[*+{]")
+MAX_PATTERNS_SIZE: Final = 5_000  # of all patterns together: each func may meet each of them
 
 
 class CategorySpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -93,7 +92,7 @@ def read_code_rules(rules: Any) -> CodeRules:  # Any: JSON, checked here
         if len(getattr(spec, name)) > MAX_RULES:
             raise CodeRuleError(name, f"at most {MAX_RULES} rules are accepted")
     return CodeRules(
-        [_category(at, rule) for at, rule in enumerate(spec.categories)],
+        _read_categories(spec.categories),
         [
             _made(f"parties[{at}]", PartyRule, rule.domain, rule.owner, rule.name)
             for at, rule in enumerate(spec.parties)
@@ -103,19 +102,33 @@ def read_code_rules(rules: Any) -> CodeRules:  # Any: JSON, checked here
     )
 
 
+def _read_categories(specs: Sequence[CategorySpec]) -> list[CategoryRule]:
+    rules: list[CategoryRule] = []
+    size = 0
+    for at, spec in enumerate(specs):
+        rule = _category(at, spec)
+        size += sum(p.size for p in (rule.uri, rule.source, rule.name) if isinstance(p, ProjectPattern))
+        if size > MAX_PATTERNS_SIZE:
+            raise CodeRuleError(f"categories[{at}]", "the patterns of all rules together are too large")
+        rules.append(rule)
+    return rules
+
+
 def _category(at: int, spec: CategorySpec) -> CategoryRule:
     place = f"categories[{at}]"
     if spec.uri is None and spec.source is None and spec.name is None:
         raise CodeRuleError(place, "a rule needs a uri, a source or a name")
-    for text in (spec.uri, spec.source, spec.name):
-        if text is not None and NESTED_REPEAT.search(text):
-            raise CodeRuleError(place, "a pattern must not repeat a repetition")
     rule: CategoryRule = _made(place, _make_category, spec.category, spec.uri, spec.source, spec.name)
     return rule
 
 
 def _make_category(category: str, uri: str | None, source: str | None, name: str | None) -> CategoryRule:
-    return CategoryRule(category=category, reason="a rule of the project", uri=uri, source=source, name=name)
+    uri_pattern, source_pattern, name_pattern = (
+        None if text is None else ProjectPattern(text) for text in (uri, source, name)
+    )
+    return CategoryRule(
+        category=category, reason="a rule of the project", uri=uri_pattern, source=source_pattern, name=name_pattern
+    )
 
 
 def _made(place: str, make: Any, *parts: str | None) -> Any:  # Any: one of the rules' classes

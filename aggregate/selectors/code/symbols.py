@@ -5,6 +5,7 @@ does so as long as the project's uploaded scripts and their progress do not chan
 """
 
 import json
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
@@ -17,6 +18,7 @@ from aggregate.label_models import MAPPED
 from aggregate.selectors.code.labels import label_func, label_original
 from aggregate.selectors.code.sites import select_sites
 from aggregate.selectors.slice.read_context import once_a_read
+from aggregate.selectors.slice.slices import SliceError
 from profcore.caching import keep
 from profcore.code.categories import CategoryKey, categorize, category_key_of
 from profcore.code.code_rules import CodeRules, read_code_rules
@@ -29,6 +31,9 @@ from profcore.trace.funcs import FuncKey
 
 MAX_CACHED_CHARS: Final = 1_000  # of a func: 200,000 with names and URIs at ingest's limits would be 14 GB
 LABELS_CACHE_PROJECTS: Final = 20  # whose labels are cached; others are read again
+# Only a pattern made for it takes 5 ms for one func: thirty folders take 10 µs. A read gives up before its client does.
+SLOW_MATCH_S: Final = 0.005
+MAX_SLOW_MATCHES_S: Final = 5.0
 
 RowId = int | str
 Pair = tuple[str, int]  # a release, and a func's id
@@ -218,6 +223,7 @@ class Symbols:
     _sites: frozenset[str] | None = None
     _categories: dict[tuple[CategoryKey, str | None], str | None] = field(default_factory=dict)
     _shown: dict[LabelledKey, Display | None] = field(default_factory=dict)
+    _slow_s: float = 0.0
     _by_name: bool = field(init=False)
 
     def __post_init__(self) -> None:
@@ -236,9 +242,18 @@ class Symbols:
         source = label.original.source if label else None
         category_key = category_key_of(key, by_name=self._by_name)
         if (category_key, source) not in self._categories:
+            began_s = time.perf_counter()
             category = categorize(key, self.sites, self.rules.categories, source=source, parties=self.rules.parties)
+            self._count_slow(time.perf_counter() - began_s)
             self._categories[category_key, source] = category
         return self._categories[category_key, source]
+
+    def _count_slow(self, took_s: float) -> None:
+        """Raises `SliceError` once a project's patterns have taken too long on too many names."""
+        if took_s > SLOW_MATCH_S:
+            self._slow_s += took_s
+        if self._slow_s > MAX_SLOW_MATCHES_S:
+            raise SliceError("categories", "The project's category rules take too long. Give them shorter patterns.")
 
     def package_of(self, key: FuncKey, label: FuncLabel | None = None) -> str | None:
         """Returns a func's package: the package of its original, else the one that its script's URI names."""

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
+from aggregate.selectors.code import symbols
 from projects.models import Project
 from tests.aggregate.bundled_views import HASHED, func, view
 from tests.aggregate.posting import fold_all, post
@@ -89,6 +90,20 @@ def test_a_preview_tells_what_rules_would_move_and_stores_nothing(
     assert {"kind": "party", "from": "Google Tag Manager", "to": "(first party)"} in changes[str(made.id)]
     shop.refresh_from_db()
     assert shop.code_rules == {}
+
+
+def test_rules_that_take_too_long_are_given_up_with_a_sentence(
+    client: Client, shop: Project, bearer: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(symbols, "SLOW_MATCH_S", 0.0)
+    monkeypatch.setattr(symbols, "MAX_SLOW_MATCHES_S", 0.0)
+    rules = {"categories": [{"category": "library", "name": "(a|a)*c"}]}
+    for answer in (
+        send(client, CODE + "/preview", {"rules": rules}, "post", headers=bearer),
+        client.get("/api/v1/projects/shop/functions", headers=bearer),
+    ):
+        assert (answer.status_code, answer.json()["field"]) == (400, "categories")
+        assert "shorter patterns" in answer.json()["detail"]
 
 
 def test_a_moved_and_renamed_function_is_offered_by_its_body_and_an_override_takes_it(

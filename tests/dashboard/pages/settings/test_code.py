@@ -66,7 +66,7 @@ def test_rows_are_ordered_deleted_and_emptied(owner: Client, shop: Project) -> N
     [
         ("categories", {"category": "library"}, "A rule needs a uri, a source or a name."),
         ("categories", {"category": "library", "uri": "("}, "cannot be read"),
-        ("categories", {"category": "library", "uri": "(a+)+"}, "must not repeat a repetition"),
+        ("categories", {"category": "library", "uri": "(?=a)"}, "cannot be read"),
         ("categories", {"uri": "a"}, "Choose a category."),
         ("parties", {"domain": "https://cdn.example", "owner": "own"}, "Domain must be a host in lower case"),
         ("parties", {"domain": "cdn.example"}, "Choose an owner."),
