@@ -28,6 +28,7 @@ from ops.supervisor.services import WEB_HEADER_WAIT_MS
 from profcore.errors import Reason
 from tests.deploy.files import NGINX
 from tests.deploy.proxy import Proxy, lay_out_proxy, require_program, run_proxy
+from tests.runner.waiting import wait_until
 
 CONFS = ("compose.conf", "compose-tls.conf", "fieldflame.conf")
 ENDPOINT_PATH = "/ingest/v1/traces"
@@ -159,14 +160,29 @@ def test_whoever_ends_tls_in_front_is_believed(proxy: Proxy, upstream: Upstream)
     assert [headers.get_all("X-Forwarded-Proto") for _, _, headers, _ in upstream.asked] == [["https"], ["http"]]
 
 
-def test_only_logins_and_shared_links_are_told_the_visitors_address_and_no_other_than_the_true_one(
-    proxy: Proxy, upstream: Upstream
-) -> None:
+def test_the_app_gets_the_true_address_but_none_with_traces(proxy: Proxy, upstream: Upstream) -> None:
     lie = {"X-Forwarded-For": "192.0.2.7"}
-    for path in ("/login/", "/login/?next=/projects/", "/shared/x/", "/projects/", f"{ENDPOINT}&a=/login/"):
+    paths = ("/login/", "/projects/?a=/ingest/", "/shared/x/", "/api/v1/projects/a/sourcemaps", ENDPOINT, "/snippet.js")
+    for path in (*paths, f"/{ENDPOINT}&a=/login/", "/snippet/key.js", "/ingest/v1/absent?key=k"):
         ask(proxy, "GET", path, headers=lie)
     addresses = [headers.get_all("X-Forwarded-For") for _, _, headers, _ in upstream.asked]
-    assert addresses == [["127.0.0.1"], ["127.0.0.1"], ["127.0.0.1"], None, None]
+    assert addresses == [["127.0.0.1"]] * 4 + [None] * 5
+
+
+def test_few_large_uploads_are_taken_from_one_address_at_a_time(proxy: Proxy, upstream: Upstream) -> None:
+    """Those that wait hold bodies on the disk before the app asks who sends them."""
+    path = "/api/v1/projects/shop/sourcemaps"
+    begun = [socket.create_connection(("127.0.0.1", proxy.plain_port), 10) for _ in range(4)]
+    try:
+        for upload in begun:
+            upload.sendall(f"POST {path} HTTP/1.1\r\nHost: a\r\nContent-Length: 100000\r\n\r\nabc".encode())
+        wait_until(lambda: ask(proxy, "POST", path, b"more").status == 429)
+        assert ask(proxy, "POST", "/projects/shop/import/", b"more").status == 429
+        assert ask(proxy, "GET", "/projects/").status == 200
+    finally:
+        for upload in begun:
+            upload.close()
+    wait_until(lambda: ask(proxy, "POST", path, b"more").status == 202)
 
 
 def post_by_tls(proxy: Proxy, body: bytes) -> int:
