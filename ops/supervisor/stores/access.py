@@ -1,11 +1,13 @@
 """The user that PostgreSQL runs as. It refuses to run as root, so root starts it in the first of three ways that works:
 
-1. as the user `nobody`, if `nobody` can reach the binaries and the data folder;
-2. in a user namespace in which root appears as `nobody`. The server can still pass through folders that only root may
+1. in a user namespace in which root appears as `nobody`. The server can still pass through folders that only root may
    enter (a clone below /root), and has none of root's capabilities. Nothing needs to be copied or opened. The server
    could change files of root, as can every other process of a `./run` started by root;
-3. if the kernel or a container refuses namespaces, as `nobody` with data and binaries in /var/lib/fieldflame-…: a
-   folder that is durable and reachable. The data folder then has a link to it.
+2. if the kernel or a container refuses namespaces, as the user `nobody`, if `nobody` can reach the binaries and the data
+   folder. Then every other process of `nobody`, and many daemons are one, can change the data and the rules of who is
+   let in, so the start says so;
+3. as `nobody` with data and binaries in /var/lib/fieldflame-…: a folder that is durable and reachable. The data folder
+   then has a link to it.
 
 Opening the parent folders for `nobody` is no option: they are closed for a reason.
 """
@@ -119,7 +121,7 @@ def choose_place(*, bin_folder: Path, data: Path, digest: str, is_root: bool) ->
     programs = [bin_folder / "postgres", bin_folder / "initdb"]
     outside = OUTSIDE_PARENT / f"fieldflame-{digest}"
     if not data.is_symlink():
-        candidates = [demote_to(nobody)] + ([appear_as(nobody)] if sys.platform == "linux" else [])
+        candidates = ([appear_as(nobody)] if sys.platform == "linux" else []) + [demote_to(nobody)]
         for run_as in candidates:
             if can_reach(run_as, programs, [data.parent, data.parent.resolve()]):
                 return ServerPlace(run_as, bin_folder, data)

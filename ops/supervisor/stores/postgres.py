@@ -4,6 +4,7 @@ The server listens only on a Unix socket, in a folder that only its user (and ro
 runs Fieldflame, without a password (ops/supervisor/stores/logins.py).
 """
 
+import os
 import shutil
 import signal
 import subprocess
@@ -19,7 +20,7 @@ from psycopg import sql
 
 from ops.supervisor.children import Child
 from ops.supervisor.folder import DataFolder, make_private_folder
-from ops.supervisor.messages import StartError, read_log_end
+from ops.supervisor.messages import StartError, read_log_end, say
 from ops.supervisor.proc import Process, end_processes, list_processes, works_in
 from ops.supervisor.stores.access import ServerPlace, choose_place, chown_tree
 from ops.supervisor.stores.binaries import choose_postgres, find_postgres
@@ -74,6 +75,11 @@ def set_up_postgres(folder: DataFolder, *, is_root: bool, is_throw_away: bool = 
     """Chooses programs and a way to run them, and creates the data folder if there is none. Raises StartError."""
     binaries = choose_postgres(folder.postgres, find_postgres())
     place = choose_place(bin_folder=binaries.bin_folder, data=folder.postgres, digest=folder.digest, is_root=is_root)
+    if is_root and place.run_as.uid != os.geteuid() and not is_throw_away:
+        say(
+            f"PostgreSQL runs as {place.run_as.description}, because this machine refuses user namespaces. Any other "
+            "process of that user can read and change its data. Start ./run as an account of its own."
+        )
     sockets = folder.socket_folder("postgres")
     if place.data != folder.postgres:
         sockets = place.data.with_name("sockets")

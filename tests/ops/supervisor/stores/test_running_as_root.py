@@ -44,16 +44,44 @@ def closed(tmp_path: Path) -> Path:
     return path
 
 
-def test_where_others_may_pass_the_server_runs_as_nobody(passable: Path) -> None:
+@pytest.fixture
+def reachable(passable: Path) -> tuple[DataFolder, Path]:
+    """A data folder and programs that every user can reach."""
     folder = DataFolder(passable / "var")
     folder.create()
-    nobody = pwd.getpwnam("nobody")
     programs = passable / "bin"
     programs.mkdir()
     for name in ("postgres", "initdb"):
         shutil.copy("/bin/true", programs / name)
+    return folder, programs
+
+
+def test_where_namespaces_work_no_other_users_process_owns_the_data(reachable: tuple[DataFolder, Path]) -> None:
+    if not namespaces_work():
+        pytest.skip("this kernel or container refuses user namespaces")
+    folder, programs = reachable
     place = choose_place(bin_folder=programs, data=folder.postgres, digest="0", is_root=True)
-    assert place.run_as.uid == nobody.pw_uid
+    assert place.run_as.uid == os.geteuid()
+
+
+def test_without_namespaces_the_server_runs_as_nobody_where_others_may_pass(
+    reachable: tuple[DataFolder, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(access, "appear_as", refuse)
+    folder, programs = reachable
+    place = choose_place(bin_folder=programs, data=folder.postgres, digest="0", is_root=True)
+    assert place.run_as.uid == pwd.getpwnam("nobody").pw_uid
+
+
+def test_the_start_says_that_the_data_belongs_to_nobody(
+    passable: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(access, "appear_as", refuse)
+    monkeypatch.setattr(access, "OUTSIDE_PARENT", passable)
+    folder = DataFolder(passable / "var")
+    folder.create()
+    set_up_postgres(folder, is_root=True, is_throw_away=False)
+    assert "Any other process of that user can read and change its data" in "".join(capfd.readouterr())
 
 
 def test_below_a_closed_folder_the_server_keeps_the_data_where_it_is(closed: Path) -> None:
