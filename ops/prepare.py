@@ -49,7 +49,8 @@ def digest_static_files() -> str:
 def ensure_admin(folder: DataFolder) -> dict[str, str]:
     """Creates a superuser with a random password if there is none, and keeps the password in the data folder.
 
-    Returns {"user", "password"} as long as the kept password is the user's, and nothing once it was changed.
+    Returns {"user", "password"} if it was created now, {"user"} as long as the kept password is the user's, and nothing
+    once it was changed: what keeps the output of each start need not have the password.
     """
     users: type[User] = get_user_model()
     if not users.objects.filter(is_superuser=True).exists():
@@ -63,4 +64,4 @@ def ensure_admin(folder: DataFolder) -> dict[str, str]:
         return {}
     password = folder.admin_password.read_text(encoding="utf-8").strip()
     admin = users.objects.filter(username=ADMIN, is_active=True).first()
-    return {"user": ADMIN, "password": password} if admin is not None and admin.check_password(password) else {}
+    return {"user": ADMIN} if admin is not None and admin.check_password(password) else {}

@@ -8,6 +8,7 @@ import secrets
 import shutil
 import stat
 import tempfile
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Final
@@ -18,6 +19,7 @@ from ops.supervisor.messages import StartError
 # "/.s.PGSQL.5432.lock".
 SOCKET_PATH_MAX_BYTES = 107
 LONGEST_SOCKET_NAME_BYTES = 20
+LOG_MAX_BYTES: Final = 20 * 2**20  # of each part's log, and as much of the one before
 SOCKET_FOLDER_NAMES = ("postgres", "valkey")
 
 
@@ -136,6 +138,17 @@ def open_log(path: Path) -> IO[bytes]:
     return os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), "ab")
 
 
+def cut_log(path: Path) -> None:
+    """Moves the text of a log that is too long to `NAME.1`, in place of the one before.
+
+    Its writers append, so they go on. A line that is written at this very moment may be lost.
+    """
+    with suppress(FileNotFoundError):
+        if path.stat().st_size > LOG_MAX_BYTES:
+            shutil.copy(path, path.with_name(f"{path.name}.1"))
+            os.truncate(path, 0)
+
+
 def make_private_folder(path: Path, uid: int, gid: int) -> None:
     """Creates a folder that only `uid` (and root) may enter. Raises StartError if there is one of someone else."""
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -173,8 +186,10 @@ class FolderLock:
 
     def try_acquire(self) -> bool:
         """Takes the lock and writes `holder pid` into it; returns False if another process holds it."""
-        file = self.folder.lock.open("a+", encoding="utf-8")
+        # For its owner alone: who may open it can lock it, and so keep a start from happening.
+        file = os.fdopen(os.open(self.folder.lock, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600), "a+", encoding="utf-8")
         try:
+            os.fchmod(file.fileno(), 0o600)
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             file.close()

@@ -85,6 +85,7 @@ def begin_again(data: Path) -> None:
 
 def run_up(options: Options) -> int:
     """Runs Fieldflame until it is told to stop; returns 0 after an orderly stop, 1 if it cannot start."""
+    os.umask(0o077)  # what the parts write is for this user alone
     supervisor = Supervisor(DataFolder(options.data.expanduser().resolve()), holder="up")
     supervisor.catch_signals()
     try:
@@ -203,8 +204,10 @@ def say_where_to_look(
 ) -> None:
     say(f"\nFieldflame is ready after {took_s:.1f} s.\n")
     say(f"  Dashboard   {url}/")
-    if login.get("password"):
+    if "password" in login:
         say(f"  Login       {login['user']}   password  {login['password']}   (kept in {folder.admin_password})")
+    elif login:
+        say(f"  Login       {login['user']}   with the password in {folder.admin_password}")
     if has_demo:
         say(f"  Demo page   {url}/demo/   (open it in Chromium: its traces arrive in the project `demo`)")
     say(f"  Fold        {fold}")

@@ -10,7 +10,7 @@ from types import FrameType
 from ops.supervisor.children import Child, describe_end
 from ops.supervisor.deadline import Deadline
 from ops.supervisor.environment import remove_environment, write_environment
-from ops.supervisor.folder import DataFolder, FolderLock, read_lock_holder
+from ops.supervisor.folder import DataFolder, FolderLock, cut_log, read_lock_holder
 from ops.supervisor.messages import StartError, complain, read_log_end, say
 from ops.supervisor.proc import read_used_s
 from ops.supervisor.stale_processes import MARK_NAME, clear_leftovers, remove_record, write_record
@@ -25,7 +25,7 @@ from ops.supervisor.stores.valkey import Valkey, check_valkey_url, make_valkey_c
 
 TICK_S = 0.1
 COMMAND_LOCK_LIMIT_S = 60.0  # how long `up` waits for a command that has servers of its own in the folder
-LOGS_KEPT_BYTES = 5 * 2**20
+LOGS_EVERY_S = 10.0  # how often a log's size is looked at
 
 
 class StopRequested(BaseException):
@@ -84,14 +84,11 @@ class Supervisor:
         self.clear_folder()
 
     def clear_folder(self) -> None:
-        """Ends the processes of a killed run, and moves large logs away. The lock must be held."""
+        """Ends the processes of a killed run. The lock must be held."""
         remove_environment(self.folder)
         count = clear_leftovers(self.folder)
         if count:
             self.say(f"Ended {count} processes that a killed run had left.")
-        for log in self.folder.logs.glob("*.log"):
-            if log.stat().st_size > LOGS_KEPT_BYTES:
-                log.replace(log.with_name(log.name + ".1"))
 
     # --- starting ---
 
@@ -204,10 +201,15 @@ class Supervisor:
     # --- running and stopping ---
 
     def watch(self) -> None:
-        """Keeps the children running until a signal asks to stop."""
+        """Keeps the children running and their logs short, until a signal asks to stop."""
+        look_at_s = 0.0
         try:
             while True:
                 self.tick()
+                if time.monotonic() >= look_at_s:
+                    for log in self.folder.logs.glob("*.log"):
+                        cut_log(log)
+                    look_at_s = time.monotonic() + LOGS_EVERY_S
                 time.sleep(TICK_S)
         except StopRequested:
             return

@@ -136,8 +136,10 @@ def make_logging(level: str) -> Mapping[str, Any]:  # Any: as `logging.config` h
         "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "lines"}},
         "root": {"handlers": ["stderr"], "level": level},
         "loggers": {
-            "django.security.DisallowedHost": {"level": "CRITICAL"},
-            "axes": {"level": "ERROR"},  # anybody could fill the log; refused logins are counted
+            # Anybody could fill the log: refused logins are counted, and so are all answers by their class of status.
+            "axes": {"level": "ERROR"},
+            "django.request": {"level": "ERROR"},
+            "django.security": {"level": "CRITICAL"},
             # Django's own handlers print only with DEBUG, or send mail.
             "django": {"handlers": [], "level": level, "propagate": True},
             **{name: {"level": quiet} for name in CHATTY},

@@ -3,7 +3,7 @@
 1. in a user namespace in which root appears as `nobody`. The server can still pass through folders that only root may
    enter (a clone below /root), and has none of root's capabilities. Nothing needs to be copied or opened. The server
    could change files of root, as can every other process of a `./run` started by root;
-2. if the kernel or a container refuses namespaces, as the user `nobody`, if `nobody` can reach the binaries and the data
+2. if the kernel or a container refuses namespaces, as the user `nobody`, if it can reach the binaries and the data
    folder. Then every other process of `nobody`, and many daemons are one, can change the data and the rules of who is
    let in, so the start says so;
 3. as `nobody` with data and binaries in /var/lib/fieldflame-…: a folder that is durable and reachable. The data folder

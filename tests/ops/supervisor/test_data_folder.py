@@ -8,11 +8,13 @@ from pathlib import Path
 
 import pytest
 
+from ops.supervisor import folder as data_folder
 from ops.supervisor.environment import apply_environment, read_environment, remove_environment, write_environment
 from ops.supervisor.folder import (
     SOCKET_PATH_MAX_BYTES,
     DataFolder,
     FolderLock,
+    cut_log,
     make_private_folder,
     open_log,
     read_lock_holder,
@@ -112,6 +114,35 @@ def test_a_folder_of_somebody_else_is_not_used_for_sockets(tmp_path: Path) -> No
     (tmp_path / "sockets").symlink_to(tmp_path / "elsewhere")
     with pytest.raises(StartError, match="belongs to another user"):
         make_private_folder(tmp_path / "sockets", 0, 0)
+
+
+def test_a_log_that_is_too_long_is_moved_while_its_writer_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(data_folder, "LOG_MAX_BYTES", 10)
+    path = tmp_path / "web.log"
+    cut_log(path)
+    with open_log(path) as log:
+        for line, kept, before in ((b"short\n", b"short\n", None), (b"longer\n", b"", b"short\nlonger\n")):
+            log.write(line)
+            log.flush()
+            cut_log(path)
+            assert path.read_bytes() == kept
+            moved = path.with_name("web.log.1")
+            assert (moved.read_bytes() if moved.exists() else None) == before
+        log.write(b"next\n")
+    assert path.read_bytes() == b"next\n"
+    assert mode_of(moved) == 0o600
+
+
+def test_only_its_owner_can_open_the_lock(tmp_path: Path) -> None:
+    folder = DataFolder(tmp_path / "var")
+    folder.create()
+    folder.lock.touch(mode=0o644)
+    lock = FolderLock(folder, "up")
+    assert lock.try_acquire()
+    assert mode_of(folder.lock) == 0o600
+    lock.release()
 
 
 def test_logs_are_for_their_owner_only_and_go_on(tmp_path: Path) -> None:

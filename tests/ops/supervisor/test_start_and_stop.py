@@ -20,7 +20,7 @@ pytestmark = [pytest.mark.stack, pytest.mark.slow(60)]
 def test_it_says_where_to_look_and_stops_in_order_leaving_nothing(running: Running) -> None:
     text = running.read_output()
     assert f"Dashboard   {running.url}/" in text
-    assert re.search(r"Login +admin +password +\S{12,}", text)
+    assert re.search(r"Login +admin +(password +\S{12,}|with the password in) .*/admin_password", text)
     assert re.search(r"Fold +(compiled kernel\n|pure Python, which takes longer: the compiled kernel)", text)
     assert running.is_ready()
     assert running.stop() == 0

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
-from django.test import Client
+from django.test import Client, RequestFactory
 from prometheus_client import REGISTRY
 from structlog.contextvars import bound_contextvars
 
@@ -124,9 +124,11 @@ def test_no_secret_key_or_body_is_logged(lines: io.StringIO) -> None:
             IngestKey.objects.create(project=project, public_key=known)  # the line itself is in the traceback
     except IntegrityError:
         logging.getLogger("ingest.example").exception("A row could not be written.")
+    failed = RequestFactory().get("/the-path-of-an-error")
+    logging.getLogger("django.request").error("Internal Server Error: %s", failed.path, extra={"request": failed})
     text = lines.getvalue()
     assert "A row could not be written." in text
-    assert "(no such address)" in text  # what is not found is said, without its path
+    assert "Internal Server Error: (no such address)" in text
     assert re.findall(r".*the-[a-z].*", text) == []
     assert token not in text
     assert "samples" not in text
@@ -150,6 +152,18 @@ def test_warnings_and_errors_are_counted(lines: io.StringIO) -> None:
     # At least: each handler counts what it writes, and the tests' own has them too.
     assert all(count(level) > number for level, number in zip(("warning", "error"), before, strict=True))
     assert lines.getvalue().count("\n") == 2
+
+
+@pytest.mark.django_db
+def test_a_stranger_writes_no_line(lines: io.StringIO) -> None:
+    """A refused request is counted by its class of status."""
+    strict = Client(enforce_csrf_checks=True)
+    assert strict.get("/nowhere/").status_code == 404
+    assert strict.get("/api/v1/projects/shop/functions").status_code in (401, 404)
+    assert strict.post("/login/", {"username": "a", "password": "b"}).status_code == 403
+    assert strict.delete("/login/").status_code in (403, 405)
+    assert strict.get("/login/", headers={"host": "evil.example"}).status_code in (200, 400)
+    assert lines.getvalue() == ""
 
 
 @pytest.mark.parametrize(("level", "chatty"), [("INFO", "WARNING"), ("DEBUG", "DEBUG"), ("ERROR", "ERROR")])
