@@ -25,7 +25,7 @@ def test_somebody_visits_a_page_and_reads_what_to_mend(
         settings.DOCTOR_TIME_S = 300
         cdn.set_script("/lib.js", headers=[("Access-Control-Allow-Origin", "*")])
         site.set_page(f"<title>x</title><script src={cdn.origin}/lib.js></script>", [])
-        with open_as(chromium, live_server.url, user, LOOKS[0]) as (page, watch):
+        with open_as(chromium, live_server.url, user, LOOKS[0]) as (page, errors):
             page.goto(f"{live_server.url}/projects/{SLUG}/quality/")
             page.get_by_role("link", name="Check a page").click()
             page.get_by_label("Address of a live page").fill(f"{site.origin}/")
@@ -34,5 +34,5 @@ def test_somebody_visits_a_page_and_reads_what_to_mend(
             expect(page.get_by_text("Document-Policy: js-profiling, js-profiling-mode=lazy")).to_be_visible()
             expect(page.get_by_text(f"{cdn.origin}/lib.js").first).to_be_visible()
             assert find_faults(page) == []
-            assert watch.complaints == []
+            assert errors.complaints == []
             save_screenshot(page, "pages/doctor")

@@ -89,10 +89,10 @@ def test_nobody_else_sees_it(client: Client, looks: list[int], *, is_member: boo
 def test_the_page_is_clean_in_every_look(chromium: Browser, live_server: LiveServer) -> None:
     cache.clear()
     user = User.objects.create_superuser("root")
-    with open_as(chromium, live_server.url, user, LOOKS[0]) as (page, watch):
+    with open_as(chromium, live_server.url, user, LOOKS[0]) as (page, errors):
         page.goto(f"{live_server.url}/projects/")
         page.get_by_role("link", name="Server", exact=True).click()
         expect(page.get_by_role("heading", name="1 problem, 1 warning")).to_be_visible()
         assert find_faults(page) == []
-        assert watch.complaints == []
+        assert errors.complaints == []
         save_screenshot(page, "pages/server")

@@ -21,11 +21,11 @@ def test_somebody_finds_what_to_fix_and_reads_all_views_by_keys(
     settings.VITALS_MAX_VIEWS = VISITS // 2
     make_visited_shop()
     user = User.objects.get(username="member")
-    with open_as(chromium, live_server.url, user, LOOKS[0]) as (page, watch):
+    with open_as(chromium, live_server.url, user, LOOKS[0]) as (page, errors):
         find_what_delays_interactions(page, live_server.url)
         find_what_to_fix(page, live_server.url)
         read_all_views(page, live_server.url)
-        assert watch.complaints == []
+        assert errors.complaints == []
 
 
 def find_what_delays_interactions(page: Page, url: str) -> None:
