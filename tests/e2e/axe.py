@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, ViewportSize, expect
 
 from tests.format_judges import MODULES
 
@@ -21,7 +21,7 @@ RUN = "options => axe.run(document, {...options, resultTypes: ['violations']})"
 # Colours change slowly: axe would see those in between. A part that waits to be seen pulses without end.
 TRANSITIONS_ENDED = """() => document.getAnimations().every(
   each => each.playState === "finished" || each.effect.getComputedTiming().endTime === Infinity)"""
-PHONE = {"width": 390, "height": 844}
+PHONE: Final = ViewportSize(width=390, height=844)
 
 
 def find_violations(page: Page, options: Mapping[str, object] = ALL) -> list[str]:
