@@ -92,6 +92,13 @@ test("ticks name the day where it begins, and the year once", () => {
   assert.deepEqual(days.map((day) => day.split("2026").length - 1), [1, 0]);
 });
 
+test("the marks of the value axis are short, and zero has no unit", () => {
+  const plain = (...given) => words.asMarks(...given).map((text) => text.replaceAll("\u202f", " "));
+  assert.deepEqual(plain([0, 500, 1_000], "ms"), ["0", "0.5 s", "1 s"]);
+  assert.deepEqual(plain([0, 0.5, 0.125], "share"), ["0", "50 %", "12.5 %"]);
+  assert.deepEqual(plain([0, 1_000], "count"), ["0", "1 000"]);
+});
+
 test("a point is written with unit, interval and views", () => {
   const describe = (...given) => {
     const [line] = read({ v1: [point(1, ...given)] }).lines;

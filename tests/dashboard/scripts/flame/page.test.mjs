@@ -54,6 +54,7 @@ const keep = () => mock.timers.tick(250);
 test("keys walk, zoom and come back", async () => {
   await open();
   assert.match(text("flame-facts"), /^20 ms script time per view · 1 page view · 1 trace · 7 call nodes · below 25 page views/);
+  assert.deepEqual(["flame-tools", "flame-wait", "show-graph", "show-table"].map((id) => at(id).hidden), [false, true, false, true]);
   press("ArrowDown");
   assert.match(text("flame-details"), /^main app.js:1:10Total16 ms 80.0 %Self1 ms 5.0 %/);
   press("ArrowDown");
