@@ -2,12 +2,12 @@
 
 No words: ruff, mypy and the tests of daily use: `quick` and what is marked `always`. `all`: ruff, mypy and every test,
 as CI runs them. Of both, at most five tests that failed are tried again, alone. `core`: the pure core except its slow
-tests, without servers. `quick`: all except what needs a browser, starts a whole Fieldflame, kills processes, or is
-slow by itself. `e2e`: the tests of tests/e2e. `formats`: what we write and read, against other projects' readers and
-the newest release of Mozilla's. `image`: builds the image and starts it, which needs root, buildah, debootstrap and
-cargo. `citus`: what the words behind it name, with its database on the Citus of CITUS_URL. `fuzz`: hostile inputs that
-no test has tried, as `./run fuzz`. Other words go to pytest. FIELDFLAME_TEST_EXTERNAL=1 uses the servers that
-DATABASE_URL and REDIS_URL name.
+tests, without servers. `quick`: all except what needs a browser, starts a whole Fieldflame, kills processes, or is slow
+by itself. `scripts`: the unit tests of the pages' scripts, in seconds, without servers. `e2e`: the tests of tests/e2e.
+`formats`: what we write and read, against other projects' readers and the newest release of Mozilla's. `image`: builds
+the image and starts it, which needs root, buildah, debootstrap and cargo. `citus`: what the words behind it name, with
+its database on the Citus of CITUS_URL. `fuzz`: hostile inputs that no test has tried, as `./run fuzz`. Other words go
+to pytest. FIELDFLAME_TEST_EXTERNAL=1 uses the servers that DATABASE_URL and REDIS_URL name.
 """
 
 import argparse
@@ -28,6 +28,7 @@ from aggregate.sourcemaps.tar_fault import describe_tar_fault
 from ops.supervisor.messages import StartError, complain, say
 from ops.supervisor.proc import Process, end_processes, has_mark, list_processes
 from tests.citus.cluster import citus_environment
+from tests.dashboard.scripts.running import find_wheel_node, run_script_tests
 from tests.hostile.cases import PART_NAMES
 from tests.runner.outcome.second_try import FAILED_FILE_NAME, try_again
 from tests.runner.servers import STORE_NAMES, Stores, run_stores
@@ -181,6 +182,10 @@ def run(arguments: list[str]) -> int:
     if arguments[:1] == ["core"]:
         bare = {name: value for name, value in os.environ.items() if name not in STORE_NAMES}
         return run_python([*CORE, *arguments[1:]], bare)
+    if arguments[:1] == ["scripts"]:
+        if (node := find_wheel_node()) is None:
+            raise StartError("there is no Node: install the test requirements")
+        return run_script_tests(node, arguments[1:]).returncode
     if arguments[:1] == ["quick"]:
         return run_suite([*QUICK, *arguments[1:]])
     if arguments[:1] == ["e2e"]:

@@ -1,4 +1,7 @@
-"""An admin at a project's settings, in a real browser: by mouse and keys, in both themes, narrow, without scripts."""
+"""An admin at a project's settings, in a real browser: by mouse and keys, narrow, without scripts.
+
+How the pages look is tested in test_every_page; here, what comes of a form.
+"""
 
 import re
 from collections.abc import Callable, Iterator
@@ -18,14 +21,13 @@ from dashboard.pages.settings.layout import SECTIONS
 from projects.models import IngestKey, Membership, Project
 from tests.aggregate.sourcemaps.shop import BUNDLE, intern, write_shop_map
 from tests.builders import make_cell, make_project
-from tests.e2e.axe import find_violations
-from tests.e2e.browser import lend_chromium, save_screenshot
+from tests.e2e.axe import find_violations, is_wider_than_the_window
+from tests.e2e.browser import lend_chromium
 
 T = TypeVar("T")
 pytestmark = [pytest.mark.e2e, pytest.mark.django_db(transaction=True), pytest.mark.slow(25)]
 
-# Both themes and both widths; the other tests look at the wide, light pages.
-PHONE = {"viewport": {"width": 390, "height": 844}, "color_scheme": "dark"}  # other looks: test_every_page
+PHONE = {"viewport": {"width": 390, "height": 844}}
 
 
 @pytest.fixture(autouse=True)
@@ -83,7 +85,7 @@ class Visit:
     def check(self) -> None:
         """Nothing is broken: not for who sees the page, nor for who hears it, nor on its edge."""
         assert find_violations(self.page) == []
-        assert self.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        assert not is_wider_than_the_window(self.page)
         # A form that is told to be wrong is answered 400, which the browser calls an error of loading.
         assert [line for line in self.complaints if "400 (Bad Request)" not in line] == []
 
@@ -95,8 +97,7 @@ def test_every_section_is_a_tap_away_on_a_phone(browser: Browser, live_server: L
         visit.page.get_by_role("navigation", name="Settings").get_by_role("link", name=word, exact=True).click()
         expect(visit.page.get_by_role("heading", level=1, name=word)).to_be_visible()
         expect(visit.page.locator(".sections [aria-current]")).to_be_in_viewport()
-        visit.check()
-        save_screenshot(visit.page, f"settings-{word.replace(' ', '-').lower()}-phone")
+        assert not is_wider_than_the_window(visit.page)
 
 
 def test_a_key_is_made_copied_and_revoked_by_keyboard(browser: Browser, live_server: LiveServer, session: str) -> None:

@@ -10,6 +10,7 @@ TOGETHER: Final = (
         "tests/acceptance/test_corpus_end_to_end.py",
         "tests/acceptance/test_job_kills.py",
         "tests/acceptance/test_source_maps.py",
+        "tests/acceptance/verdict/test_verdict_corpus.py",
     ),
     ("tests/ops/supervisor/test_killed_parts.py", "tests/ops/supervisor/test_start_and_stop.py"),
 )

@@ -1,8 +1,10 @@
 """What ends alarms of releases that newer ones replaced: what these take back, and that nobody looks any more."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from pytest_django import DjangoDbBlocker
 
 from aggregate.selectors.slice.slices import Slice
 from aggregate.selectors.verdict.verdict import Verdict, select_verdict
@@ -14,14 +16,20 @@ from profcore.alerts.states import State
 from projects.models import Project
 from projects.releases import announce_release
 from tests.alerts.rolled_back import at, look, make_release, make_shop, receive
+from tests.runner.keeping import keep
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow(30)]
 
 
-@pytest.fixture
-def project() -> Project:
+@pytest.fixture(scope="module")
+def kept(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[Project]:
     """Two days of 1.0; each test lets a release follow on each day."""
-    return make_shop()
+    yield from keep(django_db_blocker, make_shop)
+
+
+@pytest.fixture
+def project(kept: Project) -> Project:
+    return Project.objects.get(pk=kept.pk)
 
 
 def release_next(project: Project, release: str, day: int, cart: float, views: int = 20) -> dict[str, str]:

@@ -1,8 +1,10 @@
 """A slow release that is rolled back ends its alarms, is told, and opens them again if it comes back."""
 
+from collections.abc import Iterator
 from datetime import timedelta
 
 import pytest
+from pytest_django import DjangoDbBlocker
 
 from alerts.auto_resolve import usage
 from alerts.channels import Terms, create_channel
@@ -16,13 +18,19 @@ from projects.models import Project
 from projects.releases import announce_release
 from tests.alerts.rolled_back import PAGES, START, TIMES, at, look, make_release, make_slow_shop, receive
 from tests.builders import make_group, make_timed_views
+from tests.runner.keeping import keep
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow(60)]
 
 
+@pytest.fixture(scope="module")
+def kept(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[Project]:
+    yield from keep(django_db_blocker, make_slow_shop)
+
+
 @pytest.fixture
-def project() -> Project:
-    return make_slow_shop()
+def project(kept: Project) -> Project:
+    return Project.objects.get(pk=kept.pk)
 
 
 def evaluate(project: Project, hour: int) -> dict[str, str]:

@@ -9,7 +9,7 @@ from pytest_django import Settings
 from pytest_django.live_server_helper import LiveServer
 
 from dashboard.pages.style import TOKENS_PATH, read_tokens
-from tests.e2e.axe import COLOUR_RULES, find_violations
+from tests.e2e.axe import COLOURS, find_violations
 from tests.e2e.browser import lend_chromium, open_page, save_screenshot
 
 TEXT = """:root {
@@ -67,5 +67,5 @@ def test_its_parts_can_be_read_in_both_themes_and_narrow(
             page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
             page.set_viewport_size({"width": width, "height": 900})
             save_screenshot(page, f"style-{scheme}-{width}")
-            assert find_violations(page, COLOUR_RULES) == []
+            assert find_violations(page, COLOURS) == []
             assert page.evaluate("document.documentElement.scrollWidth") == width

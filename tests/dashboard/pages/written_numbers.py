@@ -1,89 +1,14 @@
-"""Numbers and their texts, for the tests of both writers: the templates' in Python and the modules' in JavaScript."""
+"""Numbers and their texts, which templates and scripts write alike: the scripts' tests read the same file."""
 
-from typing import Final
+import json
+from pathlib import Path
+from typing import Any, Final
 
-# (ms, text); a space stands for a thin one.
-TIMES: Final = (
-    (0, "0 ms"),
-    (0.04, "< 0.1 ms"),
-    (0.05, "0.1 ms"),
-    (0.6, "0.6 ms"),
-    (0.25, "0.3 ms"),  # half up: the rounding of Python's own formats is another
-    (9.96, "10 ms"),
-    (12.34, "12.3 ms"),
-    (41, "41 ms"),
-    (41.04, "41 ms"),
-    (99.94, "99.9 ms"),
-    (99.96, "100 ms"),
-    (134.5, "135 ms"),
-    (999.4, "999 ms"),
-    (999.5, "1.00 s"),
-    (1_000, "1.00 s"),
-    (1_297.5, "1.30 s"),
-    (9_994, "9.99 s"),
-    (9_996, "10.0 s"),
-    (13_700, "13.7 s"),
-    (59_940, "59.9 s"),
-    (59_960, "1 min"),
-    (90_000, "1 min 30 s"),
-    (125_400, "2 min 5 s"),
-    (3_599_600, "1 h"),
-    (5_400_000, "1 h 30 min"),
-    (360_000_000, "100 h"),
-    (12_345 * 3_600_000, "12 345 h"),
-    (-0.04, "0 ms"),
-    (-19.3, "−19.3 ms"),
-    (-2_000, "−2.00 s"),
-)
-# (the times of one column in ms, their texts)
-TIMES_BY_COLUMN: Final = (
-    ((), ()),
-    (
-        (27_412, 2_366, 891, 488.4, 4.6, 0.4, 0),
-        ("27.4 s", "2.37 s", "0.891 s", "0.488 s", "0.005 s", "< 0.001 s", "0 s"),
-    ),
-    ((9_996, 1_000), ("10.0 s", "1.00 s")),
-    ((435, 41, 12.34, 0.04, 0), ("435 ms", "41 ms", "12.3 ms", "< 0.1 ms", "0 ms")),
-    ((999.4, 999), ("999 ms", "999 ms")),
-    ((999.5, 12), ("1.00 s", "0.012 s")),
-    ((599_000, 41), ("599 s", "0.041 s")),
-    ((2_700_000, 30_000, 100), ("45.0 min", "0.50 min", "< 0.01 min")),
-    ((40_000_000, 720_000), ("11.1 h", "0.20 h")),
-    ((12_345 * 3_600_000,), ("12 345 h",)),
-    ((-1_230, 800, -0.2), ("−1.23 s", "0.800 s", "0 s")),
-)
-CHANGES: Final = (
-    (0, "±0 ms"),
-    (-0.04, "±0 ms"),
-    (0.05, "+0.1 ms"),
-    (12.55, "+12.6 ms"),
-    (-41, "−41 ms"),
-    (3_273, "+3.27 s"),
-    (-90_000, "−1 min 30 s"),
-)
-SHARES: Final = (
-    (0, "0.0 %"),
-    (0.0004, "< 0.1 %"),
-    (0.0005, "0.1 %"),
-    (0.777, "77.7 %"),
-    (0.9994, "99.9 %"),
-    (1, "100 %"),
-    (1.95, "195 %"),
-    (12.345, "1 235 %"),
-    (-0.04, "−4.0 %"),
-)
-# (marks of one axis in ms, texts)
-SCALES: Final = (
-    ((0, 250, 500), ("0", "250 ms", "500 ms")),
-    ((0, 0.5, 1), ("0", "0.5 ms", "1 ms")),
-    ((0, 500, 1_000, 1_500), ("0", "0.5 s", "1 s", "1.5 s")),
-    ((0, 1_000, 2_000, 3_000), ("0", "1 s", "2 s", "3 s")),
-    ((0, 500_000, 1_000_000), ("0", "500 s", "1 000 s")),
-    ((-20, 0, 20), ("−20 ms", "0", "20 ms")),
-    ((12_200, 12_220, 12_240), ("12.2 s", "12.22 s", "12.24 s")),
-)
+PATH: Final = Path(__file__).parent.parent / "scripts" / "flame" / "written.json"
+# By kind, rows of what is written and its text; a space stands for a thin one.
+WRITTEN: Final[dict[str, list[Any]]] = json.loads(PATH.read_text(encoding="utf-8"))  # Any: numbers, names and lists
 
 
 def thin(text: str) -> str:
-    """Returns a text of this module as it is written: its spaces are thin."""
+    """Returns a text of the file as it is written: its spaces are thin."""
     return text.replace(" ", "\u202f")

@@ -28,28 +28,31 @@ from dashboard.templatetags.figures import (
 from profcore.numbers import choose_unit, write_change_in, write_in, write_interval_in, write_scale
 from profcore.stats.estimates import Figure, Interval
 from profcore.trace.weights import TimeParts
-from tests.dashboard.pages.written_numbers import CHANGES, SCALES, SHARES, TIMES, TIMES_BY_COLUMN, thin
+from tests.dashboard.pages.written_numbers import WRITTEN, thin
 
 
-@pytest.mark.parametrize(("ms", "text"), TIMES)
+@pytest.mark.parametrize(("ms", "text"), WRITTEN["times"])
 def test_a_time_has_three_digits_and_the_unit_a_person_would_say(ms: float, text: str) -> None:
     assert ms_as_time(ms) == us_as_time(ms * 1_000) == thin(text)
 
 
-@pytest.mark.parametrize(("ms", "text"), CHANGES)
+@pytest.mark.parametrize(("ms", "text"), WRITTEN["changes"])
 def test_a_change_of_time_has_a_sign(ms: float, text: str) -> None:
     assert change_as_time(ms) == thin(text)
 
 
-@pytest.mark.parametrize(("values", "texts"), SCALES)
+@pytest.mark.parametrize(("values", "texts"), WRITTEN["scales"])
 def test_the_marks_of_an_axis_have_one_unit(values: Sequence[float], texts: Sequence[str]) -> None:
     assert write_scale(values) == [thin(text) for text in texts]
 
 
-@pytest.mark.parametrize(("values", "texts"), TIMES_BY_COLUMN)
-def test_a_column_has_the_unit_of_its_largest_value(values: Sequence[float], texts: Sequence[str]) -> None:
+@pytest.mark.parametrize(("values", "times", "changes"), WRITTEN["columns"])
+def test_a_column_has_the_unit_of_its_largest_value(
+    values: Sequence[float], times: Sequence[str], changes: Sequence[str]
+) -> None:
     unit = choose_unit(values)
-    assert [write_in(ms, unit) for ms in values] == [thin(text) for text in texts]
+    assert [write_in(ms, unit) for ms in values] == [thin(text) for text in times]
+    assert [write_change_in(ms, unit) for ms in values] == [thin(text) for text in changes]
 
 
 def test_changes_and_intervals_of_a_column_have_its_unit() -> None:
@@ -79,8 +82,9 @@ def test_a_time_or_share_that_is_not_known_is_a_dash() -> None:
     assert (us_as_time(None), ms_as_time(None), share(None)) == ("–", "–", "–")
 
 
-def test_counts_are_grouped_by_thin_spaces() -> None:
-    assert count(1_234_567) == "1\u202f234\u202f567"
+@pytest.mark.parametrize(("number", "text"), WRITTEN["counts"])
+def test_counts_are_grouped_by_thin_spaces(number: int, text: str) -> None:
+    assert count(number) == thin(text)
 
 
 @pytest.mark.parametrize(("number", "text"), [(0, "0"), (112, "112"), (13_498, "13 500"), (99_960, "100 000")])
@@ -88,7 +92,7 @@ def test_an_estimate_is_written_with_three_digits(number: int, text: str) -> Non
     assert roughly(number).replace("\u202f", " ") == text
 
 
-@pytest.mark.parametrize(("part", "text"), SHARES)
+@pytest.mark.parametrize(("part", "text"), WRITTEN["shares"])
 def test_a_share_is_in_per_cent_and_a_small_one_is_not_none(part: float, text: str) -> None:
     assert share(part) == thin(text)
 
@@ -118,6 +122,7 @@ def test_times_are_written_in_utc_and_marked_for_the_script() -> None:
 
 
 def test_control_and_direction_characters_are_shown() -> None:
+    assert [visible(name) for name, _ in WRITTEN["names"]] == [text for _, text in WRITTEN["names"]]
     assert visible("a\x07\x7f\u202eb\u2028é(idle)") == "a␇␡⟨U+202E⟩b⟨U+2028⟩é(idle)"
 
 

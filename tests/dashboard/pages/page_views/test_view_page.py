@@ -209,6 +209,13 @@ def test_what_is_no_id_is_404(member: Client, web: Project, text: str) -> None:
     assert "Page not found" in text_of(member, f"/projects/web/views/{text}/", 404)
 
 
+def test_a_view_without_a_stack_says_that_no_function_was_seen(member: Client, web: Project) -> None:
+    post("KEY-web", make_envelope("still", "-\n-\n-", page="/still"))
+    fold_all()
+    text = text_of(member, f"/projects/web/views/{view_id_of('still')}/?plain=1")
+    assert "No function was seen in this view" in text
+
+
 def test_timeline_and_functions_come_first_and_details_are_folded(member: Client, web: Project) -> None:
     page = member.get(PAGE).content.decode()
     order = ['id="timeline"', 'id="timeline-details"', 'id="stacks-canvas"', 'id="view-functions"', 'id="facts"']
