@@ -209,7 +209,9 @@ ALERTS_DIGEST_HOURS = 24  # in which a digest gathers a release's changes
 ALERTS_SEND_S = 10  # for a whole attempt: a worker waits meanwhile
 # For a mail as a whole. A mail server may ask others about each address, which takes seconds, and there are up to 20.
 ALERTS_MAIL_S = 120
-ALERTS_TESTS_PER_HOUR = 20  # of a channel: they go to other people
+# Messages that people ask for, tests and replays, of a project: they go to other people, 20 with one mail.
+ALERTS_ASKED_PER_HOUR = 20
+ALERTS_ASKED_PER_DAY = 60
 ALERTS_TRIES = 12  # of a message: with back-off they last about half a day
 KEEP_MESSAGES_DAYS = read_int("FIELDFLAME_KEEP_MESSAGES_DAYS", 90, low=1)  # the log of deliveries: a quarter
 # Webhooks go to addresses that admins of projects name: to public ones only, or within these networks too.
