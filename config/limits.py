@@ -132,6 +132,8 @@ INGEST_MAX_TRACES_PER_DAY = read_int("FIELDFLAME_MAX_TRACES_PER_DAY", 0)  # of a
 # Of a project's raw traces, as stored: 50 recorded traces a second take about 15 GB a day. A stranger fills no disk.
 INGEST_MAX_MB_PER_DAY = read_int("FIELDFLAME_MAX_MB_PER_DAY", 20_000)  # received in a UTC day; 0 is no quota
 INGEST_MAX_KEPT_MB = read_int("FIELDFLAME_MAX_KEPT_MB", 200_000)  # within the retention of raw traces; 0 is no quota
+# Who hosts projects of others may not want their admins to keep more, or to send more.
+LIMITS_ARE_CEILINGS = read_bool("FIELDFLAME_LIMITS_ARE_CEILINGS", False)
 
 # --- Jobs: answers that are too large for a request, prepared in the background ---------------------------------------
 # Raw traces between two checks of progress and cancellation: about 100 ms for recorded ones. Also the number loaded at
