@@ -69,7 +69,8 @@ class _Generated:
     def find(self, position: tuple[int, int]) -> SourceFunction | None:
         """Returns the bundle's function at a position; None without the bundle."""
         if self._tree is None and self._bundle is not None:
-            self._tree = ScopeTree(self._bundle.decode("utf-8", "replace"), "bundle.js")
+            text = self._bundle.decode("utf-8-sig", "replace")  # browsers do not count a byte order mark
+            self._tree = ScopeTree(text, "bundle.js")
         return None if self._tree is None else self._tree.find(*position)
 
     def is_exact(self, position: tuple[int, int]) -> bool:

@@ -6,6 +6,7 @@ enclosed by something, or passed to something, stays anonymous.
 
 import hashlib
 import re
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -15,6 +16,7 @@ import tree_sitter_javascript
 import tree_sitter_typescript
 from tree_sitter import Language, Node, Parser
 
+from profcore.symbolicate.lines import blank, count_units, find_line_starts
 from profcore.symbolicate.standing import FIELDS_STANDING, find_functions, receiving_call, tell_apart
 
 FUNCTIONS: Final = frozenset(
@@ -50,8 +52,10 @@ NAME_TOKENS: Final = frozenset(
     {"identifier", "number", "private_property_identifier", "property_identifier", "string", "type_identifier"}
 )
 IDENTIFIERS: Final = frozenset({"identifier", "shorthand_property_identifier", "shorthand_property_identifier_pattern"})
-SCRIPT_BLOCK: Final = re.compile(rb"<script\b[^>]*>(.*?)</script\s*>", re.DOTALL | re.IGNORECASE)
-NOT_LINE_END: Final = re.compile(rb"[^\r\n]")
+SCRIPT_BEGIN: Final = re.compile(r"<script\b", re.IGNORECASE)
+SCRIPT_END: Final = re.compile(r"</script\b", re.IGNORECASE)
+LONE_CR: Final = re.compile(rb"\r(?!\n)")
+SEPARATOR: Final = re.compile(b"\xe2\x80[\xa8\xa9]")  # U+2028 and U+2029
 BARE: Final = re.compile(rb"[({\[;,!\s]*")
 BODY_MIN_TOKENS: Final = 12  # `() => null` and similar functions are the same everywhere
 HASH_BYTES: Final = 16
@@ -111,15 +115,15 @@ class ScopeTree:
     """A parsed source. Positions are lines and columns from 1; columns count UTF-16 units."""
 
     def __init__(self, text: str, path: str) -> None:
-        content = text.encode("utf-8", "surrogatepass")
         if path.lower().endswith((".vue", ".svelte", ".astro")):
-            content = _keep_scripts(content)
-        self._content = content
-        self._lines = [0, *(match.end() for match in re.finditer(b"\n", content))]
+            text = _keep_scripts(text)
+        # The grammars know CR as white space only, so that a statement before it would not end there.
+        self._content = LONE_CR.sub(b"\n", text.encode("utf-8", "surrogatepass"))
+        self._lines = find_line_starts(self._content)
         parser = _parser(language_of(path))
         assert parser.language is not None
         self._language = parser.language
-        self._root = parser.parse(content).root_node
+        self._root = _parse(parser, self._content)
         self._standings: dict[int, str | None] | None = None
 
     def find(self, line: int, column: int) -> SourceFunction | None:
@@ -158,8 +162,8 @@ class ScopeTree:
                 text = b"\0" if text == name and leaf.type in NAME_TOKENS else text
                 hasher.update(b"%d:" % len(text) + text)
         return FunctionText(
-            first_line=first.start_point.row + 1,
-            last_line=path[-1].end_point.row + 1,
+            first_line=self._line_of(first.start_byte) + 1,
+            last_line=self._line_of(path[-1].end_byte) + 1,
             digest=hasher.digest() if count >= BODY_MIN_TOKENS else None,
         )
 
@@ -250,10 +254,13 @@ class ScopeTree:
         return start + column - 1 if column - 1 < end - start else None
 
     def _position(self, node: Node) -> tuple[int, int]:
-        row = node.start_point.row
-        before = self._content[self._lines[row] : node.start_byte]
-        units = len(before) if before.isascii() else len(before.decode("utf-8", "replace").encode("utf-16-le")) // 2
-        return row + 1, units + 1
+        line = self._line_of(node.start_byte)
+        before = self._content[self._lines[line] : node.start_byte]
+        return line + 1, count_units(before.decode("utf-8", "replace")) + 1
+
+    def _line_of(self, offset: int) -> int:
+        """Returns the line of a byte, from 0. The grammars' own rows only count LF."""
+        return bisect_right(self._lines, offset) - 1
 
     def _hash(self, node: Node, name: Node | None) -> bytes | None:
         """Returns a digest of a function's tokens without its own name; other identifiers count by their first use."""
@@ -331,10 +338,25 @@ def _leaves(node: Node) -> Iterator[Node]:
             yield node
 
 
-def _keep_scripts(content: bytes) -> bytes:
-    """Blanks everything except the scripts of a component file; lines and columns stay."""
+def _parse(parser: Parser, content: bytes) -> Node:
+    """Returns the root of a parsed source.
+
+    TypeScript's grammar ends no statement at U+2028 and U+2029. Within strings they are no line ends for it.
+    """
+    root = parser.parse(content).root_node
+    if root.has_error and SEPARATOR.search(content):
+        other = parser.parse(SEPARATOR.sub(b"\n  ", content)).root_node
+        return root if other.has_error else other
+    return root
+
+
+def _keep_scripts(text: str) -> str:
+    """Blanks everything except the scripts of a component file; lines and columns stay. Takes linear time."""
     kept, at = [], 0
-    for match in SCRIPT_BLOCK.finditer(content):
-        kept += [NOT_LINE_END.sub(b" ", content[at : match.start(1)]), match.group(1)]
-        at = match.end(1)
-    return b"".join([*kept, NOT_LINE_END.sub(b" ", content[at:])])
+    while (begin := SCRIPT_BEGIN.search(text, at)) and (start := text.find(">", begin.end()) + 1):
+        end = SCRIPT_END.search(text, start)
+        if end is None:
+            break
+        kept += [blank(text[at:start]), text[start : end.start()]]
+        at = end.start()
+    return "".join([*kept, blank(text[at:])])

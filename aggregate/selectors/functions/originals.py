@@ -1,6 +1,5 @@
 """The text of original sources: the lines around a function's definition, and whole ones for exports."""
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
@@ -10,11 +9,11 @@ from django.db import connection
 
 from aggregate.selectors.functions.table import FunctionRow
 from ingest.endpoint.requests import expand
+from profcore.symbolicate.lines import find_character, split_lines
 
 # Lines around a definition that the source view shows: two screens. Minified originals have lines of 100 kB.
 SOURCE_VIEW_LINES: Final = 60
 SOURCE_VIEW_LINE_CHARS: Final = 400
-LINE_END: Final = re.compile(r"\r\n|[\n\r]")
 LINES_BEFORE: Final = 5  # the definition's head and what is above it: a comment, a decorator
 
 
@@ -52,7 +51,7 @@ def select_excerpt(project_id: int, row: FunctionRow) -> SourceExcerpt | None:
     text = select_texts(project_id, {original.source: row.mapped.source_id}).get(original.source)
     if text is None:
         return SourceExcerpt(path=original.source, line=original.line, column=original.column, lines=(), line_count=0)
-    lines = LINE_END.split(text)
+    lines = split_lines(text)
     first = max(0, min(original.line - 1, len(lines)) - LINES_BEFORE)
     excerpt = lines[first : first + SOURCE_VIEW_LINES]
     return SourceExcerpt(
@@ -67,7 +66,7 @@ def select_excerpt(project_id: int, row: FunctionRow) -> SourceExcerpt | None:
 def _cut(number: int, text: str, line: int, column: int) -> SourceLine:
     """Returns a line, cut if it is long: the definition's line around its column, others at their end."""
     most = SOURCE_VIEW_LINE_CHARS
-    start = max(0, min(column - 1 - most // 4, len(text) - most)) if number == line else 0
+    start = max(0, min(find_character(text, column) - most // 4, len(text) - most)) if number == line else 0
     return SourceLine(number, text[start : start + most], len(text) > most)
 
 

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import Final, Literal
 
-from aggregate.selectors.functions.originals import LINE_END, SOURCE_VIEW_LINE_CHARS, SOURCE_VIEW_LINES, select_texts
+from aggregate.selectors.functions.originals import SOURCE_VIEW_LINE_CHARS, SOURCE_VIEW_LINES, select_texts
 from aggregate.selectors.functions.table import FunctionRow
+from profcore.symbolicate.lines import split_lines
 from profcore.symbolicate.scopes import ScopeTree
 
 # Lines of a function that are compared, and lines of a change that are shown. Longer functions are rare, and comparing
@@ -71,7 +72,7 @@ def _lines_of(text: str, row: FunctionRow) -> tuple[int, list[str]]:
     """Returns the number of a function's first line, and its lines."""
     assert row.mapped is not None
     original = row.mapped.original
-    lines = LINE_END.split(text)
+    lines = split_lines(text)
     if len(text) <= PARSED_MAX_CHARS:
         scope_text = ScopeTree(text, original.source).find_text(original.line, original.column)
         if scope_text is not None:
