@@ -11,13 +11,11 @@ from typing import Final
 from urllib.parse import unquote, unquote_to_bytes, urlsplit
 from uuid import UUID
 
+from profcore.symbolicate.comments import read_comments
 from profcore.symbolicate.maps import read_debug_id
 
 BUNDLE_ENDINGS: Final = (".js", ".mjs", ".cjs")
 MAP_ENDING: Final = ".map"
-COMMENT: Final = re.compile(rb"(?://|/\*)[#@][ \t]*(sourceMappingURL|debugId)=([^\s'\"*]+)")
-COMMENTS_BYTES: Final = 1_000  # at the end of a bundle, for the debug id
-MARKER: Final = b"sourceMappingURL="
 
 
 class Match(StrEnum):
@@ -75,13 +73,9 @@ def clean_path(path: str) -> str | None:
 
 def read_bundle(content: bytes) -> BundleComments:
     """Reads the comments at a bundle's end about its map. Raises `InlineMapError`."""
-    url = None
-    at = content.rfind(MARKER)
-    if at >= 0:
-        match = COMMENT.match(content, max(content.rfind(b"//", 0, at), content.rfind(b"/*", 0, at)))
-        url = match[2].decode("utf-8", "replace") if match else None
-    ids = [match[2] for match in COMMENT.finditer(content[-COMMENTS_BYTES:]) if match[1] == b"debugId"]
-    debug_id = read_debug_id(ids[-1].decode("ascii", "replace")) if ids else None
+    comments = read_comments(content)
+    url = comments.get("sourceMappingURL")
+    debug_id = read_debug_id(comments.get("debugId"))
     if url is not None and url.lower().startswith("data:"):
         return BundleComments(debug_id, None, read_data_url(url))
     return BundleComments(debug_id, url, None)
@@ -95,7 +89,8 @@ def read_data_url(url: str) -> bytes:
     if not head.lower().endswith(";base64"):
         return unquote_to_bytes(payload)
     try:
-        return base64.b64decode(unquote(payload), validate=True)
+        digits = unquote(payload).rstrip("=")
+        return base64.b64decode(digits + "=" * (-len(digits) % 4), validate=True)  # browsers need no padding either
     except (binascii.Error, ValueError) as error:
         raise InlineMapError(f"Its inline map is not base64: {error}.") from None
 
