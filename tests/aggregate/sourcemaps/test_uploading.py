@@ -111,7 +111,7 @@ def test_another_bundle_without_a_map_has_no_map_and_no_labels(project: Project)
     ("files", "bad"),
     [
         ({"main.js.map": b"{"}, ("main.js.map", "$")),
-        ({"main.js.map": write_shop_map(names=[])}, ("main.js.map", "$.mappings")),
+        ({"main.js.map": write_shop_map(mappings="AAAA,A!")}, ("main.js.map", "$.mappings")),
         ({"main.js.map": b"\xff"}, ("main.js.map", "$")),
         ({"a/b.js": b"//# sourceMappingURL=data:application/json;base64,e30="}, ("a/b.js", "sourceMappingURL $")),
         ({"a/b.js": b"//# sourceMappingURL=data:application/json;base64,!"}, ("a/b.js", "sourceMappingURL")),
@@ -126,9 +126,9 @@ def test_a_bad_map_is_named_by_its_place_and_the_rest_is_stored(
 
 
 def test_a_bad_segment_is_named_by_line_and_number(project: Project) -> None:
-    content = write_shop_map(names=[])
+    content = write_shop_map(mappings=";AAAA,AAAg")
     assert upload(project.pk, files=files_of({"a.js.map": content})).rejected == [
-        BadFile("a.js.map", "$.mappings", "line 1, segment 1: it names name 0, of 0 to -1.")
+        BadFile("a.js.map", "$.mappings", "line 2, segment 2: its last number is cut off.")
     ]
 
 

@@ -63,10 +63,7 @@ def test_any_map_and_bundle_label_every_position(
     wire: dict[str, Any] = {"version": 3, "sources": [name], "names": ["n"], "mappings": write_mappings(segments)}
     if has_content:
         wire["sourcesContent"] = [text]
-    try:
-        source_map = read_map(json.dumps(wire).encode())
-    except MapError:
-        return  # a lone surrogate is no JSON of theirs
+    source_map = read_map(json.dumps(wire).encode())
     labels = label_positions(source_map, positions, file="assets/main.js", bundle=bundle.encode())
     assert len(labels) == len(positions)
     assert [label is None for label in labels] == [place is None for place in source_map.find(positions)]
