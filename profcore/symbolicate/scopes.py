@@ -9,14 +9,12 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Final
 
-import tree_sitter_javascript
-import tree_sitter_typescript
-from tree_sitter import Language, Node, Parser
+from tree_sitter import Node
 
-from profcore.symbolicate.lines import blank, count_units, find_line_starts
+from profcore.symbolicate.lines import count_units, find_line_starts
+from profcore.symbolicate.parsing import OtherLanguage, parse_source
 from profcore.symbolicate.standing import FIELDS_STANDING, find_functions, receiving_call, tell_apart
 
 FUNCTIONS: Final = frozenset(
@@ -52,10 +50,6 @@ NAME_TOKENS: Final = frozenset(
     {"identifier", "number", "private_property_identifier", "property_identifier", "string", "type_identifier"}
 )
 IDENTIFIERS: Final = frozenset({"identifier", "shorthand_property_identifier", "shorthand_property_identifier_pattern"})
-SCRIPT_BEGIN: Final = re.compile(r"<script\b", re.IGNORECASE)
-SCRIPT_END: Final = re.compile(r"</script\b", re.IGNORECASE)
-LONE_CR: Final = re.compile(rb"\r(?!\n)")
-SEPARATOR: Final = re.compile(b"\xe2\x80[\xa8\xa9]")  # U+2028 and U+2029
 BARE: Final = re.compile(rb"[({\[;,!\s]*")
 BODY_MIN_TOKENS: Final = 12  # `() => null` and similar functions are the same everywhere
 HASH_BYTES: Final = 16
@@ -93,37 +87,21 @@ class FunctionText:
     digest: bytes | None
 
 
-@lru_cache(maxsize=4)
-def _parser(language: str) -> Parser:
-    grammars = {
-        "javascript": tree_sitter_javascript.language,
-        "typescript": tree_sitter_typescript.language_typescript,
-        "tsx": tree_sitter_typescript.language_tsx,
-    }
-    return Parser(Language(grammars[language]()))
-
-
-def language_of(path: str) -> str:
-    """Returns the language of a source by the ending of its path; JavaScript by default."""
-    ending = path.rpartition(".")[2].lower()
-    if ending in ("ts", "mts", "cts"):
-        return "typescript"
-    return "tsx" if ending in ("tsx", "vue", "svelte", "astro") else "javascript"
+def read_scopes(text: str, path: str) -> "ScopeTree | None":
+    """Returns the tree of a source; None if it is in another language than JavaScript and TypeScript."""
+    try:
+        return ScopeTree(text, path)
+    except OtherLanguage:
+        return None
 
 
 class ScopeTree:
     """A parsed source. Positions are lines and columns from 1; columns count UTF-16 units."""
 
     def __init__(self, text: str, path: str) -> None:
-        if path.lower().endswith((".vue", ".svelte", ".astro")):
-            text = _keep_scripts(text)
-        # The grammars know CR as white space only, so that a statement before it would not end there.
-        self._content = LONE_CR.sub(b"\n", text.encode("utf-8", "surrogatepass"))
+        """Parses a source. Raises `OtherLanguage`."""
+        self._content, self._language, self._root = parse_source(text, path)
         self._lines = find_line_starts(self._content)
-        parser = _parser(language_of(path))
-        assert parser.language is not None
-        self._language = parser.language
-        self._root = _parse(parser, self._content)
         self._standings: dict[int, str | None] | None = None
 
     def find(self, line: int, column: int) -> SourceFunction | None:
@@ -336,27 +314,3 @@ def _leaves(node: Node) -> Iterator[Node]:
             waiting.extend(reversed(node.children))
         else:
             yield node
-
-
-def _parse(parser: Parser, content: bytes) -> Node:
-    """Returns the root of a parsed source.
-
-    TypeScript's grammar ends no statement at U+2028 and U+2029. Within strings they are no line ends for it.
-    """
-    root = parser.parse(content).root_node
-    if root.has_error and SEPARATOR.search(content):
-        other = parser.parse(SEPARATOR.sub(b"\n  ", content)).root_node
-        return root if other.has_error else other
-    return root
-
-
-def _keep_scripts(text: str) -> str:
-    """Blanks everything except the scripts of a component file; lines and columns stay. Takes linear time."""
-    kept, at = [], 0
-    while (begin := SCRIPT_BEGIN.search(text, at)) and (start := text.find(">", begin.end()) + 1):
-        end = SCRIPT_END.search(text, start)
-        if end is None:
-            break
-        kept += [blank(text[at:start]), text[start : end.start()]]
-        at = end.start()
-    return "".join([*kept, blank(text[at:])])

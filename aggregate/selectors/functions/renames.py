@@ -16,7 +16,7 @@ from aggregate.selectors.code.symbols import FuncLabel, RowId, Symbols
 from aggregate.selectors.functions.originals import select_texts
 from aggregate.selectors.functions.table import FunctionRow
 from profcore.code.identity import Original
-from profcore.symbolicate.scopes import ScopeTree
+from profcore.symbolicate.scopes import ScopeTree, read_scopes
 
 # Sources that are read and parsed to compare texts, in all: 0.2 s for a megabyte. Only those of functions whose bodies
 # without names are equal on both sides are needed, so this is for libraries that a release copied.
@@ -154,15 +154,17 @@ def _digest_texts(project_id: int, candidates: Sequence[Candidate]) -> dict[Cand
         return {}
     sources = {str(candidate.source_id): candidate.source_id for candidate in candidates}
     texts = select_texts(project_id, sources, most_bytes=RENAME_MAX_BYTES)
-    trees: dict[tuple[int, str], ScopeTree] = {}
+    trees: dict[tuple[int, str], ScopeTree | None] = {}
     digests = {}
     for candidate in candidates:
         text = texts.get(str(candidate.source_id))
         if text is None:
             continue
         original, key = candidate.original, (candidate.source_id, candidate.original.source)
-        tree = trees.get(key) or trees.setdefault(key, ScopeTree(text, original.source))
-        scope_text = tree.find_text(original.line, original.column)
+        if key not in trees:
+            trees[key] = read_scopes(text, original.source)
+        tree = trees[key]
+        scope_text = None if tree is None else tree.find_text(original.line, original.column)
         if scope_text is not None and scope_text.digest is not None:
             digests[candidate] = scope_text.digest
     return digests

@@ -8,7 +8,7 @@ from typing import Final, Literal
 from aggregate.selectors.functions.originals import SOURCE_VIEW_LINE_CHARS, SOURCE_VIEW_LINES, select_texts
 from aggregate.selectors.functions.table import FunctionRow
 from profcore.symbolicate.lines import split_lines
-from profcore.symbolicate.scopes import ScopeTree
+from profcore.symbolicate.scopes import read_scopes
 
 # Lines of a function that are compared, and lines of a change that are shown. Longer functions are rare, and comparing
 # takes up to the product of both lengths.
@@ -73,8 +73,8 @@ def _lines_of(text: str, row: FunctionRow) -> tuple[int, list[str]]:
     assert row.mapped is not None
     original = row.mapped.original
     lines = split_lines(text)
-    if len(text) <= PARSED_MAX_CHARS:
-        scope_text = ScopeTree(text, original.source).find_text(original.line, original.column)
+    if len(text) <= PARSED_MAX_CHARS and (scopes := read_scopes(text, original.source)) is not None:
+        scope_text = scopes.find_text(original.line, original.column)
         if scope_text is not None:
             return scope_text.first_line, lines[scope_text.first_line - 1 : scope_text.last_line]
     first = min(original.line, len(lines))

@@ -11,19 +11,15 @@ from pygments.lexer import Lexer
 from pygments.lexers import get_lexer_by_name
 
 from dashboard.templatetags.figures import visible
+from profcore.symbolicate.languages import language_of
 
-LANGUAGES: Final = {
-    "ts": "typescript", "tsx": "typescript", "mts": "typescript", "cts": "typescript",
-    "css": "css", "html": "html", "vue": "javascript", "svelte": "javascript", "astro": "javascript",
-    "coffee": "coffeescript", "dart": "dart", "json": "json",
-}  # fmt: skip
 FORMATTER: Final = HtmlFormatter(nowrap=True, classprefix="hl-")
 
 
 def highlight_lines(lines: Sequence[str], path: str) -> list[SafeString]:
     """Returns lines of a source as HTML, each by itself; control and direction characters are made visible.
 
-    The language follows the path's suffix, and is JavaScript by default. Text that is not of this language stays plain.
+    The language is that of the path (`language_of`). Text that is not of this language stays plain.
     """
     visible_lines = [visible(line.replace("\t", "    ")) for line in lines]
     html = highlight("\n".join(visible_lines), _lexer_of(path), FORMATTER).split("\n")[: len(visible_lines)]
@@ -33,5 +29,4 @@ def highlight_lines(lines: Sequence[str], path: str) -> list[SafeString]:
 
 
 def _lexer_of(path: str) -> Lexer:
-    name = LANGUAGES.get(path.rpartition(".")[2].lower(), "javascript")
-    return get_lexer_by_name(name, stripnl=False, ensurenl=True)
+    return get_lexer_by_name(language_of(path).name, stripnl=False, ensurenl=True)
