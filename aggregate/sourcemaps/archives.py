@@ -12,6 +12,7 @@ from typing import IO, Final
 
 from django.conf import settings
 
+from profcore.litter import is_litter
 from profcore.symbolicate.builds import clean_path, is_bundle, is_map
 
 GZIP_MAGIC: Final = b"\x1f\x8b"
@@ -33,11 +34,11 @@ class BuildFile:
 
 
 def list_folder(folder: Path) -> list[BuildFile]:
-    """Returns the scripts and maps in a folder and those below it, by path. Links are not followed."""
+    """Returns the scripts and maps in a folder and those below it, by path, without litter. Links are not followed."""
     files = []
     for path in sorted(folder.rglob("*")):
         name = path.relative_to(folder).as_posix()
-        if (is_bundle(name) or is_map(name)) and path.is_file() and not path.is_symlink():
+        if (is_bundle(name) or is_map(name)) and not is_litter(name) and path.is_file() and not path.is_symlink():
             files.append(BuildFile(name, path.stat().st_size, path.read_bytes))
     return files
 
@@ -46,8 +47,8 @@ def list_folder(folder: Path) -> list[BuildFile]:
 def open_archive(file: IO[bytes]) -> Iterator[list[BuildFile]]:
     """Yields the scripts and maps in a tar, plain or gzip, in its order; they are read while it is open.
 
-    Links and devices are skipped. Raises `ArchiveError`, also for a path that leads out of the archive, for too many
-    files, and for too many bytes.
+    Links, devices and litter are skipped. Raises `ArchiveError`, also for a path that leads out of the archive, for too
+    many files, and for too many bytes.
     """
     head = file.read(len(GZIP_MAGIC))
     file.seek(0)
@@ -98,7 +99,7 @@ def _list_tar(archive: tarfile.TarFile) -> Iterator[BuildFile]:
             raise ArchiveError(f"It has more than {settings.SOURCE_MAP_MAX_FILES} files.")
         if total > settings.SOURCE_MAP_MAX_EXPANDED_BYTES:
             raise ArchiveError(f"Its files have more than {settings.SOURCE_MAP_MAX_EXPANDED_BYTES} bytes.")
-        if not member.isfile():
+        if not member.isfile() or is_litter(member.name):
             continue
         path = clean_path(member.name)
         if path is None:

@@ -34,6 +34,25 @@ def test_scripts_and_maps_are_read_and_the_rest_is_passed_over(packed: bool) -> 
     assert read(body) == {"a/b.js": b"1", "a/b.js.map": b"2", "c.mjs": b"3"}
 
 
+LITTER = [
+    *("._a.js", "._a.js.map", "js/._a.js", "._js/a.js", "__MACOSX/a.js", "__MACOSX/js/._a.js.map", "js/__macosx/a.js"),
+    *(".AppleDouble/a.js", "PaxHeaders/a.js", "PaxHeaders.4711/a.js", "js/PaxHeaders.1/a.js.map", "@eaDir/a.js"),
+]
+OURS = ["MACOSX/a.js", "PaxHeadersOf/a.js", "a.js", "js/_a.js", "js/a.js.map"]
+APPLE_DOUBLE = bytes.fromhex("0005160700020000") + b"Mac OS X        "
+
+
+def test_what_file_managers_and_archivers_add_is_skipped_in_tars_and_folders(tmp_path: Path) -> None:
+    for name in [*LITTER, *OURS]:
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(APPLE_DOUBLE)
+    assert [file.path for file in list_folder(tmp_path)] == OURS
+    for before in ("", "./", "../", "/"):
+        litter = [(before + name, APPLE_DOUBLE) for name in LITTER]
+        assert list(read(make_tar(*litter, *((name, b"") for name in OURS)))) == OURS
+
+
 @pytest.mark.parametrize("name", ["../a.js", "/a.js", "x/../../a.js", "C:/a.js", "../readme.md"])
 def test_a_path_that_leads_out_is_refused(name: str) -> None:
     with pytest.raises(ArchiveError, match="leads out"):
