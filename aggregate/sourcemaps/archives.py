@@ -13,7 +13,7 @@ from typing import IO, Final
 from django.conf import settings
 
 from profcore.litter import is_litter
-from profcore.symbolicate.builds import clean_path, is_bundle, is_map
+from profcore.symbolicate.builds import clean_path
 
 GZIP_MAGIC: Final = b"\x1f\x8b"
 # The exceptions that `tarfile` and `gzip` raise for damaged or hostile archives.
@@ -34,18 +34,18 @@ class BuildFile:
 
 
 def list_folder(folder: Path) -> list[BuildFile]:
-    """Returns the scripts and maps in a folder and those below it, by path, without litter. Links are not followed."""
+    """Returns the files in a folder and those below it, by path, without litter. Links are not followed."""
     files = []
     for path in sorted(folder.rglob("*")):
         name = path.relative_to(folder).as_posix()
-        if (is_bundle(name) or is_map(name)) and not is_litter(name) and path.is_file() and not path.is_symlink():
+        if not is_litter(name) and path.is_file() and not path.is_symlink():
             files.append(BuildFile(name, path.stat().st_size, path.read_bytes))
     return files
 
 
 @contextmanager
 def open_archive(file: IO[bytes]) -> Iterator[list[BuildFile]]:
-    """Yields the scripts and maps in a tar, plain or gzip, in its order; they are read while it is open.
+    """Yields the files in a tar, plain or gzip, in its order; they are read while it is open.
 
     Links, devices and litter are skipped. Raises `ArchiveError`, also for a path that leads out of the archive, for too
     many files, and for too many bytes.
@@ -104,8 +104,7 @@ def _list_tar(archive: tarfile.TarFile) -> Iterator[BuildFile]:
         path = clean_path(member.name)
         if path is None:
             raise ArchiveError(f"{member.name[:200]!r} leads out of the archive.")
-        if is_bundle(path) or is_map(path):
-            yield BuildFile(path, member.size, partial(_read_member, archive, member))
+        yield BuildFile(path, member.size, partial(_read_member, archive, member))
 
 
 def _read_member(archive: tarfile.TarFile, member: tarfile.TarInfo) -> bytes:

@@ -3,8 +3,9 @@
 import gzip
 import hashlib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from functools import partial
 from typing import Final
 from uuid import UUID
 
@@ -21,13 +22,16 @@ from aggregate.sourcemaps.queue import SYMBOLICATE_FLAG, SYMBOLICATE_TASK
 from aggregate.sourcemaps.scripts import ScriptRow, StoredMeanwhileDeleted, write_scripts
 from ingest.notify import notify_worker
 from ingest.storage.groups import allocate_ids
+from profcore.litter import is_litter
 from profcore.symbolicate.builds import (
     BundleComments,
     InlineMapError,
     Match,
     Pair,
+    find_named_file,
     is_bundle,
     is_map,
+    may_be_map,
     pair_files,
     read_bundle,
 )
@@ -61,12 +65,16 @@ class BadFile:
 
 @dataclass(frozen=True, slots=True)
 class StoredScript:
-    """A script of the release: its URLs, the paths of its bundle and its map, and how they were matched."""
+    """A script of the release: its URLs, the paths of its bundle and its map, and how they were matched.
+
+    `missing_map` is the file that the bundle's comment names, if it is not among the uploaded ones.
+    """
 
     file: str
     urls: tuple[str, ...]
     map: str | None
     match: Match
+    missing_map: str | None = None
 
 
 @dataclass(slots=True)
@@ -90,12 +98,14 @@ class UploadReport:
 
 
 @dataclass(frozen=True, slots=True)
-class _Target:
-    """The project and release of the files, and the addresses where they are served."""
+class _Upload:
+    """An upload: the project and release of the files, the addresses where they are served, and its report."""
 
     project_id: int
     release: str
     url_prefixes: Sequence[str]
+    report: UploadReport
+    on_file: Callable[[str], object]
 
 
 @dataclass(slots=True)
@@ -118,12 +128,13 @@ def store_build(
 ) -> UploadReport:
     """Stores the bundles and maps among some files, and their scripts under each prefix; notifies a worker.
 
-    `on_file` is called with each file's path. A bad map is left out and reported; the rest is stored. An equal upload
+    A file is a map by its name, or because a bundle's comment names it. `on_file` is called with the path of each
+    bundle and map. A bad map is left out and reported; the rest is stored. An equal upload
     changes nothing. Raises `UploadError`.
     """
     check_upload(project_id, release, url_prefixes)
-    wanted = [file for file in files if is_bundle(file.path) or is_map(file.path)]
-    if not wanted:
+    build = [file for file in files if not is_litter(file.path)]
+    if not any(is_bundle(file.path) or is_map(file.path) for file in build):
         raise UploadError("body", "there is neither a script (.js, .mjs, .cjs) nor a map among the files.")
     try:
         announce_release(project_id, release, datetime.now(UTC))
@@ -131,10 +142,12 @@ def store_build(
         raise UploadError("release", str(error)) from None
     for attempt in range(TRIES):
         report = UploadReport()
-        stored = _store_files(project_id, wanted, report, on_file if attempt == 0 else lambda _: None)
-        pairs = pair_files(stored.bundles, stored.maps)
+        upload = _Upload(project_id, release, url_prefixes, report, on_file if attempt == 0 else lambda _: None)
+        stored = _store_files(upload, build)
+        paths = {file.path for file in build}
+        pairs = pair_files(stored.bundles, stored.maps, url_prefixes=url_prefixes, files=paths)
         try:
-            _store_scripts(_Target(project_id, release, url_prefixes), pairs, stored, report)
+            _store_scripts(upload, pairs, stored)
             break
         except StoredMeanwhileDeleted:
             continue
@@ -166,27 +179,47 @@ def check_upload(project_id: int, release: str, url_prefixes: Sequence[str]) -> 
         raise UploadError("body", f"the project's bundles and maps take {kept} bytes; delete those of old releases.")
 
 
-def _store_files(
-    project_id: int, files: Sequence[BuildFile], report: UploadReport, on_file: Callable[[str], object]
-) -> _StoredFiles:
+def _store_files(upload: _Upload, files: Sequence[BuildFile]) -> _StoredFiles:
+    """Stores bundles first, because they say which other files are maps."""
     stored = _StoredFiles()
+    others = {file.path: file for file in files if not is_bundle(file.path)}
     for file in files:
-        on_file(file.path)
-        if file.size_bytes > settings.SOURCE_MAP_MAX_FILE_BYTES:
-            detail = f"{file.size_bytes} bytes are more than {settings.SOURCE_MAP_MAX_FILE_BYTES}."
-            report.rejected.append(BadFile(file.path, "$", detail))
-            continue
-        try:
-            if is_bundle(file.path):
-                _store_bundle(project_id, file.path, file.read(), stored, report)
-            else:
-                content = file.read()
-                check_map(content)
-                stored.maps[file.path] = read_map_debug_id(content)
-                stored.map_ids[file.path] = _store(project_id, Artifact.Kind.MAP, content, report)
-        except MapError as error:
-            report.rejected.append(BadFile(file.path, error.path, error.detail))
+        if is_bundle(file.path):
+            _store_file(upload, file, stored)
+    named = {find_named_file(path, comments, others, upload.url_prefixes) for path, comments in stored.bundles.items()}
+    debug_ids = {comments.debug_id for comments in stored.bundles.values()} - {None}
+    for path, file in others.items():
+        if is_map(path) or path in named:
+            _store_file(upload, file, stored)
+        elif debug_ids and may_be_map(path) and _is_small_enough(file):
+            content = file.read()
+            if read_map_debug_id(content) in debug_ids:
+                _store_file(upload, replace(file, read=partial(bytes, content)), stored)
     return stored
+
+
+def _is_small_enough(file: BuildFile) -> bool:
+    return file.size_bytes <= settings.SOURCE_MAP_MAX_FILE_BYTES
+
+
+def _store_file(upload: _Upload, file: BuildFile, stored: _StoredFiles) -> None:
+    """Stores a bundle or map, or reports why it is left out."""
+    upload.on_file(file.path)
+    report = upload.report
+    if not _is_small_enough(file):
+        detail = f"{file.size_bytes} bytes are more than {settings.SOURCE_MAP_MAX_FILE_BYTES}."
+        report.rejected.append(BadFile(file.path, "$", detail))
+        return
+    try:
+        content = file.read()
+        if is_bundle(file.path):
+            _store_bundle(upload.project_id, file.path, content, stored, report)
+        else:
+            check_map(content)
+            stored.maps[file.path] = read_map_debug_id(content)
+            stored.map_ids[file.path] = _store(upload.project_id, Artifact.Kind.MAP, content, report)
+    except MapError as error:
+        report.rejected.append(BadFile(file.path, error.path, error.detail))
 
 
 def _store_bundle(project_id: int, path: str, content: bytes, stored: _StoredFiles, report: UploadReport) -> None:
@@ -254,14 +287,15 @@ def _store(
     return known.get()
 
 
-def _store_scripts(target: _Target, pairs: Sequence[Pair], stored: _StoredFiles, report: UploadReport) -> None:
+def _store_scripts(upload: _Upload, pairs: Sequence[Pair], stored: _StoredFiles) -> None:
     rows: list[ScriptRow] = []
+    report = upload.report
     for pair in pairs:
-        urls = tuple(dict.fromkeys(script_uri(prefix, pair.path) for prefix in target.url_prefixes))
+        urls = tuple(dict.fromkeys(script_uri(prefix, pair.path) for prefix in upload.url_prefixes))
         if max(map(len, urls)) > MAX_URI_CHARS:
             report.rejected.append(BadFile(pair.path, "$", f"its URL is longer than {MAX_URI_CHARS} characters."))
             continue
-        debug_id = stored.bundles[pair.bundle].debug_id if pair.bundle else stored.maps[pair.path + ".map"]
+        debug_id = stored.bundles[pair.bundle].debug_id if pair.bundle else stored.maps[pair.map or ""]
         rows += [
             ScriptRow(
                 uri=url,
@@ -273,12 +307,12 @@ def _store_scripts(target: _Target, pairs: Sequence[Pair], stored: _StoredFiles,
             )
             for url in urls
         ]
-        report.scripts.append(StoredScript(pair.path, urls, pair.map, pair.match))
+        report.scripts.append(StoredScript(pair.path, urls, pair.map, pair.match, pair.missing))
     with transaction.atomic():
-        by_debug_id = write_scripts(target.project_id, target.release, rows)
-        record(Act.SOURCE_MAPS_UPLOADED, project=target.project_id, release=target.release, scripts=len(report.scripts))
+        by_debug_id = write_scripts(upload.project_id, upload.release, rows)
+        record(Act.SOURCE_MAPS_UPLOADED, project=upload.project_id, release=upload.release, scripts=len(report.scripts))
     report.scripts = [
-        StoredScript(script.file, script.urls, script.map, Match.DEBUG_ID)
+        replace(script, match=Match.DEBUG_ID, missing_map=None)
         if script.match is Match.NO_MAP and by_debug_id.intersection(script.urls)
         else script
         for script in report.scripts

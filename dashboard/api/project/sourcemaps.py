@@ -49,6 +49,9 @@ class UploadedScriptAnswer(Answer):
     urls: Annotated[Sequence[str], doc("The URL of the script, as traces name it.")]
     map: Annotated[str | None, doc("The path of its map; the script's own path if the map is inline.")]
     match: Annotated[Annotated[str, choices([match.value for match in Match])], doc("How the map was found.")]
+    missing_map: Annotated[
+        str | None, doc("What its `sourceMappingURL` names, if that is not among the files; else null.")
+    ]
 
 
 class BadFileAnswer(Answer):

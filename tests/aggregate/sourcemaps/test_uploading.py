@@ -61,6 +61,65 @@ def test_a_script_whose_name_has_a_hash_serves_all_releases(project: Project) ->
     assert ReleaseScript.objects.get().is_shared
 
 
+@pytest.mark.parametrize(
+    ("script", "named", "file"),
+    [
+        ("application-1f2e3d4c.js", "application.js-5cffb1d2.map", "application.js-5cffb1d2.map"),
+        ("main.js", "main.map", "main.map"),
+        ("main.js", "main.json?v=1", "main.json"),
+        ("main.js", "main%20x.sourcemap", "main x.sourcemap"),
+        ("js/ab.js", "/assets/maps/ab.js.map", "maps/ab.js.map"),
+        ("js/ab.js", "/maps/ab.js.map", "maps/ab.js.map"),
+        ("js/ab.js", "//shop.example/assets/maps/ab", "maps/ab"),
+        ("js/ab.js", "https://cdn.example/js/ab.map", "js/ab.map"),
+    ],
+)
+def test_the_comment_decides_which_file_is_the_map(project: Project, script: str, named: str, file: str) -> None:
+    bundle = BARE_BUNDLE + b"//# sourceMappingURL=%s\n" % named.encode()
+    report = upload(project.pk, files=files_of({file: write_shop_map(), script: bundle, "style.css.map": b"{"}))
+    assert [(row.file, row.map, row.match, row.missing_map) for row in report.scripts] == [
+        (script, file, Match.COMMENT, None)
+    ]
+    assert report.rejected == []
+
+
+def test_a_named_file_that_is_no_map_is_rejected_and_not_missing(project: Project) -> None:
+    bundle = BARE_BUNDLE + b"//# sourceMappingURL=main.txt\n"
+    report = upload(project.pk, files=files_of({"main.txt": b"<html>", "main.js": bundle, "notes.txt": b"no map"}))
+    assert [bad.file for bad in report.rejected] == ["main.txt"]
+    assert [(row.file, row.map, row.missing_map) for row in report.scripts] == [("main.js", None, None)]
+
+
+def test_a_named_file_that_was_not_uploaded_is_reported(project: Project) -> None:
+    files = {
+        "a.js": BARE_BUNDLE + b"//# sourceMappingURL=maps/a.js.map\n",
+        "b.js": BARE_BUNDLE + b"//# sourceMappingURL=/elsewhere/b.map\n",
+        "b.js.map": write_shop_map(),
+        "c.js": BARE_BUNDLE,
+    }
+    report = upload(project.pk, files=files_of(files))
+    assert [(row.file, row.map, row.missing_map) for row in report.scripts] == [
+        ("a.js", None, "maps/a.js.map"),
+        ("b.js", "b.js.map", "/elsewhere/b.map"),
+        ("c.js", None, None),
+    ]
+
+
+def test_a_map_with_any_name_is_found_by_its_debug_id(project: Project) -> None:
+    maps = {"one.map": write_shop_map(debugId=ID), "two.map": write_shop_map(), "three.map": b"{"}
+    report = upload(project.pk, files=files_of({**maps, "main.js": BUNDLE_WITH_ID}))
+    assert [(row.file, row.map, row.match) for row in report.scripts] == [("main.js", "one.map", Match.DEBUG_ID)]
+    assert report.rejected == []
+
+
+def test_litter_is_skipped_wherever_it_comes_from(project: Project) -> None:
+    litter = {"._main.js": b"\0\5", "__MACOSX/._main.js.map": b"\0\5"}
+    report = upload(project.pk, files=files_of({**litter, "main.js": BUNDLE, "main.js.map": write_shop_map()}))
+    assert (matches(report), report.rejected) == ([("main.js", "sourceMappingURL")], [])
+    with pytest.raises(UploadError, match="neither a script"):
+        upload(project.pk, files=files_of(litter))
+
+
 def test_an_inline_map_is_a_map(project: Project) -> None:
     url = b"data:application/json;base64," + base64.b64encode(write_shop_map())
     report = upload(project.pk, files=files_of({"main.js": BARE_BUNDLE + b"//# sourceMappingURL=" + url}))
@@ -182,7 +241,9 @@ def test_files_that_are_deleted_while_they_are_stored_are_stored_again(
 ) -> None:
     upload(project.pk, "1.0.0")
 
-    def delete_first(bundles: Mapping[str, BundleComments], maps: Mapping[str, UUID | None]) -> Sequence[Pair]:
+    def delete_first(
+        bundles: Mapping[str, BundleComments], maps: Mapping[str, UUID | None], **_: object
+    ) -> Sequence[Pair]:
         delete_release(project.pk, "1.0.0")
         return pair_files(bundles, maps)
 
