@@ -4,19 +4,18 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
-from urllib.parse import quote
 
 from django.db import OperationalError, connection
 
 from aggregate.label_models import MAPPED, ReleaseScript
 from ingest.deadline import drop_silent_connection, with_deadline
 from profcore.symbolicate.paths import script_uri
+from profcore.trace.addresses import escape_path
 
 MAX_SEEN_SCRIPTS: Final = 2_000  # of a release, those with most functions: more are inline scripts of many pages
 MAX_FOLDERS: Final = 3  # shown
 # The count reads each day of the release. An upload is stored by then, and proxies give up an answer after a minute.
 COVERAGE_WAIT_S: Final = 5.0
-SAFE: Final = "/~!$&'()*+,;=:@"  # as in `script_uri`
 
 # The roll-up has the functions of past hours, the cells those of the others.
 SEEN_FUNCS: Final = """
@@ -129,7 +128,7 @@ def select_seen_scripts(project_id: int, release: str) -> list[SeenScript]:
 
 def prefix_of(uri: str, file: str) -> str | None:
     """Returns the address below which a file has a URL, None if it has another name there."""
-    end = "/" + quote(file, safe=SAFE)
+    end = "/" + escape_path(file)
     return uri[: -len(end)] + "/" if uri.endswith(end) else None
 
 
@@ -137,7 +136,7 @@ def _suggest(seen: Sequence[SeenScript], files: set[str]) -> str | None:
     """Returns the address where the files match most functions."""
     by_name: dict[str, list[str]] = {}
     for file in files:
-        by_name.setdefault(quote(file, safe=SAFE).rpartition("/")[2], []).append(file)
+        by_name.setdefault(escape_path(file).rpartition("/")[2], []).append(file)
     counts: Counter[str] = Counter()
     for script in seen:
         for file in by_name.get(script.uri.rpartition("/")[2], ()):

@@ -12,6 +12,7 @@ from uuid import UUID
 
 from profcore.symbolicate.comments import read_comments
 from profcore.symbolicate.maps import read_debug_id
+from profcore.trace.funcs import UNSTORABLE
 
 BUNDLE_ENDINGS: Final = (".js", ".mjs", ".cjs")
 MAP_ENDING: Final = ".map"
@@ -76,7 +77,7 @@ def clean_path(path: str) -> str | None:
     path = path.replace("\\", "/")
     if "\0" in path or path.startswith("/") or re.match("[A-Za-z]:", path):
         return None
-    parts = [part for part in path.split("/") if part not in ("", ".")]
+    parts = [part for part in UNSTORABLE.sub("\ufffd", path).split("/") if part not in ("", ".")]
     return "/".join(parts) if parts and ".." not in parts else None
 
 

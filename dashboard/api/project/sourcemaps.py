@@ -22,6 +22,7 @@ from dashboard.api.core.views import BUILDS_ONLY, BuildView
 from dashboard.web.params import ParamError
 from ingest.endpoint.requests import CHUNK_BYTES
 from profcore.symbolicate.builds import Match
+from profcore.trace.addresses import canonical_uri
 
 MAX_LISTED: Final = 1_000
 RETRY_AFTER_S: Final = 10
@@ -165,7 +166,7 @@ class SourceMapsView(BuildView):
         scripts = ReleaseScript.objects.filter(project=self.project, release=release)
         url = URL.read(request.query_params)
         if url:
-            scripts = scripts.filter(uri=url)
+            scripts = scripts.filter(uri=canonical_uri(url))
         ids = list(scripts.values_list("id", flat=True))
         return DeletedAnswer(delete_scripts(self.project.pk, ids))
 
