@@ -8,9 +8,10 @@ from typing import Final
 from django.db import OperationalError, connection
 
 from aggregate.label_models import MAPPED, ReleaseScript
+from aggregate.sourcemaps.wildcards import is_among
 from ingest.deadline import drop_silent_connection, with_deadline
 from profcore.symbolicate.paths import script_uri
-from profcore.trace.addresses import escape_path
+from profcore.trace.addresses import escape_path, wildcard_forms
 
 MAX_SEEN_SCRIPTS: Final = 2_000  # of a release, those with most functions: more are inline scripts of many pages
 MAX_FOLDERS: Final = 3  # shown
@@ -85,15 +86,16 @@ def select_coverage(project_id: int, release: str, prefixes: Sequence[str] = ())
     below = tuple(dict.fromkeys(folders or [prefix for uri, file, _ in scripts if (prefix := prefix_of(uri, file))]))
     mapped = {uri for uri, _, map_id in scripts if map_id is not None and uri.startswith(below)}
     seen = select_seen_scripts(project_id, release)
-    matched = sum(script.functions for script in seen if script.uri in mapped)
+    in_maps = [script for script in seen if is_among(script.uri, mapped)]
+    matched = sum(script.functions for script in in_maps)
     suggested = _suggest(seen, {file for _, file, map_id in scripts if map_id is not None})
     return Coverage(
         release=release,
         prefixes=below,
         all_functions=sum(script.functions for script in seen),
-        functions=sum(script.functions for script in seen if script.uri.startswith(below)),
+        functions=sum(script.functions for script in seen if _is_below(script.uri, below)),
         matched=matched,
-        named=sum(script.named for script in seen if script.uri in mapped),
+        named=sum(script.named for script in in_maps),
         folders=tuple(_count_folders(seen)),
         suggested=suggested if suggested not in below and not matched else None,
     )
@@ -130,6 +132,10 @@ def prefix_of(uri: str, file: str) -> str | None:
     """Returns the address below which a file has a URL, None if it has another name there."""
     end = "/" + escape_path(file)
     return uri[: -len(end)] + "/" if uri.endswith(end) else None
+
+
+def _is_below(uri: str, prefixes: tuple[str, ...]) -> bool:
+    return uri.startswith(prefixes) or any(form.startswith(prefixes) for form in wildcard_forms(uri))
 
 
 def _suggest(seen: Sequence[SeenScript], files: set[str]) -> str | None:

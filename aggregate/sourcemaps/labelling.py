@@ -22,9 +22,11 @@ from aggregate.sourcemaps.queue import (
     scan_new_funcs,
 )
 from aggregate.sourcemaps.script_locks import lock_scripts
+from aggregate.sourcemaps.wildcards import load_covered_funcs
 from aggregate.stopping import Stopping, is_stopping
 from aggregate.worker_leases import beating, drop_dead_leases, release_surely
 from ingest.storage.groups import allocate_ids
+from profcore.trace.addresses import WILDCARD
 
 logger = logging.getLogger(__name__)
 
@@ -114,13 +116,17 @@ def _release(claim: ScriptClaim) -> None:
 
 def load_funcs(claim: ScriptClaim) -> list[FuncPlace]:
     """Returns the next funcs of a script, by id, that have no label of its present map."""
+    limit = settings.SYMBOLICATE_BATCH_FUNCS
+    if WILDCARD in claim.uri:
+        after_id = claim.labelled_func_id
+        return load_covered_funcs(claim.project_id, claim.release, claim.uri, after_id=after_id, limit=limit)
     with connection.cursor() as cursor:
         cursor.execute(
             """SELECT id, line, col FROM aggregate_func
                WHERE project_id = %s AND md5(uri) = md5(%s) AND uri = %s AND id > %s
                  AND line IS NOT NULL AND col IS NOT NULL
                ORDER BY id LIMIT %s""",
-            [claim.project_id, claim.uri, claim.uri, claim.labelled_func_id, settings.SYMBOLICATE_BATCH_FUNCS],
+            [claim.project_id, claim.uri, claim.uri, claim.labelled_func_id, limit],
         )
         return list(cursor.fetchall())
 

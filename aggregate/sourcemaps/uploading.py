@@ -42,6 +42,10 @@ from projects.audit.entries import record
 from projects.releases import ReleaseError, announce_release, check_release
 
 MAX_URI_CHARS: Final = 2_000  # of a script: browsers and servers accept little more
+PREFIX_RULE: Final = (
+    "must be a URL with scheme and host, and without query and fragment. "
+    "A * stands for all subdomains, first in the host: https://*.shop.example/."
+)
 TRIES: Final = 3  # if its files were deleted meanwhile, an upload stores them again
 
 
@@ -63,7 +67,7 @@ class BadFile:
     detail: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class StoredScript:
     """A script of the release: its URLs, the paths of its bundle and its map, and how they were matched.
 
@@ -97,13 +101,14 @@ class UploadReport:
         return f"{maps} map{'' if maps == 1 else 's'} stored. "
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class _Upload:
-    """An upload: the project and release of the files, the addresses where they are served, and its report."""
+    """An upload: the project and release of its files, the addresses where they are served, and its report."""
 
     project_id: int
     release: str
     url_prefixes: Sequence[str]
+    files: Sequence[BuildFile]
     report: UploadReport
     on_file: Callable[[str], object]
 
@@ -142,10 +147,16 @@ def store_build(
         raise UploadError("release", str(error)) from None
     for attempt in range(TRIES):
         report = UploadReport()
-        upload = _Upload(project_id, release, url_prefixes, report, on_file if attempt == 0 else lambda _: None)
-        stored = _store_files(upload, build)
-        paths = {file.path for file in build}
-        pairs = pair_files(stored.bundles, stored.maps, url_prefixes=url_prefixes, files=paths)
+        upload = _Upload(
+            project_id=project_id,
+            release=release,
+            url_prefixes=url_prefixes,
+            files=build,
+            report=report,
+            on_file=on_file if attempt == 0 else lambda _: None,
+        )
+        stored = _store_files(upload)
+        pairs = pair_files(stored.bundles, stored.maps, url_prefixes)
         try:
             _store_scripts(upload, pairs, stored)
             break
@@ -167,9 +178,7 @@ def check_upload(project_id: int, release: str, url_prefixes: Sequence[str]) -> 
         raise UploadError("url_prefix", "say where the files are served, such as https://shop.example/assets/.")
     for prefix in url_prefixes:
         if not is_url_prefix(prefix):
-            raise UploadError(
-                "url_prefix", f"{prefix!r} must be a URL with scheme and host, and without query and fragment."
-            )
+            raise UploadError("url_prefix", f"{prefix!r} {PREFIX_RULE}")
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT coalesce(sum(octet_length(body)), 0) FROM aggregate_artifact WHERE project_id = %s", [project_id]
@@ -179,11 +188,11 @@ def check_upload(project_id: int, release: str, url_prefixes: Sequence[str]) -> 
         raise UploadError("body", f"the project's bundles and maps take {kept} bytes; delete those of old releases.")
 
 
-def _store_files(upload: _Upload, files: Sequence[BuildFile]) -> _StoredFiles:
+def _store_files(upload: _Upload) -> _StoredFiles:
     """Stores bundles first, because they say which other files are maps."""
     stored = _StoredFiles()
-    others = {file.path: file for file in files if not is_bundle(file.path)}
-    for file in files:
+    others = {file.path: file for file in upload.files if not is_bundle(file.path)}
+    for file in upload.files:
         if is_bundle(file.path):
             _store_file(upload, file, stored)
     named = {find_named_file(path, comments, others, upload.url_prefixes) for path, comments in stored.bundles.items()}
@@ -289,7 +298,7 @@ def _store(
 
 def _store_scripts(upload: _Upload, pairs: Sequence[Pair], stored: _StoredFiles) -> None:
     rows: list[ScriptRow] = []
-    report = upload.report
+    report, paths = upload.report, {file.path for file in upload.files}
     for pair in pairs:
         urls = tuple(dict.fromkeys(script_uri(prefix, pair.path) for prefix in upload.url_prefixes))
         if max(map(len, urls)) > MAX_URI_CHARS:
@@ -307,7 +316,10 @@ def _store_scripts(upload: _Upload, pairs: Sequence[Pair], stored: _StoredFiles)
             )
             for url in urls
         ]
-        report.scripts.append(StoredScript(pair.path, urls, pair.map, pair.match, pair.missing))
+        missing = _find_missing(pair, stored, paths, upload.url_prefixes)
+        report.scripts.append(
+            StoredScript(file=pair.path, urls=urls, map=pair.map, match=pair.match, missing_map=missing)
+        )
     with transaction.atomic():
         by_debug_id = write_scripts(upload.project_id, upload.release, rows)
         record(Act.SOURCE_MAPS_UPLOADED, project=upload.project_id, release=upload.release, scripts=len(report.scripts))
@@ -317,3 +329,12 @@ def _store_scripts(upload: _Upload, pairs: Sequence[Pair], stored: _StoredFiles)
         else script
         for script in report.scripts
     ]
+
+
+def _find_missing(pair: Pair, stored: _StoredFiles, paths: set[str], url_prefixes: Sequence[str]) -> str | None:
+    """Returns what the comment of a pair's bundle names, None if that is not needed or is in the upload."""
+    if pair.bundle is None or pair.match not in (Match.NAME, Match.NO_MAP):
+        return None
+    comments = stored.bundles[pair.bundle]
+    is_there = find_named_file(pair.bundle, comments, paths, url_prefixes) is not None
+    return None if is_there else comments.mapping_url

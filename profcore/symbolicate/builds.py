@@ -41,16 +41,12 @@ class BundleComments:
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """A script of a build: its path, the path of its bundle and of its map. An inline map has its bundle's path.
-
-    `missing` is the file that the bundle's comment names, as it writes it, if the build does not have it.
-    """
+    """A script of a build: its path, the path of its bundle and of its map. An inline map has its bundle's path."""
 
     path: str
     bundle: str | None
     map: str | None
     match: Match
-    missing: str | None = None
 
 
 class InlineMapError(ValueError):
@@ -106,13 +102,9 @@ def read_data_url(url: str) -> bytes:
 
 
 def pair_files(
-    bundles: Mapping[str, BundleComments],
-    maps: Mapping[str, UUID | None],
-    *,
-    url_prefixes: Sequence[str] = (),
-    files: Collection[str] = (),
+    bundles: Mapping[str, BundleComments], maps: Mapping[str, UUID | None], url_prefixes: Sequence[str] = ()
 ) -> Sequence[Pair]:
-    """Returns the scripts of a build, by path. `maps` has each map's debug id, `files` has the paths of the build.
+    """Returns the scripts of a build, by path. `maps` has each map's debug id.
 
     A debug id decides first, then the name in the bundle's comment, then the file next to it. A map without a bundle
     stands for the script with its own name without `.map`.
@@ -122,8 +114,6 @@ def pair_files(
     for path, comments in sorted(bundles.items()):
         identified = None if comments.debug_id is None else by_id.get(comments.debug_id)
         named = find_named_file(path, comments, maps, url_prefixes)
-        is_missing = named is None and find_named_file(path, comments, files, url_prefixes) is None
-        missing = comments.mapping_url if is_missing else None
         if identified is not None:
             pairs.append(Pair(path, path, identified, Match.DEBUG_ID))
         elif comments.inline_map is not None:
@@ -131,9 +121,9 @@ def pair_files(
         elif named is not None:
             pairs.append(Pair(path, path, named, Match.COMMENT))
         elif path + MAP_ENDING in maps:
-            pairs.append(Pair(path, path, path + MAP_ENDING, Match.NAME, missing))
+            pairs.append(Pair(path, path, path + MAP_ENDING, Match.NAME))
         else:
-            pairs.append(Pair(path, path, None, Match.NO_MAP, missing))
+            pairs.append(Pair(path, path, None, Match.NO_MAP))
     taken = {pair.map for pair in pairs}
     alone = [
         path for path in sorted(maps) if is_map(path) and path not in taken and path[: -len(MAP_ENDING)] not in bundles

@@ -41,7 +41,7 @@ def read_comments(content: bytes) -> Mapping[str, str]:
 
 def _split(line: str, start: int = 0) -> tuple[list[str], int | None]:
     """Returns the comments that a line has before any code, and where its code begins, None if it has none."""
-    comments = []
+    comments: list[str] = []
     at = start
     while True:
         white = WHITE.match(line, at)

@@ -208,7 +208,8 @@ def _add_up_lines(steps: Ints, line: Ints, state: _State) -> Ints:
     begins = np.flatnonzero(np.append(True, np.diff(line) > 0)) if len(line) else np.empty(0, dtype=np.int64)
     before = np.where(begins > 0, column[begins - 1], 0)
     before = np.where(line[begins] == 0, -state.column, before)  # the line that the previous part began continues
-    return column - np.repeat(before, np.diff(np.append(begins, len(line))))
+    result: Ints = column - np.repeat(before, np.diff(np.append(begins, len(line))))
+    return result
 
 
 def _is_within(values: Ints, largest: int) -> npt.NDArray[np.bool_]:

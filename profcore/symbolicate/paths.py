@@ -52,12 +52,19 @@ def script_uri(prefix: str, file: str) -> str:
 
 
 def is_url_prefix(text: str) -> bool:
-    """Returns whether this can be the prefix of scripts: a URL with scheme and host, without query and fragment."""
+    """Returns whether this can be the prefix of scripts: a URL with scheme and host, without query and fragment.
+
+    `file:` needs no host. The host may begin with `*.`, which stands for all subdomains.
+    """
     try:
         parts = urlsplit(text)
+        _ = parts.port  # raises if it is no number
     except ValueError:
         return False
-    return bool(parts.scheme and parts.netloc) and not (parts.query or parts.fragment) and text.isprintable()
+    if parts.query or parts.fragment or not text.isprintable() or "*" in parts.netloc.removeprefix("*."):
+        return False
+    is_file = text[:8].lower() == "file:///"
+    return is_file or bool(parts.scheme and parts.netloc.removeprefix("*."))
 
 
 def has_content_hash(uri: str) -> bool:

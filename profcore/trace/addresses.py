@@ -14,6 +14,8 @@ from urllib.parse import quote, unquote_to_bytes
 SAFE: Final = "~!$&'()*+,;=:@[]|"
 CANONICAL: Final = re.compile(r"[A-Za-z0-9._~!$&'()*+,;=:@\[\]|/-]*")
 HIERARCHICAL: Final = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*://[^/]*)(/.*)", re.DOTALL)
+WILDCARD: Final = "://*."  # begins the host of an address that stands for all subdomains
+MAX_LABELS: Final = 20  # of a host: real ones have some five
 DEFAULT_PORTS: Final = {"https": ":443", "http": ":80"}
 
 
@@ -43,8 +45,21 @@ def canonical_origin(scheme: str, host: str) -> str:
     """
     scheme, host = scheme.lower(), host.lower()
     host = host.removesuffix(DEFAULT_PORTS.get(scheme, "/"))
+    if (scheme, host) == ("file", "localhost"):
+        host = ""
     if not host.isascii():
         wildcard = "*." if host.startswith("*.") else ""
         with suppress(UnicodeError):
             host = wildcard + host.removeprefix(wildcard).encode("idna").decode()
     return f"{scheme}://{host}"
+
+
+def wildcard_forms(uri: str) -> list[str]:
+    """Returns the addresses with `*.` that cover a URI, the closest first, as origins of keys are matched.
+
+    `https://a.shop.example/x.js` is covered by `https://*.shop.example/x.js` and `https://*.example/x.js`.
+    """
+    scheme, _, rest = uri.partition("://")
+    host, slash, path = rest.partition("/")
+    labels = host.split(".", MAX_LABELS)
+    return [f"{scheme}{WILDCARD}{'.'.join(labels[number:])}{slash}{path}" for number in range(1, len(labels))]

@@ -242,10 +242,10 @@ def test_files_that_are_deleted_while_they_are_stored_are_stored_again(
     upload(project.pk, "1.0.0")
 
     def delete_first(
-        bundles: Mapping[str, BundleComments], maps: Mapping[str, UUID | None], **_: object
+        bundles: Mapping[str, BundleComments], maps: Mapping[str, UUID | None], url_prefixes: Sequence[str]
     ) -> Sequence[Pair]:
         delete_release(project.pk, "1.0.0")
-        return pair_files(bundles, maps)
+        return pair_files(bundles, maps, url_prefixes)
 
     monkeypatch.setattr(uploading, "pair_files", delete_first)
     assert upload(project.pk, "1.1.0").new_files == 2

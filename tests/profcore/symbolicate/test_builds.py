@@ -65,7 +65,7 @@ def test_what_is_left_is_named() -> None:
     pairs = pair_files({"a.js": comments(), "b.js": comments(None, "gone.map")}, {"a.js.map": None, "c.js.map": None})
     assert pairs == [
         Pair("a.js", "a.js", "a.js.map", Match.NAME),
-        Pair("b.js", "b.js", None, Match.NO_MAP, "gone.map"),
+        Pair("b.js", "b.js", None, Match.NO_MAP),
         Pair("c.js", None, "c.js.map", Match.MAP_ALONE),
     ]
 

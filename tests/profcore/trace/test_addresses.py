@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from profcore.symbolicate.paths import script_uri
-from profcore.trace.addresses import canonical_path, canonical_uri, escape_path
+from profcore.trace.addresses import MAX_LABELS, canonical_path, canonical_uri, escape_path, wildcard_forms
 from profcore.trace.funcs import resource_uri
 
 AT = "https://shop.example/"
@@ -72,3 +72,12 @@ def test_a_canonical_path_is_its_own(path: str) -> None:
     assert once.isascii()
     assert once.count("/") == path.count("/")
     assert canonical_path(escape_path(path)) == escape_path(path)
+
+
+def test_a_wildcard_covers_subdomains_with_the_same_scheme_port_and_path() -> None:
+    assert wildcard_forms("https://a.b.example:8443/x/*.js") == [
+        "https://*.b.example:8443/x/*.js",
+        "https://*.example:8443/x/*.js",
+    ]
+    assert wildcard_forms("https://localhost/x") == wildcard_forms("a.b.c") == wildcard_forms("") == []
+    assert len(wildcard_forms("https://" + "a." * 1_000 + "/x")) == MAX_LABELS
