@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from profcore.symbolicate.maps import MapPlace, SourceMap
 from profcore.symbolicate.paths import source_path
-from profcore.symbolicate.scopes import ScopeTree, SourceFunction, read_scopes
+from profcore.symbolicate.scopes import FunctionText, ScopeTree, SourceFunction, read_scopes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -14,7 +14,8 @@ class LabelledOriginal:
 
     `body_hash` is None if the body is too short, or if the text is not known. `standing` distinguishes an anonymous
     function, or one of several with the same name, from the others of its source; None if the text is not known, or is
-    in another language than JavaScript and TypeScript.
+    in another language than JavaScript and TypeScript. `text` is None likewise, and if no function is there. Nothing
+    that is shown later has to parse the source again: only the process that labels has limits.
     """
 
     source: int
@@ -23,6 +24,7 @@ class LabelledOriginal:
     name: str | None
     body_hash: bytes | None
     standing: str | None = None
+    text: FunctionText | None = None
 
 
 def label_positions(
@@ -49,12 +51,19 @@ def label_positions(
             place = places[number]
             assert place is not None
             name, body_hash, standing = None, None, None
+            scope_text = None if tree is None else tree.find_text(place.line, place.column)
             if tree is None:
                 name, body_hash = generated.name_and_body(positions[number], place)
             elif (func := tree.find(place.line, place.column)) is not None and generated.is_exact(positions[number]):
                 name, body_hash, standing = func.name, func.body_hash, func.standing
             labels[number] = LabelledOriginal(
-                source=source, line=place.line, column=place.column, name=name, body_hash=body_hash, standing=standing
+                source=source,
+                line=place.line,
+                column=place.column,
+                name=name,
+                body_hash=body_hash,
+                standing=standing,
+                text=scope_text,
             )
     return labels
 

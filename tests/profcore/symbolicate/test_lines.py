@@ -1,9 +1,13 @@
 """Lines are those of ECMAScript wherever a position is counted, in sources and in bundles."""
 
+import tracemalloc
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from profcore.symbolicate.labels import label_positions
-from profcore.symbolicate.lines import blank, find_character, find_line_starts, split_lines
+from profcore.symbolicate.lines import blank, count_lines, find_character, find_line_starts, read_lines, split_lines
 from profcore.symbolicate.maps import read_map
 from profcore.symbolicate.scopes import ScopeTree, read_scopes
 from tests.source_map_writer import write_map
@@ -98,3 +102,22 @@ def test_a_column_counts_utf_16_units() -> None:
     assert [find_character("a🎈b", column) for column in (1, 2, 4, 5, 9)] == [0, 1, 2, 3, 3]
     assert [find_character("ab", column) for column in (1, 3, 9)] == [0, 2, 2]
     assert blank("é🎈\r\nx\u2028") == "   \r\n \u2028"
+
+
+@given(st.text(alphabet="ab\n\r\u2028\u2029\x0b", max_size=40), st.integers(0, 12), st.integers(0, 12))
+@pytest.mark.parametrize("block", [1, 2, 5, 64 * 1024])
+def test_a_stretch_of_lines_is_that_of_all_lines(block: int, text: str, first: int, count: int) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("profcore.symbolicate.lines.BLOCK_CHARS", block)
+        lines = split_lines(text)
+        assert read_lines(text, first, count) == (lines[first : first + count], len(lines))
+        assert 1 + count_lines(text) == len(lines)
+
+
+def test_a_stretch_of_many_lines_takes_little_memory() -> None:
+    text = "\r\n" * 3_000_000
+    tracemalloc.start()
+    assert read_lines(text, 2_999_990, 60) == ([""] * 11, 3_000_001)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 1_000_000
