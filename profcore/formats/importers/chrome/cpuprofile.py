@@ -8,7 +8,15 @@ from typing import Final
 
 import msgspec
 
-from profcore.formats.importers.chrome.v8 import Node, add_samples, add_spans, make_builder, notes_of, read_nodes
+from profcore.formats.importers.chrome.v8 import (
+    Node,
+    add_samples,
+    add_spans,
+    make_builder,
+    notes_of,
+    read_nodes,
+    time_between,
+)
 from profcore.formats.importers.ours import SliceMetadata, fill
 from profcore.formats.importers.shapes import Draft, Importer, InputTrace, Source
 
@@ -16,11 +24,13 @@ FIELDS: Final = frozenset({"nodes", "samples", "timeDeltas"})
 
 
 class CpuProfile(msgspec.Struct, gc=False):
-    """The whole file. The first delta counts from `startTime`."""
+    """The whole file. The first delta counts from `startTime`; the last sample lasts until `endTime`. Both are µs."""
 
     nodes: list[Node]
     samples: list[int]
     timeDeltas: list[float]
+    startTime: float | None = None
+    endTime: float | None = None
     fieldflame: SliceMetadata | None = None
 
 
@@ -38,7 +48,8 @@ def _read(source: Source) -> Iterator[InputTrace]:
     nodes = read_nodes(profile.nodes, builder, "$.nodes", is_ours=metadata is not None)
     places = nodes.places
     if metadata is None:
-        add_samples(builder, places, profile.samples, profile.timeDeltas, "$.samples")
+        lasts_us = time_between(profile.startTime, profile.endTime)
+        add_samples(builder, places, profile.samples, profile.timeDeltas, "$.samples", lasts_us=lasts_us)
         yield InputTrace(Draft(trace=builder.build()), notes_of(nodes, profile.samples))
         return
     interval = add_spans(builder, places, profile.samples, profile.timeDeltas, metadata, path="$.samples")

@@ -12,7 +12,15 @@ from typing import Final
 import msgspec
 
 from profcore.errors import Reason, TraceError
-from profcore.formats.importers.chrome.v8 import Node, add_samples, add_spans, make_builder, notes_of, read_nodes
+from profcore.formats.importers.chrome.v8 import (
+    Node,
+    add_samples,
+    add_spans,
+    make_builder,
+    notes_of,
+    read_nodes,
+    time_between,
+)
 from profcore.formats.importers.ours import SliceMetadata, fill, read_time
 from profcore.formats.importers.shapes import Draft, Importer, InputTrace, Source, decode, decode_bulky
 from profcore.trace.wire import Mark
@@ -48,10 +56,13 @@ class _CpuProfile(msgspec.Struct, gc=False):
     nodes: list[Node] = []
     samples: list[int] = []
     timeDeltas: list[float] = []
+    startTime: float | None = None
+    endTime: float | None = None
 
 
 class _Data(msgspec.Struct, gc=False):
     startTime: float | None = None
+    endTime: float | None = None
     cpuProfile: _CpuProfile | None = None
     timeDeltas: list[float] = []
 
@@ -91,6 +102,7 @@ class _Profile:
     thread: Thread
     path: str
     start_us: float | None = None
+    end_us: float | None = None
     nodes: list[Node] = field(default_factory=list)
     samples: list[int] = field(default_factory=list)
     deltas: list[float] = field(default_factory=list)
@@ -145,7 +157,11 @@ def _add_event(event: Event, profiles: dict[Key, _Profile], source: Source, path
         if event.name == "ProfileChunk":
             return
         profile = profiles[key] = _Profile(thread=(event.pid, event.tid), path=path, start_us=data.startTime)
+    if data.endTime is not None:
+        profile.end_us = data.endTime
     if data.cpuProfile is not None:
+        if data.cpuProfile.startTime is not None:  # of one event with the whole profile
+            profile.start_us, profile.end_us = data.cpuProfile.startTime, data.cpuProfile.endTime
         profile.nodes += data.cpuProfile.nodes
         profile.samples += data.cpuProfile.samples
     # Some versions of Chrome write the steps at both places.
@@ -186,7 +202,8 @@ def _convert(
         draft = Draft(trace=builder.build(), sampleInterval=interval, marks=builder.marks)
         fill(draft, metadata)
         return InputTrace(draft)
-    add_samples(builder, places, profile.samples, profile.deltas, profile.path)
+    lasts_us = time_between(profile.start_us, profile.end_us)
+    add_samples(builder, places, profile.samples, profile.deltas, profile.path, lasts_us=lasts_us)
     marks = []
     if profile.start_us is not None:
         marks = [Mark("longtask", (task.ts - profile.start_us) / 1000, task.dur / 1000) for task in tasks]

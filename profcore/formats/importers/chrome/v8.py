@@ -133,16 +133,31 @@ def add_samples(
     samples: Sequence[int],
     deltas_us: Sequence[float],
     path: str,
+    *,
+    lasts_us: float | None = None,
 ) -> None:
-    """Adds the samples at the running sum of their deltas, ms since the profile's start."""
+    """Adds the samples at the running sum of their deltas, ms since the profile's start.
+
+    If it is known how long the profile lasts, a sample without a stack closes it then: the last one lasts until there.
+    """
     if len(samples) != len(deltas_us):
         raise invalid(path, f"There are {len(samples)} samples, but {len(deltas_us)} time deltas.")
-    at_us = 0.0
+    at_us = last_us = 0.0
     for index, (node, delta) in enumerate(zip(samples, deltas_us, strict=True)):
         at_us += delta
         if node not in places:
             raise dangling(f"{path}[{index}]", "nodes")
         builder.sample(at_us / 1000, places[node].stack, places[node].marker)
+        last_us = max(last_us, at_us)
+    limits = builder.limits.envelope
+    is_told = lasts_us is not None and 0 < lasts_us <= limits.timestamp_ms * 1000
+    if lasts_us is not None and is_told and 0 < len(samples) < limits.samples:
+        builder.sample(max(lasts_us, last_us) / 1000, None)
+
+
+def time_between(start_us: float | None, end_us: float | None) -> float | None:
+    """Returns how long a profile lasts by its own start and end, µs; None if it does not have both."""
+    return None if start_us is None or end_us is None else end_us - start_us
 
 
 def add_spans(

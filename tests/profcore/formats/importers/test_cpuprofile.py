@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from profcore.errors import Reason
-from profcore.trace.funcs import read_func_keys
+from profcore.sums.fold import fold_trace
+from profcore.trace.funcs import FuncTable, read_func_keys
 from tests.profcore.formats.importers.reading import (
     PLACES,
     lines,
@@ -31,6 +32,7 @@ def test_v8s_own_nodes_become_markers_and_positions_one_based() -> None:
         "60 - [gc]",
         "70 - [other]",
         "80 -",
+        "90 -",  # its end
     ]
     assert places(envelope) == PLACES
 
@@ -65,6 +67,31 @@ def test_samples_may_step_back_in_time() -> None:
     profile["timeDeltas"][2] = -3_000
 
     assert lines(read_envelope(profile))[2] == "7 main render price"
+
+
+@pytest.mark.parametrize(
+    ("end_us", "last"),
+    [
+        (1_000_095_000, ["80 -", "95 -"]),
+        (1_000_080_000, ["80 -", "80 -"]),
+        (1_000_079_000, ["80 -", "80 -"]),  # the recording had ended when the last sample was taken
+        (999_000_000, ["70 - [other]", "80 -"]),  # before its start: it says nothing
+        (0, ["70 - [other]", "80 -"]),
+        (10**18, ["70 - [other]", "80 -"]),  # longer than a trace may last
+        (None, ["70 - [other]", "80 -"]),
+    ],
+)
+def test_the_last_sample_lasts_until_the_end(end_us: int | None, last: list[str]) -> None:
+    profile = {**sample_json("lab.cpuprofile"), "startTime": 1_000_000_000, "endTime": end_us}
+    assert lines(read_envelope(profile))[-2:] == last
+
+
+def test_a_profile_of_one_sample_has_the_time_until_its_end() -> None:
+    profile = sample_json("lab.cpuprofile")
+    profile |= {"startTime": 0, "endTime": 1_100_000, "samples": [7], "timeDeltas": [100_000]}
+    envelope = read_envelope(profile)
+    assert lines(envelope) == ["100 main render price", "1100 -"]
+    assert fold_trace(envelope, page="/", funcs=FuncTable()).parts.js_us == 1_000_000
 
 
 def test_callees_that_the_file_does_not_have_are_left_out_and_counted() -> None:

@@ -66,8 +66,25 @@ def test_of_two_profiles_of_a_thread_the_one_with_more_samples_is_read() -> None
     events.append({**events[3], "id": "0x2"})
 
     (imported,) = read(events)
-    assert len(imported.completed.envelope.trace.samples) == 9
+    assert len(imported.completed.envelope.trace.samples) == 10
     assert any("Several profiles" in note for note in imported.completed.notes)
+
+
+def test_the_last_sample_lasts_until_the_end_that_a_chunk_tells() -> None:
+    events = sample_json("trace-events.json")["traceEvents"]
+    chunks = [event for event in events if event["name"] == "ProfileChunk"]
+    expected = lines(read_envelope(events))
+    assert chunks[-1]["args"]["data"].pop("endTime") == 7_090_000
+    assert lines(read_envelope(events)) == expected[:-1]
+    for end_us, last in ((7_095_000, "95 -"), (7_070_000, "80 -")):
+        closing = {**chunks[-1], "ts": chunks[-1]["ts"] + 1, "args": {"data": {"endTime": end_us}}}
+        assert lines(read_envelope([*events, closing])) == [*expected[:-1], last]
+
+
+def test_an_event_with_a_whole_profile_tells_its_end() -> None:
+    profile = {**sample_json("lab.cpuprofile"), "startTime": 5_000_000, "endTime": 5_095_000}
+    event = {"name": "CpuProfile", "ph": "I", "pid": 1, "tid": 1, "ts": 5, "args": {"data": {"cpuProfile": profile}}}
+    assert lines(read_envelope([event]))[-2:] == ["80 -", "95 -"]
 
 
 def test_two_threads_are_two_views() -> None:
