@@ -1,8 +1,9 @@
 """The CPU profiles in Chrome's trace events, as DevTools' Performance panel saves them.
 
 A profile is one `CpuProfile` event, or a `Profile` event and its `ProfileChunk`s, joined by process and id. If a thread
-has several profiles, only the one with most samples is read: they show the same time. `RunTask` events of 50 ms or
-more are the long tasks of their thread. The page is that of the process's outermost frame, if the trace has it.
+has several profiles, only the one with most samples is read: they show the same time. A trace may have lost events.
+What it has is read, also next to a profile that cannot be read. `RunTask` events of 50 ms or more are the long tasks of
+their thread. The page is that of the process's outermost frame, if the trace has it.
 """
 
 from collections.abc import Iterator, Sequence
@@ -23,7 +24,7 @@ from profcore.formats.importers.chrome.v8 import (
 )
 from profcore.formats.importers.ours import SliceMetadata, fill, read_time
 from profcore.formats.importers.shapes import Draft, Importer, InputTrace, Source, decode, decode_bulky
-from profcore.trace.wire import Mark
+from profcore.trace.wire import Mark, check_trace
 
 LONG_TASK_US: Final = 50_000  # what browsers call a long task
 PROFILE_EVENTS: Final = frozenset({"CpuProfile", "Profile", "ProfileChunk"})
@@ -106,6 +107,7 @@ class _Profile:
     nodes: list[Node] = field(default_factory=list)
     samples: list[int] = field(default_factory=list)
     deltas: list[float] = field(default_factory=list)
+    fault: TraceError | None = None
 
 
 def _can_read(source: Source) -> bool:
@@ -115,26 +117,71 @@ def _can_read(source: Source) -> bool:
 
 def _read(source: Source) -> Iterator[InputTrace]:
     events, metadata, path = _read_events(source)
-    order = sorted(range(len(events)), key=lambda index: events[index].ts)
-    profiles: dict[Key, _Profile] = {}
-    for index in order:
-        event = events[index]
-        if event.name in PROFILE_EVENTS:
-            _add_event(event, profiles, source, f"{path}[{index}].args")
-    best: dict[Thread, _Profile] = {}
-    for profile in profiles.values():
-        kept = best.setdefault(profile.thread, profile)
-        if len(profile.samples) > len(kept.samples):
-            best[profile.thread] = profile
-    if not any(profile.samples for profile in best.values()):
-        raise TraceError(Reason.UNSUPPORTED_MEDIA, path, "The trace has no CPU profile with samples.")
+    profiles = _join_profiles(events, source, path)
+    of_thread: dict[Thread, list[_Profile]] = {}
+    for profile in profiles:
+        of_thread.setdefault(profile.thread, []).append(profile)
     urls = _find_urls(events, source, path)
     long_tasks = _find_long_tasks(events)
-    for profile in best.values():
-        if profile.samples:
-            tasks = long_tasks.get(profile.thread, [])
-            trace = _convert(profile, tasks, metadata, urls.get(str(profile.thread[0])), source)
-            yield trace if len(best) == len(profiles) else replace(trace, notes=(*trace.notes, NOTE_SEVERAL))
+    faults: list[TraceError] = []
+    last: InputTrace | None = None  # held back, as notes on the whole file belong to one trace
+    for thread, candidates in of_thread.items():
+        url, tasks = urls.get(str(thread[0])), long_tasks.get(thread, [])
+        trace = _convert_best(candidates, tasks, metadata, url, source=source, faults=faults)
+        if trace is not None:
+            if last is not None:
+                yield last
+            last = trace if len(of_thread) == len(profiles) else replace(trace, notes=(*trace.notes, NOTE_SEVERAL))
+    if last is None:
+        if faults:
+            raise faults[0]
+        raise TraceError(Reason.UNSUPPORTED_MEDIA, path, "The trace has no CPU profile with samples.")
+    if faults:
+        last = replace(last, notes=(*last.notes, _note_faults(faults)))
+    yield last
+
+
+def _note_faults(faults: Sequence[TraceError]) -> str:
+    what = "1 profile" if len(faults) == 1 else f"{len(faults)} profiles"
+    return f"{what} of the trace could not be read. {faults[0].detail} (at {faults[0].path})"
+
+
+def _convert_best(
+    candidates: Sequence[_Profile],
+    tasks: Sequence[Event],
+    metadata: _Metadata,
+    url: str | None,
+    *,
+    source: Source,
+    faults: list[TraceError],
+) -> InputTrace | None:
+    """Returns the profile of a thread with most samples that can be read; None without one. Adds to the faults."""
+    for profile in sorted(candidates, key=lambda profile: len(profile.samples), reverse=True):
+        if profile.fault is not None:
+            faults.append(profile.fault)
+        elif profile.samples:
+            try:
+                trace = _convert(profile, tasks, metadata, url, source)
+                check_trace(trace.draft.trace, source.limits.envelope)
+                return trace
+            except TraceError as error:
+                faults.append(error)
+    return None
+
+
+def _join_profiles(events: Sequence[Event], source: Source, path: str) -> list[_Profile]:
+    """Returns the profiles, each joined from its events in the order of their times."""
+    profiles: dict[Key, _Profile] = {}
+    for index in sorted(range(len(events)), key=lambda index: events[index].ts):
+        event = events[index]
+        if event.name in PROFILE_EVENTS:
+            place = f"{path}[{index}].args"
+            try:
+                _add_event(event, profiles, source, place)
+            except TraceError as error:
+                profile = profiles.setdefault(_key_of(event), _Profile(thread=(event.pid, event.tid), path=place))
+                profile.fault = profile.fault or error
+    return list(profiles.values())
 
 
 def _read_events(source: Source) -> tuple[list[Event], _Metadata, str]:
@@ -146,17 +193,21 @@ def _read_events(source: Source) -> tuple[list[Event], _Metadata, str]:
     return file.traceEvents, metadata, "$.traceEvents"
 
 
+def _key_of(event: Event) -> Key:
+    return (event.pid, event.tid if event.id is None else event.id)
+
+
 def _add_event(event: Event, profiles: dict[Key, _Profile], source: Source, path: str) -> None:
-    """Adds the content of an event to its profile. A chunk of a profile that never began is left out."""
+    """Adds the content of an event to its profile. The beginning of a profile may be lost."""
     data = decode(event.args, _profile_decoder, source.limits, path).data
     if data is None:
         return
-    key = (event.pid, event.tid if event.id is None else event.id)
+    key = _key_of(event)
     profile = profiles.get(key)
     if profile is None:
-        if event.name == "ProfileChunk":
-            return
-        profile = profiles[key] = _Profile(thread=(event.pid, event.tid), path=path, start_us=data.startTime)
+        # Chunks come from a thread of the profiler's, so without the beginning, the profile's thread is unknown.
+        thread = (event.pid, f"profile {key[1]}") if event.name == "ProfileChunk" else (event.pid, event.tid)
+        profile = profiles[key] = _Profile(thread=thread, path=path, start_us=data.startTime)
     if data.endTime is not None:
         profile.end_us = data.endTime
     if data.cpuProfile is not None:

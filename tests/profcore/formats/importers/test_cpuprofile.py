@@ -105,6 +105,20 @@ def test_callees_that_the_file_does_not_have_are_left_out_and_counted() -> None:
     assert "The file names 3 call nodes that are not in it; they were left out." in imported.completed.notes
 
 
+@pytest.mark.parametrize("count", [1, 2])
+def test_samples_of_unknown_nodes_have_no_stack_and_are_counted(count: int) -> None:
+    profile = sample_json("lab.cpuprofile")
+    profile["samples"][1 : 1 + count] = [99] * count
+    (imported,) = read(profile)
+
+    assert lines(imported.completed.envelope)[: 2 + count] == [
+        "0 main",
+        *[f"{10 * number} -" for number in range(1, 1 + count)],
+        f"{10 * (1 + count)} main render price",
+    ]
+    assert any(f"{count} sample" in note and "without a stack" in note for note in imported.completed.notes)
+
+
 def _broken(change: str) -> Any:
     profile = sample_json("lab.cpuprofile")
     nodes = profile["nodes"]
@@ -114,8 +128,8 @@ def _broken(change: str) -> Any:
         nodes[0]["children"], nodes[6]["children"] = [2, 3, 4], [5]
     elif change == "callers":
         nodes[1]["children"] = [6]
-    elif change == "sample":
-        profile["samples"][1] = 99
+    elif change == "samples":
+        profile["samples"] = [99 for _ in profile["samples"]]
     elif change == "deltas":
         profile["timeDeltas"].pop()
     return profile
@@ -127,7 +141,7 @@ def _broken(change: str) -> Any:
         ("twin", Reason.INVALID_VALUE, "$.nodes"),
         ("cycle", Reason.INVALID_VALUE, "$.nodes"),
         ("callers", Reason.INVALID_VALUE, "$.nodes[4]"),
-        ("sample", Reason.DANGLING_ID, "$.samples[1]"),
+        ("samples", Reason.DANGLING_ID, "$.samples[0]"),
         ("deltas", Reason.INVALID_VALUE, "$.samples"),
     ],
 )
