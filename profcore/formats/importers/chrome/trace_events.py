@@ -28,6 +28,9 @@ from profcore.trace.wire import Mark, check_trace
 
 LONG_TASK_US: Final = 50_000  # what browsers call a long task
 PROFILE_EVENTS: Final = frozenset({"CpuProfile", "Profile", "ProfileChunk"})
+NOTE_MAPS: Final = (
+    "The trace holds source maps, which are not used. Upload the maps of the build to see the functions' own names."
+)
 NOTE_SEVERAL: Final = "Several profiles show the same thread; the one with most samples was read."
 
 
@@ -49,8 +52,13 @@ class _File(msgspec.Struct, gc=False):
     metadata: msgspec.Raw = msgspec.Raw(b"{}")
 
 
+class _Maps(msgspec.Struct, gc=False):
+    sourceMaps: msgspec.Raw = msgspec.Raw(b"")
+
+
 class _Metadata(SliceMetadata, gc=False):
     startTime: str | float | None = None
+    has_maps: bool = False
 
 
 class _CpuProfile(msgspec.Struct, gc=False):
@@ -88,6 +96,7 @@ class _StartedArgs(msgspec.Struct, gc=False):
 
 _file_decoder = msgspec.json.Decoder(_File)
 _list_decoder = msgspec.json.Decoder(list[Event])
+_maps_decoder = msgspec.json.Decoder(_Maps)
 _metadata_decoder = msgspec.json.Decoder(_Metadata)
 _profile_decoder = msgspec.json.Decoder(_ProfileArgs)
 _started_decoder = msgspec.json.Decoder(_StartedArgs)
@@ -189,7 +198,11 @@ def _read_events(source: Source) -> tuple[list[Event], _Metadata, str]:
     if source.start == b"[":
         return decode_bulky(source, _list_decoder), _Metadata(), "$"
     file = decode_bulky(source, _file_decoder)
-    metadata = decode(file.metadata, _metadata_decoder, source.limits, "$.metadata")
+    # Mappings have a comma for each place, but are not read.
+    maps = bytes(decode_bulky(Source("", bytes(file.metadata), source.limits), _maps_decoder).sourceMaps)
+    limits = replace(source.limits, values=source.limits.values + sum(map(maps.count, (b",", b"{", b"["))))
+    metadata = decode(file.metadata, _metadata_decoder, limits, "$.metadata")
+    metadata.has_maps = len(maps.strip(b"[] \t\r\n")) > 0
     return file.traceEvents, metadata, "$.traceEvents"
 
 
@@ -260,7 +273,8 @@ def _convert(
         marks = [Mark("longtask", (task.ts - profile.start_us) / 1000, task.dur / 1000) for task in tasks]
     started_at = read_time(metadata.startTime) if isinstance(metadata.startTime, str) else None
     draft = Draft(trace=builder.build(), timeOrigin=started_at, url=url, marks=marks)
-    return InputTrace(draft, notes_of(nodes, profile.samples))
+    notes = notes_of(nodes, profile.samples)
+    return InputTrace(draft, (*notes, NOTE_MAPS) if metadata.has_maps else notes)
 
 
 TRACE_EVENTS: Final = Importer(name="trace-events", title="Chrome's trace events", can_read=_can_read, read=_read)

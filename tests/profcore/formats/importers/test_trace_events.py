@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from profcore.formats.importers.chrome import trace_events
-from profcore.formats.importers.chrome.trace_events import Event
+from profcore.formats.importers.chrome.trace_events import NOTE_MAPS, Event
 from profcore.formats.importers.shapes import FileError, Source
 from profcore.trace.wire import Mark
 from tests.profcore.formats.importers.reading import (
@@ -87,6 +87,16 @@ def test_an_event_with_a_whole_profile_tells_its_end() -> None:
     profile = {**sample_json("lab.cpuprofile"), "startTime": 5_000_000, "endTime": 5_095_000}
     event = {"name": "CpuProfile", "ph": "I", "pid": 1, "tid": 1, "ts": 5, "args": {"data": {"cpuProfile": profile}}}
     assert lines(read_envelope([event]))[-2:] == ["80 -", "95 -"]
+
+
+def test_source_maps_in_a_trace_are_said_to_be_unused() -> None:
+    file = sample_json("trace-events.json")
+    notes = []
+    for maps in ([], [{"url": "https://shop.example/a.js", "sourceMap": {"version": 3, "mappings": "A," * 5_000_000}}]):
+        (imported,) = read({**file, "metadata": {**file["metadata"], "sourceMaps": maps}})
+        assert imported.completed.envelope.timeOrigin == 1_795_256_990_000
+        notes.append(NOTE_MAPS in imported.completed.notes)
+    assert notes == [False, True]
 
 
 def test_two_threads_are_two_views() -> None:
