@@ -54,10 +54,13 @@ def read_old_profile(source: Source) -> ReadProfile:
     """Returns the content of a file. Raises `TraceError`."""
     file = source.decode(_decoder)
     times = _times_us(file)
-    if len(times) != len(file.samples):
+    if len(times) < len(file.samples):
         raise invalid("$.timestamps", f"There are {len(file.samples)} samples, but {len(times)} timestamps.")
+    times, after = times[: len(file.samples)], times[len(file.samples) :]
     lasts_us = None
-    if file.endTime is not None and times and file.endTime * 1e6 >= max(times):
+    if times and after:  # v8-profiler writes one more: the end of the last sample
+        lasts_us = after[0] - times[0]
+    elif file.endTime is not None and times and file.endTime * 1e6 >= max(times):
         lasts_us = file.endTime * 1e6 - times[0]
     deltas = [0.0, *(later - earlier for earlier, later in pairwise(times))] if times else []
     return ReadProfile(nodes=_flatten(file.head), samples=file.samples, deltas_us=deltas, lasts_us=lasts_us)

@@ -38,6 +38,12 @@ def test_an_end_whose_fraction_was_cut_says_nothing() -> None:
     assert lines(read_envelope(old(endTime=5_000)))[-2:] == ["70 - [other]", "80 -"]
 
 
+def test_a_timestamp_more_is_the_end_of_the_last_sample() -> None:
+    file = old(endTime=5_000)
+    file["timestamps"].append(file["timestamps"][-1] + 7_000)
+    assert lines(read_envelope(file))[-2:] == ["80 -", "87 -"]
+
+
 def test_without_timestamps_samples_are_at_equal_steps() -> None:
     file = old()
     del file["timestamps"]
