@@ -80,9 +80,9 @@ class SetPassword(PasswordResetConfirmView):
     def form_valid(self, form: Any) -> HttpResponse:  # Any: the form's user is not typed
         with transaction.atomic():
             # Others may have come by the same link at this moment. The token is of the password that there was.
-            user = User.objects.select_for_update().get(pk=form.user.pk)
+            user = User.objects.select_for_update().filter(pk=form.user.pk).first()
             token = self.request.session.get(INTERNAL_RESET_SESSION_TOKEN)
-            if not self.token_generator.check_token(user, token):
+            if user is None or not self.token_generator.check_token(user, token):
                 self.validlink = False
                 return self.render_to_response(self.get_context_data())
             answer = super().form_valid(form)

@@ -94,8 +94,9 @@ class _StartedArgs(msgspec.Struct, gc=False):
     data: _Frames | None = None
 
 
-_file_decoder = msgspec.json.Decoder(_File)
-_list_decoder = msgspec.json.Decoder(list[Event])
+# Not strict: some writers, such as Hermes, have numbers as texts.
+_file_decoder = msgspec.json.Decoder(_File, strict=False)
+_list_decoder = msgspec.json.Decoder(list[Event], strict=False)
 _maps_decoder = msgspec.json.Decoder(_Maps)
 _metadata_decoder = msgspec.json.Decoder(_Metadata)
 _profile_decoder = msgspec.json.Decoder(_ProfileArgs)

@@ -43,6 +43,12 @@ def test_an_array_of_events_in_any_order_is_read_too() -> None:
     assert lines(read_envelope(file["traceEvents"][::-1])) == lines(read_envelope(file))
 
 
+def test_numbers_may_be_texts() -> None:
+    events = sample_json("trace-events.json")["traceEvents"]
+    texts = [{**event, **{name: str(event[name]) for name in ("ts", "tid") if name in event}} for event in events]
+    assert lines(read_envelope(texts)) == lines(read_envelope(events))
+
+
 def test_one_event_may_hold_the_whole_profile() -> None:
     profile = sample_json("lab.cpuprofile")
     event = {"name": "CpuProfile", "ph": "I", "pid": 1, "tid": 1, "ts": 5, "args": {"data": {"cpuProfile": profile}}}
