@@ -112,7 +112,9 @@ class Label(models.Model):
     `line` and `column` are 1-based; columns count UTF-16 units. `name` is null for an anonymous function. `body_hash`
     is a hash of the function's text without its names, so that a moved or renamed function is found again. It is null
     if the text is too short to say anything. `standing` distinguishes an anonymous function, or one of several with the
-    same name, from the others of its source. A func whose position no segment maps is unmapped, and has no more facts.
+    same name, from the others of its source. `first_line` and `last_line` are those of its text, and `text_digest` is
+    that of its tokens (`profcore.symbolicate.scopes.FunctionText`): no read parses a source. A func whose position no
+    segment maps is unmapped, and has no more facts.
 
     A release without a label of its own for a func uses a shared one of another release (docs/adr/0014-names.md).
     """
@@ -135,6 +137,9 @@ class Label(models.Model):
     name = models.TextField(null=True)
     body_hash = models.BinaryField(null=True)
     standing = models.TextField(null=True)
+    first_line = models.IntegerField(null=True)
+    last_line = models.IntegerField(null=True)
+    text_digest = models.BinaryField(null=True)
 
     class Meta:
         indexes = [

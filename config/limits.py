@@ -132,6 +132,8 @@ INGEST_MAX_TRACES_PER_DAY = read_int("FIELDFLAME_MAX_TRACES_PER_DAY", 0)  # of a
 # Of a project's raw traces, as stored: 50 recorded traces a second take about 15 GB a day. A stranger fills no disk.
 INGEST_MAX_MB_PER_DAY = read_int("FIELDFLAME_MAX_MB_PER_DAY", 20_000)  # received in a UTC day; 0 is no quota
 INGEST_MAX_KEPT_MB = read_int("FIELDFLAME_MAX_KEPT_MB", 200_000)  # within the retention of raw traces; 0 is no quota
+# Who hosts projects of others may not want their admins to keep more, or to send more.
+LIMITS_ARE_CEILINGS = read_bool("FIELDFLAME_LIMITS_ARE_CEILINGS", False)
 
 # --- Jobs: answers that are too large for a request, prepared in the background ---------------------------------------
 # Raw traces between two checks of progress and cancellation: about 100 ms for recorded ones. Also the number loaded at
@@ -209,7 +211,9 @@ ALERTS_DIGEST_HOURS = 24  # in which a digest gathers a release's changes
 ALERTS_SEND_S = 10  # for a whole attempt: a worker waits meanwhile
 # For a mail as a whole. A mail server may ask others about each address, which takes seconds, and there are up to 20.
 ALERTS_MAIL_S = 120
-ALERTS_TESTS_PER_HOUR = 20  # of a channel: they go to other people
+# Messages that people ask for, tests and replays, of a project: they go to other people, 20 with one mail.
+ALERTS_ASKED_PER_HOUR = 20
+ALERTS_ASKED_PER_DAY = 60
 ALERTS_TRIES = 12  # of a message: with back-off they last about half a day
 KEEP_MESSAGES_DAYS = read_int("FIELDFLAME_KEEP_MESSAGES_DAYS", 90, low=1)  # the log of deliveries: a quarter
 # Webhooks go to addresses that admins of projects name: to public ones only, or within these networks too.

@@ -8,6 +8,7 @@ from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.db import transaction
 
+from projects.audit.actors import ActorKind, current_actor
 from projects.audit.acts import Act
 from projects.audit.entries import record
 from projects.key_cache import clear_keys
@@ -36,6 +37,13 @@ class ProjectLimit:
         """The effective value: days, traces or megabytes. A quota of 0 is none."""
         return self.default if self.own is None else self.own
 
+    @property
+    def exceeds(self) -> bool:
+        """Returns whether the project's own value allows more than the server's default."""
+        if self.own is None or self.default == 0:
+            return False
+        return self.own == 0 or self.own > self.default
+
 
 def limit_of(project: Project, name: str) -> ProjectLimit:
     """Returns one of a project's limits; `name` is a key of `LIMITS`."""
@@ -46,7 +54,8 @@ def change_limits(project: Project, changes: Mapping[str, object]) -> None:
     """Sets some of a project's limits, all of them or none; None removes the project's own value.
 
     With a shorter retention, the next run of `expire` deletes older data. A quota applies within seconds, when the web
-    processes look the key up again. Raises Django's `ValidationError`, which names each wrong field.
+    processes look the key up again. Raises Django's `ValidationError`, which names each wrong field. With
+    `LIMITS_ARE_CEILINGS`, only a command on the server sets more than the server's default.
     """
     wrong = {}
     before = {name: getattr(project, name) for name in LIMITS if name in changes}
@@ -57,6 +66,9 @@ def change_limits(project: Project, changes: Mapping[str, object]) -> None:
             wrong[name] = "It must be a whole number, or null for the server's default."
         else:
             setattr(project, name, value)
+            limit = limit_of(project, name)
+            if settings.LIMITS_ARE_CEILINGS and limit.exceeds and current_actor().kind is not ActorKind.COMMAND:
+                wrong[name] = f"This server allows at most {limit.default}."
     if wrong:
         project.refresh_from_db(fields=list(LIMITS))
         raise ValidationError(wrong)

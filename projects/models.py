@@ -194,6 +194,7 @@ class AuditEntry(models.Model):
         indexes = [
             models.Index(fields=["project_number", "-id"], name="audit_by_project"),
             models.Index(fields=["kept_until"], name="audit_to_expire"),
+            models.Index(fields=["actor_kind", "actor_id", "-at"], name="audit_by_actor"),
         ]
 
     def __str__(self) -> str:

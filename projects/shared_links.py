@@ -13,7 +13,7 @@ from django.db import transaction
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from projects.audit.acts import Act
-from projects.audit.entries import record
+from projects.audit.entries import LOGGED_PAGE_CHARS, record
 from projects.models import Membership, Project, SharedLink
 from projects.tokens import digest_token
 
@@ -58,7 +58,13 @@ def create_shared_link(
             created_at=now,
             expires_at=expires_at,
         )
-        record(Act.LINK_CREATED, project=project, link=prefix, page=page.partition("?")[0], until=f"{expires_at:%F}")
+        record(
+            Act.LINK_CREATED,
+            project=project,
+            link=prefix,
+            page=page.partition("?")[0][:LOGGED_PAGE_CHARS],
+            until=f"{expires_at:%F}",
+        )
     return link, clear
 
 

@@ -18,6 +18,7 @@ from ingest.models import Group, RawTrace, Receipt
 from ingest.storage.partitions import create_partitions
 from profcore.sums.blobs import Contribution, encode_call_tree, encode_contribution
 from profcore.sums.calltree import CallTree
+from profcore.symbolicate.scopes import read_scopes
 from profcore.times import DAY
 from profcore.trace.absence import ABSENCE_REASONS
 from profcore.trace.dimensions import BROWSERS, DEVICE_CLASSES, NAVIGATIONS
@@ -316,6 +317,8 @@ def make_label(
             uploaded_at=MONDAY,
         )
     ReleaseScript.objects.filter(project=project, id=script.id).update(attempts=F("attempts") + 1)
+    scopes = None if content is None else read_scopes(content, path)
+    text = None if scopes is None else scopes.find_text(line, column)
     return Label.objects.create(
         project=project,
         func_id=func.id,
@@ -329,6 +332,9 @@ def make_label(
         column=column,
         name=name,
         body_hash=body,
+        first_line=None if text is None else text.first_line,
+        last_line=None if text is None else text.last_line,
+        text_digest=None if text is None else text.digest,
     )
 
 

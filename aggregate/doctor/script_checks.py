@@ -10,6 +10,8 @@ from aggregate.doctor.findings import Finding, ok, warning
 from aggregate.doctor.tag_checks import SnippetTag, origin_of
 from aggregate.doctor.visiting import FetchedScript, VisitResult, is_cors
 from aggregate.label_models import ReleaseScript
+from aggregate.sourcemaps.wildcards import is_among
+from profcore.trace.addresses import wildcard_forms
 from profcore.trace.funcs import resource_uri
 from projects.key_cache import is_origin_allowed
 from projects.models import IngestKey
@@ -127,10 +129,12 @@ def is_own(script: FetchedScript, page_origin: str, key: IngestKey | None) -> bo
 def select_uploaded(project_id: int, release: str, urls: Sequence[str]) -> set[str]:
     """Returns the URIs among some scripts that have a map: of this release, or of any if the URL has a content hash."""
     uris = [clean(url) for url in urls]
+    named = [name for uri in uris for name in (uri, *wildcard_forms(uri))]
     rows = ReleaseScript.objects.filter(
-        Q(release=release) | Q(is_shared=True), project_id=project_id, uri__in=uris, map_id__isnull=False
+        Q(release=release) | Q(is_shared=True), project_id=project_id, uri__in=named, map_id__isnull=False
     )
-    return set(rows.values_list("uri", flat=True))
+    scripts = set(rows.values_list("uri", flat=True))
+    return {uri for uri in uris if is_among(uri, scripts)}
 
 
 def clean(url: str) -> str:

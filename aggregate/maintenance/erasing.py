@@ -3,9 +3,14 @@
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import reduce
+from operator import or_
+from urllib.parse import parse_qsl, quote, unquote
 from uuid import UUID
 
 from django.db import connection, transaction
+from django.db.models import Q
 
 from aggregate.fold.batch import FoldedBatch, ViewKey, fold_claim, load_cell_keys
 from aggregate.fold.calltrees import append_call_trees, take_call_trees
@@ -26,9 +31,11 @@ from aggregate.fold.writes import (
     negate,
 )
 from aggregate.maintenance.packs.marking import mark_packs
+from aggregate.models import Job
 from profcore.sums.blobs import pack_call_tree
 from profcore.sums.calltree import CallTree, CallTreeBuilder
 from profcore.sums.subtraction import NotContained, subtract_call_tree
+from projects.models import SavedView, SharedLink
 
 logger = logging.getLogger(__name__)
 
@@ -75,7 +82,35 @@ def erase_view(
                 on_group(group)
             erasure.add(group)
             on_traces(group.traces)
+    delete_mentions(project_id, str(view_id))
     return erasure
+
+
+def delete_mentions(project_id: int, text: str) -> None:
+    """Deletes what names an erased view by its id, or a tag as `name:value`: saved views, shared links, ended jobs.
+
+    A shared link ends, and its address is emptied. Jobs that are not done find nothing, and are deleted in some days.
+    """
+    spellings = (text, quote(text, safe=""))
+
+    def names(address: str) -> bool:
+        path, _, query = address.partition("?")
+        return text in unquote(path).split("/") or text in (value for _, value in parse_qsl(query))
+
+    of_project = Q(project_id=project_id)
+    in_saved = reduce(or_, (Q(path__contains=spelling) | Q(query__contains=spelling) for spelling in spellings))
+    for saved in SavedView.objects.filter(of_project & in_saved):
+        if names(f"{saved.path}?{saved.query}"):
+            saved.delete()
+    in_link = reduce(or_, (Q(page__contains=spelling) for spelling in spellings))
+    for link in SharedLink.objects.filter(of_project & in_link):
+        if names(link.page):
+            link.page, link.revoked_at = "", link.revoked_at or datetime.now(UTC)
+            link.save()
+    ended = Q(state__in=(Job.State.DONE, Job.State.FAILED, Job.State.CANCELLED))
+    for job in Job.objects.filter(of_project & ended & Q(params__icontains=text)):
+        if text in (value for _, value in job.params):
+            Job.objects.filter(project_id=project_id, id=job.id).delete()
 
 
 def _find_groups(project_id: int, view_id: UUID) -> list[int]:

@@ -18,7 +18,7 @@ from django.db.models import F, Sum
 
 from aggregate.jobs.requests import ERASE_TAG_KIND, start_job
 from aggregate.jobs.runs import JobResult, JobRun
-from aggregate.maintenance.erasing import Erasure, erase_view
+from aggregate.maintenance.erasing import Erasure, delete_mentions, erase_view
 from aggregate.maintenance.retention import list_partitions
 from aggregate.maintenance.view_erasures import count_group, finish_erasure
 from aggregate.models import Job
@@ -103,6 +103,7 @@ def erase_tagged(
         for batch in _iter_batches(project_id, day, since=since):
             _erase_batch(project_id, (name, value), batch, outcome, on_group)
             on_traces(0)
+    delete_mentions(project_id, f"{name}:{value}")
     return outcome
 
 

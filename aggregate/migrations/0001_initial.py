@@ -320,6 +320,9 @@ class Migration(migrations.Migration):
                 ('name', models.TextField(null=True)),
                 ('body_hash', models.BinaryField(null=True)),
                 ('standing', models.TextField(null=True)),
+                ('first_line', models.IntegerField(null=True)),
+                ('last_line', models.IntegerField(null=True)),
+                ('text_digest', models.BinaryField(null=True)),
                 ('project', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.CASCADE, to='projects.project')),
             ],
             options={

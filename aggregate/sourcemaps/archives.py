@@ -13,7 +13,8 @@ from typing import IO, Final
 
 from django.conf import settings
 
-from profcore.symbolicate.builds import clean_path, is_bundle, is_map
+from profcore.litter import is_litter
+from profcore.symbolicate.builds import clean_path
 
 GZIP_MAGIC: Final = b"\x1f\x8b"
 # The exceptions that `tarfile` and `gzip` raise for damaged or hostile archives.
@@ -37,22 +38,22 @@ class BuildFile:
 
 
 def list_folder(folder: Path) -> list[BuildFile]:
-    """Returns the scripts and maps in a folder and those below it, by path. Links are followed, as Bazel makes them.
+    """Returns the files in a folder and those below it, by path, without litter. Links are followed, as Bazel has them.
 
-    A link to a file of another kind is skipped: a build does not name a password file `a.js`. Raises `ArchiveError` if
-    there are too many folders, as behind a link to `/`.
+    A link to a file of another ending is skipped: a build does not name a password file `a.js`. Raises `ArchiveError`
+    if there are too many folders, as behind a link to `/`.
     """
     files = []
     for path in sorted(_iter_paths(folder)):
         name = path.relative_to(folder).as_posix()
-        if (is_bundle(name) or is_map(name)) and path.is_file() and _is_of_its_kind(path):
+        if not is_litter(name) and path.is_file() and _is_of_its_kind(path):
             files.append(BuildFile(name, path.stat().st_size, path.read_bytes))
     return files
 
 
 def _is_of_its_kind(path: Path) -> bool:
     """Returns whether a path is no link, or its file has the same ending."""
-    return not path.is_symlink() or path.resolve().suffix == path.suffix
+    return not path.is_symlink() or path.resolve().suffix == path.suffix != ""
 
 
 def _iter_paths(folder: Path) -> Iterator[Path]:
@@ -68,10 +69,10 @@ def _iter_paths(folder: Path) -> Iterator[Path]:
 
 @contextmanager
 def open_archive(file: IO[bytes]) -> Iterator[list[BuildFile]]:
-    """Yields the scripts and maps in a tar, plain or gzip, in its order; they are read while it is open.
+    """Yields the files in a tar, plain or gzip, in its order; they are read while it is open.
 
-    Links and devices are skipped. Raises `ArchiveError`, also for a path that leads out of the archive, for too many
-    files, and for too many bytes.
+    Links, devices and litter are skipped. Raises `ArchiveError`, also for a path that leads out of the archive, for too
+    many files, and for too many bytes.
     """
     head = file.read(len(GZIP_MAGIC))
     file.seek(0)
@@ -122,13 +123,12 @@ def _list_tar(archive: tarfile.TarFile) -> Iterator[BuildFile]:
             raise ArchiveError(f"It has more than {settings.SOURCE_MAP_MAX_FILES} files.")
         if total > settings.SOURCE_MAP_MAX_EXPANDED_BYTES:
             raise ArchiveError(f"Its files have more than {settings.SOURCE_MAP_MAX_EXPANDED_BYTES} bytes.")
-        if not member.isfile():
+        if not member.isfile() or is_litter(member.name):
             continue
         path = clean_path(member.name)
         if path is None:
             raise ArchiveError(f"{member.name[:200]!r} leads out of the archive.")
-        if is_bundle(path) or is_map(path):
-            yield BuildFile(path, member.size, partial(_read_member, archive, member))
+        yield BuildFile(path, member.size, partial(_read_member, archive, member))
 
 
 def _read_member(archive: tarfile.TarFile, member: tarfile.TarInfo) -> bytes:

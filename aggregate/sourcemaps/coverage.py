@@ -4,19 +4,19 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
-from urllib.parse import quote
 
 from django.db import OperationalError, connection
 
 from aggregate.label_models import MAPPED, ReleaseScript
+from aggregate.sourcemaps.wildcards import is_among
 from ingest.deadline import drop_silent_connection, with_deadline
 from profcore.symbolicate.paths import script_uri
+from profcore.trace.addresses import escape_path, wildcard_forms
 
 MAX_SEEN_SCRIPTS: Final = 2_000  # of a release, those with most functions: more are inline scripts of many pages
 MAX_FOLDERS: Final = 3  # shown
 # The count reads each day of the release. An upload is stored by then, and proxies give up an answer after a minute.
 COVERAGE_WAIT_S: Final = 5.0
-SAFE: Final = "/~!$&'()*+,;=:@"  # as in `script_uri`
 
 # The roll-up has the functions of past hours, the cells those of the others.
 SEEN_FUNCS: Final = """
@@ -86,15 +86,16 @@ def select_coverage(project_id: int, release: str, prefixes: Sequence[str] = ())
     below = tuple(dict.fromkeys(folders or [prefix for uri, file, _ in scripts if (prefix := prefix_of(uri, file))]))
     mapped = {uri for uri, _, map_id in scripts if map_id is not None and uri.startswith(below)}
     seen = select_seen_scripts(project_id, release)
-    matched = sum(script.functions for script in seen if script.uri in mapped)
+    in_maps = [script for script in seen if is_among(script.uri, mapped)]
+    matched = sum(script.functions for script in in_maps)
     suggested = _suggest(seen, {file for _, file, map_id in scripts if map_id is not None})
     return Coverage(
         release=release,
         prefixes=below,
         all_functions=sum(script.functions for script in seen),
-        functions=sum(script.functions for script in seen if script.uri.startswith(below)),
+        functions=sum(script.functions for script in seen if _is_below(script.uri, below)),
         matched=matched,
-        named=sum(script.named for script in seen if script.uri in mapped),
+        named=sum(script.named for script in in_maps),
         folders=tuple(_count_folders(seen)),
         suggested=suggested if suggested not in below and not matched else None,
     )
@@ -129,15 +130,19 @@ def select_seen_scripts(project_id: int, release: str) -> list[SeenScript]:
 
 def prefix_of(uri: str, file: str) -> str | None:
     """Returns the address below which a file has a URL, None if it has another name there."""
-    end = "/" + quote(file, safe=SAFE)
+    end = "/" + escape_path(file)
     return uri[: -len(end)] + "/" if uri.endswith(end) else None
+
+
+def _is_below(uri: str, prefixes: tuple[str, ...]) -> bool:
+    return uri.startswith(prefixes) or any(form.startswith(prefixes) for form in wildcard_forms(uri))
 
 
 def _suggest(seen: Sequence[SeenScript], files: set[str]) -> str | None:
     """Returns the address where the files match most functions."""
     by_name: dict[str, list[str]] = {}
     for file in files:
-        by_name.setdefault(quote(file, safe=SAFE).rpartition("/")[2], []).append(file)
+        by_name.setdefault(escape_path(file).rpartition("/")[2], []).append(file)
     counts: Counter[str] = Counter()
     for script in seen:
         for file in by_name.get(script.uri.rpartition("/")[2], ()):

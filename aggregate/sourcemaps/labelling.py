@@ -22,9 +22,11 @@ from aggregate.sourcemaps.queue import (
     scan_new_funcs,
 )
 from aggregate.sourcemaps.script_locks import lock_scripts
+from aggregate.sourcemaps.wildcards import load_covered_funcs
 from aggregate.stopping import Stopping, is_stopping
 from aggregate.worker_leases import beating, drop_dead_leases, release_surely
 from ingest.storage.groups import allocate_ids
+from profcore.trace.addresses import WILDCARD
 
 logger = logging.getLogger(__name__)
 
@@ -114,13 +116,17 @@ def _release(claim: ScriptClaim) -> None:
 
 def load_funcs(claim: ScriptClaim) -> list[FuncPlace]:
     """Returns the next funcs of a script, by id, that have no label of its present map."""
+    limit = settings.SYMBOLICATE_BATCH_FUNCS
+    if WILDCARD in claim.uri:
+        after_id = claim.labelled_func_id
+        return load_covered_funcs(claim.project_id, claim.release, claim.uri, after_id=after_id, limit=limit)
     with connection.cursor() as cursor:
         cursor.execute(
             """SELECT id, line, col FROM aggregate_func
                WHERE project_id = %s AND md5(uri) = md5(%s) AND uri = %s AND id > %s
                  AND line IS NOT NULL AND col IS NOT NULL
                ORDER BY id LIMIT %s""",
-            [claim.project_id, claim.uri, claim.uri, claim.labelled_func_id, settings.SYMBOLICATE_BATCH_FUNCS],
+            [claim.project_id, claim.uri, claim.uri, claim.labelled_func_id, limit],
         )
         return list(cursor.fetchall())
 
@@ -208,23 +214,26 @@ def _write_labels(claim: ScriptClaim, funcs: list[FuncPlace], result: MapResult,
     rows: list[tuple[Any, ...]] = []  # Any: columns of different types
     for (func_id, _, _), label in zip(funcs, result.labels, strict=True):
         if label is None:
-            rows.append((func_id, int(Label.Status.UNMAPPED), None, None, None, None, None, None))
+            rows.append((func_id, int(Label.Status.UNMAPPED), *[None] * 9))
         else:
             name = None if label.name is None else label.name.replace("\0", "\ufffd")[:MAX_NAME_CHARS]
             standing = None if label.standing is None else label.standing.replace("\0", "\ufffd")
+            text = (label.first_line, label.last_line, label.text_digest)
             place = (source_ids[label.source], label.line, label.column)
-            rows.append((func_id, int(Label.Status.MAPPED), *place, name, label.body_hash, standing))
+            rows.append((func_id, int(Label.Status.MAPPED), *place, name, label.body_hash, standing, *text))
     columns = [list(column) for column in zip(*rows, strict=True)]
     with connection.cursor() as cursor:
         cursor.execute(
             """INSERT INTO aggregate_label (project_id, release, script_id, map_id, is_shared, func_id, status,
-                   source_id, line, col, name, body_hash, standing)
+                   source_id, line, col, name, body_hash, standing, first_line, last_line, text_digest)
                SELECT %s, %s, %s, %s, %s, w.* FROM unnest(%b::int[], %b::smallint[], %b::int[], %b::int[], %b::int[],
-                   %b::text[], %b::bytea[], %b::text[]) AS w
+                   %b::text[], %b::bytea[], %b::text[], %b::int[], %b::int[], %b::bytea[]) AS w
                ON CONFLICT (project_id, func_id, release) DO UPDATE SET
                    script_id = EXCLUDED.script_id, map_id = EXCLUDED.map_id, is_shared = EXCLUDED.is_shared,
                    status = EXCLUDED.status, source_id = EXCLUDED.source_id, line = EXCLUDED.line, col = EXCLUDED.col,
-                   name = EXCLUDED.name, body_hash = EXCLUDED.body_hash, standing = EXCLUDED.standing""",
+                   name = EXCLUDED.name, body_hash = EXCLUDED.body_hash, standing = EXCLUDED.standing,
+                   first_line = EXCLUDED.first_line, last_line = EXCLUDED.last_line,
+                   text_digest = EXCLUDED.text_digest""",
             [claim.project_id, claim.release, claim.script_id, claim.map_id, claim.is_shared, *columns],
         )
 

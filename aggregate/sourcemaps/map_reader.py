@@ -49,6 +49,9 @@ class LabelRow(msgspec.Struct, array_like=True, kw_only=True):
     name: str | None
     body_hash: bytes | None
     standing: str | None
+    first_line: int | None
+    last_line: int | None
+    text_digest: bytes | None
 
 
 class MapResult(msgspec.Struct):
@@ -91,6 +94,9 @@ def _row_of(label: LabelledOriginal) -> LabelRow:
         name=label.name,
         body_hash=label.body_hash,
         standing=label.standing,
+        first_line=None if label.text is None else label.text.first_line,
+        last_line=None if label.text is None else label.text.last_line,
+        text_digest=None if label.text is None else label.text.digest,
     )
 
 

@@ -7,7 +7,8 @@ from aggregate.sourcemaps.deleting import delete_scripts
 from aggregate.sourcemaps.queue import SYMBOLICATE_FLAG, SYMBOLICATE_TASK
 from aggregate.sourcemaps.script_locks import lock_scripts
 from aggregate.sourcemaps.scripts import ScriptRow, write_scripts
-from aggregate.sourcemaps.uploading import MAX_URI_CHARS, UploadError
+from aggregate.sourcemaps.uploading import MAX_URI_CHARS, PREFIX_RULE, UploadError
+from aggregate.sourcemaps.wildcards import COVERS, HAS_WILDCARD
 from ingest.notify import notify_worker
 from profcore.symbolicate.paths import has_content_hash, is_url_prefix, script_uri
 from projects.audit.acts import Act
@@ -20,7 +21,7 @@ def move_scripts(project_id: int, release: str, prefix: str) -> int:
     Scripts at other addresses are deleted if no trace named them. Raises `UploadError`.
     """
     if not is_url_prefix(prefix):
-        raise UploadError("url_prefix", f"{prefix!r} must be a URL with scheme and host, without query and fragment.")
+        raise UploadError("url_prefix", f"{prefix!r} {PREFIX_RULE}")
     with transaction.atomic():
         lock_scripts(project_id)
         scripts = ReleaseScript.objects.filter(project_id=project_id, release=release)
@@ -55,10 +56,12 @@ def _list_unseen(project_id: int, release: str, kept: list[str]) -> list[int]:
     """Returns the ids of a release's scripts that no func names, except those of some URIs."""
     with connection.cursor() as cursor:
         cursor.execute(
-            """SELECT s.id FROM aggregate_releasescript s
+            f"""SELECT s.id FROM aggregate_releasescript s
                WHERE s.project_id = %(project_id)s AND s.release = %(release)s AND NOT s.uri = ANY(%(kept)b::text[])
                  AND NOT EXISTS (SELECT FROM aggregate_func f
                    WHERE f.project_id = %(project_id)s AND md5(f.uri) = md5(s.uri) AND f.uri = s.uri)
+                 AND NOT ({HAS_WILDCARD} AND EXISTS (SELECT FROM aggregate_func f
+                   WHERE f.project_id = %(project_id)s AND {COVERS}))
                ORDER BY s.id""",
             {"project_id": project_id, "release": release, "kept": kept},
         )

@@ -16,6 +16,7 @@ from aggregate.label_models import FuncScan
 from aggregate.models import QueueTurn
 from aggregate.queue_turns import TURN_ORDER, note_turn
 from aggregate.sourcemaps.script_locks import SCRIPTS_LOCK, lock_scripts
+from aggregate.sourcemaps.wildcards import COVERS, HAS_WILDCARD, mark_covering_scripts
 from aggregate.sql import select_records
 from aggregate.worker_leases import LIVE, own_token, register
 from ingest.deadline import idle_timeout
@@ -92,7 +93,7 @@ def scan_new_funcs(project_id: int) -> int:
                  AND s.labelled_func_id < f.last_id""",
             [project_id, done, last, project_id],
         )
-        marked = int(cursor.rowcount)
+        marked = int(cursor.rowcount) + mark_covering_scripts(project_id, done, last)
         cursor.execute("UPDATE aggregate_funcscan SET func_id = %s WHERE project_id = %s", [last, project_id])
     return marked
 
@@ -148,11 +149,16 @@ def count_pending(project_id: int) -> tuple[int, int]:
     """Returns the numbers of a project's pending scripts, and of their funcs without labels."""
     with connection.cursor() as cursor:
         cursor.execute(
-            """SELECT count(DISTINCT s.id), count(f.id) FROM aggregate_releasescript s
+            f"""SELECT count(DISTINCT s.id), count(f.id) + (
+                   SELECT count(*) FROM aggregate_releasescript s
+                   JOIN aggregate_func f ON f.project_id = s.project_id AND {COVERS}
+                   WHERE s.project_id = %s AND s.pending_at IS NOT NULL AND {HAS_WILDCARD}
+                     AND f.id > s.labelled_func_id AND f.line IS NOT NULL)
+               FROM aggregate_releasescript s
                LEFT JOIN aggregate_func f ON f.project_id = s.project_id AND md5(f.uri) = md5(s.uri)
                     AND f.uri = s.uri AND f.id > s.labelled_func_id AND f.line IS NOT NULL
                WHERE s.project_id = %s AND s.pending_at IS NOT NULL""",
-            [project_id],
+            [project_id, project_id],
         )
         ((scripts, funcs),) = cursor.fetchall()
     return scripts, funcs

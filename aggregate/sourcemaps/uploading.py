@@ -3,8 +3,9 @@
 import gzip
 import hashlib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from functools import partial
 from typing import Final
 from uuid import UUID
 
@@ -21,13 +22,16 @@ from aggregate.sourcemaps.queue import SYMBOLICATE_FLAG, SYMBOLICATE_TASK
 from aggregate.sourcemaps.scripts import ScriptRow, StoredMeanwhileDeleted, write_scripts
 from ingest.notify import notify_worker
 from ingest.storage.groups import allocate_ids
+from profcore.litter import is_litter
 from profcore.symbolicate.builds import (
     BundleComments,
     InlineMapError,
     Match,
     Pair,
+    find_named_file,
     is_bundle,
     is_map,
+    may_be_map,
     pair_files,
     read_bundle,
 )
@@ -38,6 +42,10 @@ from projects.audit.entries import record
 from projects.releases import ReleaseError, announce_release, check_release
 
 MAX_URI_CHARS: Final = 2_000  # of a script: browsers and servers accept little more
+PREFIX_RULE: Final = (
+    "must be a URL with scheme and host, and without query and fragment. "
+    "A * stands for all subdomains, first in the host: https://*.shop.example/."
+)
 TRIES: Final = 3  # if its files were deleted meanwhile, an upload stores them again
 
 
@@ -59,14 +67,18 @@ class BadFile:
     detail: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class StoredScript:
-    """A script of the release: its URLs, the paths of its bundle and its map, and how they were matched."""
+    """A script of the release: its URLs, the paths of its bundle and its map, and how they were matched.
+
+    `missing_map` is the file that the bundle's comment names, if it is not among the uploaded ones.
+    """
 
     file: str
     urls: tuple[str, ...]
     map: str | None
     match: Match
+    missing_map: str | None = None
 
 
 @dataclass(slots=True)
@@ -89,13 +101,16 @@ class UploadReport:
         return f"{maps} map{'' if maps == 1 else 's'} stored. "
 
 
-@dataclass(frozen=True, slots=True)
-class _Target:
-    """The project and release of the files, and the addresses where they are served."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Upload:
+    """An upload: the project and release of its files, the addresses where they are served, and its report."""
 
     project_id: int
     release: str
     url_prefixes: Sequence[str]
+    files: Sequence[BuildFile]
+    report: UploadReport
+    on_file: Callable[[str], object]
 
 
 @dataclass(slots=True)
@@ -118,12 +133,13 @@ def store_build(
 ) -> UploadReport:
     """Stores the bundles and maps among some files, and their scripts under each prefix; notifies a worker.
 
-    `on_file` is called with each file's path. A bad map is left out and reported; the rest is stored. An equal upload
+    A file is a map by its name, or because a bundle's comment names it. `on_file` is called with the path of each
+    bundle and map. A bad map is left out and reported; the rest is stored. An equal upload
     changes nothing. Raises `UploadError`.
     """
     check_upload(project_id, release, url_prefixes)
-    wanted = [file for file in files if is_bundle(file.path) or is_map(file.path)]
-    if not wanted:
+    build = [file for file in files if not is_litter(file.path)]
+    if not any(is_bundle(file.path) or is_map(file.path) for file in build):
         raise UploadError("body", "there is neither a script (.js, .mjs, .cjs) nor a map among the files.")
     try:
         announce_release(project_id, release, datetime.now(UTC))
@@ -131,10 +147,18 @@ def store_build(
         raise UploadError("release", str(error)) from None
     for attempt in range(TRIES):
         report = UploadReport()
-        stored = _store_files(project_id, wanted, report, on_file if attempt == 0 else lambda _: None)
-        pairs = pair_files(stored.bundles, stored.maps)
+        upload = _Upload(
+            project_id=project_id,
+            release=release,
+            url_prefixes=url_prefixes,
+            files=build,
+            report=report,
+            on_file=on_file if attempt == 0 else lambda _: None,
+        )
+        stored = _store_files(upload)
+        pairs = pair_files(stored.bundles, stored.maps, url_prefixes)
         try:
-            _store_scripts(_Target(project_id, release, url_prefixes), pairs, stored, report)
+            _store_scripts(upload, pairs, stored)
             break
         except StoredMeanwhileDeleted:
             continue
@@ -154,9 +178,7 @@ def check_upload(project_id: int, release: str, url_prefixes: Sequence[str]) -> 
         raise UploadError("url_prefix", "say where the files are served, such as https://shop.example/assets/.")
     for prefix in url_prefixes:
         if not is_url_prefix(prefix):
-            raise UploadError(
-                "url_prefix", f"{prefix!r} must be a URL with scheme and host, and without query and fragment."
-            )
+            raise UploadError("url_prefix", f"{prefix!r} {PREFIX_RULE}")
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT coalesce(sum(octet_length(body)), 0) FROM aggregate_artifact WHERE project_id = %s", [project_id]
@@ -166,27 +188,47 @@ def check_upload(project_id: int, release: str, url_prefixes: Sequence[str]) -> 
         raise UploadError("body", f"the project's bundles and maps take {kept} bytes; delete those of old releases.")
 
 
-def _store_files(
-    project_id: int, files: Sequence[BuildFile], report: UploadReport, on_file: Callable[[str], object]
-) -> _StoredFiles:
+def _store_files(upload: _Upload) -> _StoredFiles:
+    """Stores bundles first, because they say which other files are maps."""
     stored = _StoredFiles()
-    for file in files:
-        on_file(file.path)
-        if file.size_bytes > settings.SOURCE_MAP_MAX_FILE_BYTES:
-            detail = f"{file.size_bytes} bytes are more than {settings.SOURCE_MAP_MAX_FILE_BYTES}."
-            report.rejected.append(BadFile(file.path, "$", detail))
-            continue
-        try:
-            if is_bundle(file.path):
-                _store_bundle(project_id, file.path, file.read(), stored, report)
-            else:
-                content = file.read()
-                check_map(content)
-                stored.maps[file.path] = read_map_debug_id(content)
-                stored.map_ids[file.path] = _store(project_id, Artifact.Kind.MAP, content, report)
-        except MapError as error:
-            report.rejected.append(BadFile(file.path, error.path, error.detail))
+    others = {file.path: file for file in upload.files if not is_bundle(file.path)}
+    for file in upload.files:
+        if is_bundle(file.path):
+            _store_file(upload, file, stored)
+    named = {find_named_file(path, comments, others, upload.url_prefixes) for path, comments in stored.bundles.items()}
+    debug_ids = {comments.debug_id for comments in stored.bundles.values()} - {None}
+    for path, file in others.items():
+        if is_map(path) or path in named:
+            _store_file(upload, file, stored)
+        elif debug_ids and may_be_map(path) and _is_small_enough(file):
+            content = file.read()
+            if read_map_debug_id(content) in debug_ids:
+                _store_file(upload, replace(file, read=partial(bytes, content)), stored)
     return stored
+
+
+def _is_small_enough(file: BuildFile) -> bool:
+    return file.size_bytes <= settings.SOURCE_MAP_MAX_FILE_BYTES
+
+
+def _store_file(upload: _Upload, file: BuildFile, stored: _StoredFiles) -> None:
+    """Stores a bundle or map, or reports why it is left out."""
+    upload.on_file(file.path)
+    report = upload.report
+    if not _is_small_enough(file):
+        detail = f"{file.size_bytes} bytes are more than {settings.SOURCE_MAP_MAX_FILE_BYTES}."
+        report.rejected.append(BadFile(file.path, "$", detail))
+        return
+    try:
+        content = file.read()
+        if is_bundle(file.path):
+            _store_bundle(upload.project_id, file.path, content, stored, report)
+        else:
+            check_map(content)
+            stored.maps[file.path] = read_map_debug_id(content)
+            stored.map_ids[file.path] = _store(upload.project_id, Artifact.Kind.MAP, content, report)
+    except MapError as error:
+        report.rejected.append(BadFile(file.path, error.path, error.detail))
 
 
 def _store_bundle(project_id: int, path: str, content: bytes, stored: _StoredFiles, report: UploadReport) -> None:
@@ -254,14 +296,15 @@ def _store(
     return known.get()
 
 
-def _store_scripts(target: _Target, pairs: Sequence[Pair], stored: _StoredFiles, report: UploadReport) -> None:
+def _store_scripts(upload: _Upload, pairs: Sequence[Pair], stored: _StoredFiles) -> None:
     rows: list[ScriptRow] = []
+    report, paths = upload.report, {file.path for file in upload.files}
     for pair in pairs:
-        urls = tuple(dict.fromkeys(script_uri(prefix, pair.path) for prefix in target.url_prefixes))
+        urls = tuple(dict.fromkeys(script_uri(prefix, pair.path) for prefix in upload.url_prefixes))
         if max(map(len, urls)) > MAX_URI_CHARS:
             report.rejected.append(BadFile(pair.path, "$", f"its URL is longer than {MAX_URI_CHARS} characters."))
             continue
-        debug_id = stored.bundles[pair.bundle].debug_id if pair.bundle else stored.maps[pair.path + ".map"]
+        debug_id = stored.bundles[pair.bundle].debug_id if pair.bundle else stored.maps[pair.map or ""]
         rows += [
             ScriptRow(
                 uri=url,
@@ -273,13 +316,25 @@ def _store_scripts(target: _Target, pairs: Sequence[Pair], stored: _StoredFiles,
             )
             for url in urls
         ]
-        report.scripts.append(StoredScript(pair.path, urls, pair.map, pair.match))
+        missing = _find_missing(pair, stored, paths, upload.url_prefixes)
+        report.scripts.append(
+            StoredScript(file=pair.path, urls=urls, map=pair.map, match=pair.match, missing_map=missing)
+        )
     with transaction.atomic():
-        by_debug_id = write_scripts(target.project_id, target.release, rows)
-        record(Act.SOURCE_MAPS_UPLOADED, project=target.project_id, release=target.release, scripts=len(report.scripts))
+        by_debug_id = write_scripts(upload.project_id, upload.release, rows)
+        record(Act.SOURCE_MAPS_UPLOADED, project=upload.project_id, release=upload.release, scripts=len(report.scripts))
     report.scripts = [
-        StoredScript(script.file, script.urls, script.map, Match.DEBUG_ID)
+        replace(script, match=Match.DEBUG_ID, missing_map=None)
         if script.match is Match.NO_MAP and by_debug_id.intersection(script.urls)
         else script
         for script in report.scripts
     ]
+
+
+def _find_missing(pair: Pair, stored: _StoredFiles, paths: set[str], url_prefixes: Sequence[str]) -> str | None:
+    """Returns what the comment of a pair's bundle names, None if that is not needed or is in the upload."""
+    if pair.bundle is None or pair.match not in (Match.NAME, Match.NO_MAP):
+        return None
+    comments = stored.bundles[pair.bundle]
+    is_there = find_named_file(pair.bundle, comments, paths, url_prefixes) is not None
+    return None if is_there else comments.mapping_url

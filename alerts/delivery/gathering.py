@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Sequence
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Final
 from uuid import UUID, uuid4
 
@@ -18,21 +18,14 @@ from alerts.delivery.wording import clean, say_change, write_title
 from alerts.models import AlertRule, Channel, Message, Notice, StateChange
 from alerts.outbox import leave_quiet
 from profcore.alerts.states import State
-from projects.models import Project
+from projects.audit.acts import Act
+from projects.audit.entries import DAY, HOUR, check_rate, record
+from projects.models import AuditEntry, Project
 
 logger = logging.getLogger(__name__)
 
 MAX_CHANGES: Final = 200  # of one message; the next one has the rest
 CHANNELS_AT_ONCE: Final = 500
-HOUR: Final = timedelta(hours=1)
-
-
-class TooManyTests(Exception):
-    """A channel had its tests of the hour; has a sentence, and the seconds until the next one."""
-
-    def __init__(self, wait_s: int) -> None:
-        super().__init__(f"A channel gets at most {settings.ALERTS_TESTS_PER_HOUR} tests per hour. Try again later.")
-        self.wait_s = wait_s
 
 
 def gather_due(now: datetime) -> int:
@@ -110,14 +103,10 @@ def _make_message(channel: Channel, change_ids: list[int], now: datetime) -> boo
 
 
 def make_test(channel: Channel, now: datetime) -> Message:
-    """Makes a message that is about nothing, to see whether it arrives. Raises `TooManyTests`."""
-    project = Project.objects.get(pk=channel.project_id)
+    """Makes a message that is about nothing, to see whether it arrives. Raises `TooManyActs`."""
     with transaction.atomic():
-        Channel.objects.select_for_update().filter(project_id=project.pk, id=channel.id).first()  # two count one by one
-        last = Message.objects.filter(project_id=project.pk, channel_id=channel.id, change_ids=[])
-        made = list(last.filter(created_at__gt=now - HOUR).order_by("created_at").values_list("created_at", flat=True))
-        if len(made) >= settings.ALERTS_TESTS_PER_HOUR:
-            raise TooManyTests(wait_s=max(1, round((made[0] + HOUR - now).total_seconds())))
+        project = _check_asked(channel.project_id)
+        record(Act.CHANNEL_TESTED, project=project, channel=channel.id, name=channel.name)
         return Message.objects.create(
             project=project,
             id=uuid4(),
@@ -130,9 +119,30 @@ def make_test(channel: Channel, now: datetime) -> Message:
 
 
 def replay(project_id: int, message_id: UUID, now: datetime) -> bool:
-    """Sends a message again that was sent or given up, with the same id. Returns False if it is under way, or gone."""
+    """Sends a message again that was sent or given up, with the same id. Returns False if it is under way, or gone.
+
+    Raises `TooManyActs`.
+    """
     replayed = Message.objects.filter(project_id=project_id, id=message_id).exclude(state=Message.State.WAITING)
-    return bool(replayed.update(state=Message.State.WAITING, due_at=now, tries=0, problem=None))
+    with transaction.atomic():
+        project = _check_asked(project_id)
+        if not replayed.update(state=Message.State.WAITING, due_at=now, tries=0, problem=None):
+            return False
+        record(Act.MESSAGE_REPLAYED, project=project, message=str(message_id))
+        return True
+
+
+def _check_asked(project_id: int) -> Project:
+    """Returns the project, locked, so that two count one by one. Raises `TooManyActs`.
+
+    The log outlives channels: the bound holds for those that are deleted and created again.
+    """
+    project = Project.objects.select_for_update(no_key=True).get(pk=project_id)
+    asked = AuditEntry.objects.filter(project_number=project_id, act__in=(Act.CHANNEL_TESTED, Act.MESSAGE_REPLAYED))
+    hour, day = settings.ALERTS_ASKED_PER_HOUR, settings.ALERTS_ASKED_PER_DAY
+    check_rate(asked, hour, HOUR, f"A project sends at most {hour} tests and replays in an hour.")
+    check_rate(asked, day, DAY, f"A project sends at most {day} tests and replays in a day.")
+    return project
 
 
 def select_described(project: Project, change_ids: list[int]) -> list[DescribedChange]:

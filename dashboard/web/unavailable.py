@@ -1,4 +1,4 @@
-"""Answers to reads that are given up: 503 that says what to do, as a page, as a part of one, or as JSON."""
+"""Answers to requests that are given up: 503 or 429 that says what to do, as a page, as a part of one, or as JSON."""
 
 from typing import Final
 
@@ -9,14 +9,20 @@ API_PATH: Final = "/api/"
 
 
 def answer_later(
-    request: HttpRequest, *, api_detail: str, page_detail: str, retry_after_s: int, title: str = "This takes too long"
+    request: HttpRequest,
+    *,
+    api_detail: str,
+    page_detail: str,
+    retry_after_s: int,
+    title: str = "This takes too long",
+    status: int = 503,
 ) -> HttpResponse:
     """Returns the answer for a browser or a client. A part of a page says it in its place, with status 200."""
     if request.path_info.startswith(API_PATH):
-        return JsonResponse({"detail": api_detail}, status=503, headers={"Retry-After": str(retry_after_s)})
+        return JsonResponse({"detail": api_detail}, status=status, headers={"Retry-After": str(retry_after_s)})
     values = {"error": {"detail": page_detail}, "title": title}
     if "HX-Request" in request.headers:
         return render(request, "dashboard/layout/_bad_part.html", values)
-    answer = render(request, "dashboard/layout/slow.html", values, status=503)
+    answer = render(request, "dashboard/layout/slow.html", values, status=status)
     answer["Retry-After"] = str(retry_after_s)
     return answer

@@ -68,19 +68,26 @@ def ask_all() -> list[str]:
 
 
 class KeptAnswer:
-    """The last answer of `ask_all`. While one thread asks, others wait for its answer instead of asking too."""
+    """The last answer of `ask_all`. While one thread asks, others get the answer before; only the first one is awaited.
+
+    Anyone may ask, and each who waited would hold a thread for up to six seconds if nothing answers.
+    """
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
-        self.failing: list[str] = []
+        self.failing: list[str] | None = None
         self.valid_until = 0.0
 
     def read(self) -> list[str]:
-        with self.lock:
-            if time.monotonic() >= self.valid_until:
-                self.failing = ask_all()
-                self.valid_until = time.monotonic() + ANSWER_KEPT_S
-            return self.failing
+        if self.lock.acquire(blocking=self.failing is None):
+            try:
+                if self.failing is None or time.monotonic() >= self.valid_until:
+                    self.failing = ask_all()
+                    self.valid_until = time.monotonic() + ANSWER_KEPT_S
+            finally:
+                self.lock.release()
+        assert self.failing is not None
+        return self.failing
 
 
 KEPT_ANSWER = KeptAnswer()

@@ -2,22 +2,21 @@
 
 import base64
 import binascii
-import posixpath
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 from urllib.parse import unquote, unquote_to_bytes, urlsplit
 from uuid import UUID
 
+from profcore.symbolicate.comments import read_comments
 from profcore.symbolicate.maps import read_debug_id
+from profcore.trace.funcs import UNSTORABLE
 
 BUNDLE_ENDINGS: Final = (".js", ".mjs", ".cjs")
 MAP_ENDING: Final = ".map"
-COMMENT: Final = re.compile(rb"(?://|/\*)[#@][ \t]*(sourceMappingURL|debugId)=([^\s'\"*]+)")
-COMMENTS_BYTES: Final = 1_000  # at the end of a bundle, for the debug id
-MARKER: Final = b"sourceMappingURL="
+NO_SCRIPTS_MAPS: Final = (".css.map", ".d.ts.map", ".d.mts.map", ".d.cts.map")  # of style sheets and declarations
 
 
 class Match(StrEnum):
@@ -60,8 +59,13 @@ def is_bundle(path: str) -> bool:
 
 
 def is_map(path: str) -> bool:
-    """Returns whether a file is the source map of a script."""
+    """Returns whether a file is the source map of a script by its name; others are only if a bundle names them."""
     return path.lower().endswith(tuple(ending + MAP_ENDING for ending in BUNDLE_ENDINGS))
+
+
+def may_be_map(path: str) -> bool:
+    """Returns whether a file may be a map that belongs to a bundle by its debug id."""
+    return path.lower().endswith(MAP_ENDING) and not path.lower().endswith(NO_SCRIPTS_MAPS)
 
 
 def clean_path(path: str) -> str | None:
@@ -69,19 +73,15 @@ def clean_path(path: str) -> str | None:
     path = path.replace("\\", "/")
     if "\0" in path or path.startswith("/") or re.match("[A-Za-z]:", path):
         return None
-    parts = [part for part in path.split("/") if part not in ("", ".")]
+    parts = [part for part in UNSTORABLE.sub("\ufffd", path).split("/") if part not in ("", ".")]
     return "/".join(parts) if parts and ".." not in parts else None
 
 
 def read_bundle(content: bytes) -> BundleComments:
     """Reads the comments at a bundle's end about its map. Raises `InlineMapError`."""
-    url = None
-    at = content.rfind(MARKER)
-    if at >= 0:
-        match = COMMENT.match(content, max(content.rfind(b"//", 0, at), content.rfind(b"/*", 0, at)))
-        url = match[2].decode("utf-8", "replace") if match else None
-    ids = [match[2] for match in COMMENT.finditer(content[-COMMENTS_BYTES:]) if match[1] == b"debugId"]
-    debug_id = read_debug_id(ids[-1].decode("ascii", "replace")) if ids else None
+    comments = read_comments(content)
+    url = comments.get("sourceMappingURL")
+    debug_id = read_debug_id(comments.get("debugId"))
     if url is not None and url.lower().startswith("data:"):
         return BundleComments(debug_id, None, read_data_url(url))
     return BundleComments(debug_id, url, None)
@@ -95,12 +95,15 @@ def read_data_url(url: str) -> bytes:
     if not head.lower().endswith(";base64"):
         return unquote_to_bytes(payload)
     try:
-        return base64.b64decode(unquote(payload), validate=True)
+        digits = unquote(payload).rstrip("=")
+        return base64.b64decode(digits + "=" * (-len(digits) % 4), validate=True)  # browsers need no padding either
     except (binascii.Error, ValueError) as error:
         raise InlineMapError(f"Its inline map is not base64: {error}.") from None
 
 
-def pair_files(bundles: Mapping[str, BundleComments], maps: Mapping[str, UUID | None]) -> Sequence[Pair]:
+def pair_files(
+    bundles: Mapping[str, BundleComments], maps: Mapping[str, UUID | None], url_prefixes: Sequence[str] = ()
+) -> Sequence[Pair]:
     """Returns the scripts of a build, by path. `maps` has each map's debug id.
 
     A debug id decides first, then the name in the bundle's comment, then the file next to it. A map without a bundle
@@ -110,29 +113,64 @@ def pair_files(bundles: Mapping[str, BundleComments], maps: Mapping[str, UUID | 
     pairs = []
     for path, comments in sorted(bundles.items()):
         identified = None if comments.debug_id is None else by_id.get(comments.debug_id)
-        named = None if comments.mapping_url is None else _resolve(comments.mapping_url, path)
+        named = find_named_file(path, comments, maps, url_prefixes)
         if identified is not None:
             pairs.append(Pair(path, path, identified, Match.DEBUG_ID))
         elif comments.inline_map is not None:
             pairs.append(Pair(path, path, path, Match.INLINE))
-        elif named in maps:
+        elif named is not None:
             pairs.append(Pair(path, path, named, Match.COMMENT))
         elif path + MAP_ENDING in maps:
             pairs.append(Pair(path, path, path + MAP_ENDING, Match.NAME))
         else:
             pairs.append(Pair(path, path, None, Match.NO_MAP))
     taken = {pair.map for pair in pairs}
-    alone = [path for path in sorted(maps) if path not in taken and path.removesuffix(MAP_ENDING) not in bundles]
-    return pairs + [Pair(path.removesuffix(MAP_ENDING), None, path, Match.MAP_ALONE) for path in alone]
+    alone = [
+        path for path in sorted(maps) if is_map(path) and path not in taken and path[: -len(MAP_ENDING)] not in bundles
+    ]
+    return pairs + [Pair(path[: -len(MAP_ENDING)], None, path, Match.MAP_ALONE) for path in alone]
 
 
-def _resolve(url: str, bundle: str) -> str:
-    """Returns the path in the build folder that a bundle's comment names; a URL counts by its last part."""
+def find_named_file(
+    bundle: str, comments: BundleComments, files: Collection[str], url_prefixes: Sequence[str]
+) -> str | None:
+    """Returns the file among some of a build that a bundle's comment names, None if there is none.
+
+    The name is resolved as browsers do it, with the bundle below a prefix. If that leads out of the build, it counts
+    from the root of the build, and then by its last part next to the bundle.
+    """
+    if comments.mapping_url is None:
+        return None
     try:
-        parts = urlsplit(url)
+        parts = urlsplit(comments.mapping_url)
     except ValueError:
-        return ""
-    name = unquote(parts.path)
-    if parts.scheme or parts.netloc or name.startswith("/"):
-        name = name.rpartition("/")[2]
-    return posixpath.normpath(posixpath.join(posixpath.dirname(bundle), name))
+        return None
+    folder = bundle.rpartition("/")[0]
+    for name in (unquote(parts.path), parts.path):
+        is_absolute = bool(parts.scheme or parts.netloc) or name.startswith("/")
+        steps = []
+        for prefix in url_prefixes:
+            above = urlsplit(prefix)
+            if is_absolute and parts.netloc and parts.netloc.lower() != above.netloc.lower():
+                continue
+            root = _walk(unquote(above.path))
+            target = _walk(name if is_absolute else "/".join([*root, folder, name]))
+            if target[: len(root)] == root:
+                steps.append("/".join(target[len(root) :]))
+        steps.append("/".join(_walk(name if is_absolute else f"{folder}/{name}")))
+        steps.append("/".join(_walk(f"{folder}/{name.rpartition('/')[2]}")) if is_absolute else "")
+        for path in steps:
+            if path in files:
+                return path
+    return None
+
+
+def _walk(path: str) -> list[str]:
+    """Returns the folders of a path and its last part; steps out of the root stay there."""
+    parts: list[str] = []
+    for part in path.split("/"):
+        if part == "..":
+            del parts[-1:]
+        elif part not in ("", "."):
+            parts.append(part)
+    return parts

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from profcore.symbolicate.maps import MapPlace, SourceMap
 from profcore.symbolicate.paths import source_path
-from profcore.symbolicate.scopes import ScopeTree, SourceFunction
+from profcore.symbolicate.scopes import FunctionText, ScopeTree, SourceFunction, read_scopes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -13,7 +13,9 @@ class LabelledOriginal:
     """A function's original: the source's index in the map, line and column from 1, its name or None.
 
     `body_hash` is None if the body is too short, or if the text is not known. `standing` distinguishes an anonymous
-    function, or one of several with the same name, from the others of its source; None if the text is not known.
+    function, or one of several with the same name, from the others of its source; None if the text is not known, or is
+    in another language than JavaScript and TypeScript. `text` is None likewise, and if no function is there. Nothing
+    that is shown later has to parse the source again: only the process that labels has limits.
     """
 
     source: int
@@ -22,6 +24,7 @@ class LabelledOriginal:
     name: str | None
     body_hash: bytes | None
     standing: str | None = None
+    text: FunctionText | None = None
 
 
 def label_positions(
@@ -30,9 +33,9 @@ def label_positions(
     """Returns the original of the function at each position (line and column from 1); None if nothing maps it.
 
     The name is read in the original source if the segment there belongs to the function itself. Without the bundle,
-    that is certain only for a segment that begins at the position. If the map lacks the source's text, the name is the
-    map's name for the token that names the function in the bundle; without the bundle there is none. The map's name
-    for the position itself is never used: for an arrow function it is often a parameter.
+    that is certain only for a segment that begins at the position. If the map lacks the source's text, or it is in
+    another language, the name is the map's name for the token that names the function in the bundle; without the bundle
+    there is none. The map's name for the position itself is never used: for an arrow function it is often a parameter.
     """
     places = source_map.find(positions)
     by_source: dict[int, list[int]] = {}
@@ -43,17 +46,24 @@ def label_positions(
     labels: list[LabelledOriginal | None] = [None] * len(positions)
     for source, numbers in by_source.items():
         text = source_map.contents[source]
-        tree = None if text is None else ScopeTree(text, source_path(source_map.sources[source] or "", file))
+        tree = None if text is None else read_scopes(text, source_path(source_map.sources[source] or "", file))
         for number in numbers:
             place = places[number]
             assert place is not None
             name, body_hash, standing = None, None, None
+            scope_text = None if tree is None else tree.find_text(place.line, place.column)
             if tree is None:
                 name, body_hash = generated.name_and_body(positions[number], place)
             elif (func := tree.find(place.line, place.column)) is not None and generated.is_exact(positions[number]):
                 name, body_hash, standing = func.name, func.body_hash, func.standing
             labels[number] = LabelledOriginal(
-                source=source, line=place.line, column=place.column, name=name, body_hash=body_hash, standing=standing
+                source=source,
+                line=place.line,
+                column=place.column,
+                name=name,
+                body_hash=body_hash,
+                standing=standing,
+                text=scope_text,
             )
     return labels
 
@@ -69,7 +79,8 @@ class _Generated:
     def find(self, position: tuple[int, int]) -> SourceFunction | None:
         """Returns the bundle's function at a position; None without the bundle."""
         if self._tree is None and self._bundle is not None:
-            self._tree = ScopeTree(self._bundle.decode("utf-8", "replace"), "bundle.js")
+            text = self._bundle.decode("utf-8-sig", "replace")  # browsers do not count a byte order mark
+            self._tree = ScopeTree(text, "bundle.js")
         return None if self._tree is None else self._tree.find(*position)
 
     def is_exact(self, position: tuple[int, int]) -> bool:
@@ -88,7 +99,7 @@ class _Generated:
         return func.begins_at <= (line, segment_column) or self._tree.is_bare(line, segment_column, func.begins_at[1])
 
     def name_and_body(self, position: tuple[int, int], place: MapPlace) -> tuple[str | None, bytes | None]:
-        """Returns the original by the bundle alone, if the source's text is missing."""
+        """Returns the original by the bundle alone, if the source's text cannot be read."""
         func = self.find(position)
         return (None, None) if func is None else (_name_of_token(self._map, place, func), func.body_hash)
 

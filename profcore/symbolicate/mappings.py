@@ -1,6 +1,8 @@
 """The `mappings` of a source map (ECMA-426): base64 VLQ, decoded in columns, one part at a time.
 
-A segment has 1, 4 or 5 numbers, each the difference to the one before; `,` ends a segment, `;` a line.
+A segment has 1, 4 or 5 numbers, each the difference to the one before; `,` ends a segment, `;` a line. As in ECMA-426,
+a segment that names something impossible is dropped, and the others count. Numbers that cannot be read are errors: all
+differences after them would be wrong.
 """
 
 from dataclasses import dataclass
@@ -12,8 +14,9 @@ import numpy.typing as npt
 Ints = npt.NDArray[np.int64]
 
 STRETCH_BYTES: Final = 1 << 20  # decoded at once: about 60 MB of columns
-MAX_DIGITS: Final = 7  # digits of one number: 35 bits, more than the 32 that the format allows
-MAX_NUMBER: Final = 2**31 - 2  # counted from 1, it still fits 32 bits
+MAX_DIGITS: Final = 7  # of one number: 35 bits, more than the 32 that the format allows; further ones must be zero
+MAX_BITS: Final = 32  # of one number, with its sign
+MAX_NUMBER: Final = 2**31 - 1
 COMMA: Final = 64
 SEMICOLON: Final = 65
 FOREIGN: Final = 255
@@ -25,7 +28,7 @@ for _value, _char in enumerate(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstu
 
 
 class MappingsError(ValueError):
-    """A segment is invalid; has its place (line and segment from 1) and a sentence."""
+    """A segment cannot be read; has its place (line and segment from 1) and a sentence."""
 
     def __init__(self, line: int, segment: int, what: str) -> None:
         super().__init__(f"line {line}, segment {segment}: {what}")
@@ -49,9 +52,17 @@ class Segments:
         """Returns the columns in the order of the fields."""
         return (self.line, self.column, self.source, self.source_line, self.source_column, self.name)
 
+    def pick(self, is_kept: npt.NDArray[np.bool_]) -> "Segments":
+        """Returns some of the segments, as copies."""
+        return Segments(*(values[is_kept] for values in self.columns()))
+
 
 def decode_mappings(text: str, *, sources: int, names: int, stretch_bytes: int = STRETCH_BYTES) -> Segments:
-    """Decodes the mappings of a map with this number of sources and names. Raises `MappingsError`."""
+    """Decodes the mappings of a map with this number of sources and names. Raises `MappingsError`.
+
+    A segment with an impossible column is dropped. One with an impossible original, or with 2 or 3 numbers, maps to
+    nothing. One with an impossible name has none, and numbers after the fifth are not read.
+    """
     try:
         whole = text.encode("ascii")
     except UnicodeEncodeError as error:
@@ -97,11 +108,15 @@ def _foreign(before: bytes, char: str) -> MappingsError:
 
 
 def _end_of_stretch(whole: bytes, start: int, stretch_bytes: int) -> int:
-    """Returns the end of a part: after a separator, or at the end of the text. A segment has at most 35 digits."""
+    """Returns the end of a part: after a separator, or at the end of the text. Only a hostile segment is longer."""
     if len(whole) - start <= stretch_bytes:
         return len(whole)
     end = start + stretch_bytes
-    return max(whole.rfind(b",", start, end), whole.rfind(b";", start, end)) + 1 or end
+    last = max(whole.rfind(b",", start, end), whole.rfind(b";", start, end))
+    if last < 0:
+        following = [at for at in (whole.find(b",", end), whole.find(b";", end)) if at >= 0]
+        last = min(following, default=len(whole) - 1)
+    return last + 1
 
 
 def _decode_stretch(whole: bytes, start: int, end: int, state: _State) -> tuple[Ints, ...]:
@@ -120,9 +135,6 @@ def _decode_stretch(whole: bytes, start: int, end: int, state: _State) -> tuple[
     digits = ~is_separator
     numbers, owner = _decode_numbers(values[digits], segment_of[digits], line_of, state)
     lengths = np.bincount(owner, minlength=segment_count)
-    wrong = np.flatnonzero((lengths == 2) | (lengths == 3) | (lengths > 5))
-    if len(wrong):
-        raise _at(line_of, int(wrong[0]), state, f"{lengths[wrong[0]]} numbers; a segment has 1, 4 or 5.")
     result = _add_up(numbers, owner, lengths, line_of, state)
     state.segment = int(segment_count - 1 - np.searchsorted(line_of, line_of[-1])) + (
         state.segment if line_of[-1] == 0 else 0
@@ -151,10 +163,11 @@ def _decode_numbers(digits: npt.NDArray[np.uint8], owner: Ints, line_of: Ints, s
         raise _at(line_of, int(owner[cut[0]]), state, "its last number is cut off.")
     starts = np.flatnonzero(np.append(True, ~goes_on[:-1]))
     places = np.arange(len(digits)) - np.repeat(starts, np.diff(np.append(starts, len(digits))))
-    long = np.flatnonzero(places >= MAX_DIGITS)
+    bits = (digits & 31).astype(np.int64)
+    raw = np.add.reduceat(bits << 5 * np.minimum(places, MAX_DIGITS), starts)
+    long = np.append(owner[(places >= MAX_DIGITS) & (bits > 0)], owner[starts][raw >> MAX_BITS > 0])
     if len(long):
-        raise _at(line_of, int(owner[long[0]]), state, "a number is too large.")
-    raw = np.add.reduceat((digits & 31).astype(np.int64) << (5 * places), starts)
+        raise _at(line_of, int(long.min()), state, "a number is too large.")
     return np.where(raw & 1, -(raw >> 1), raw >> 1), owner[starts]
 
 
@@ -163,30 +176,41 @@ def _add_up(numbers: Ints, owner: Ints, lengths: Ints, line_of: Ints, state: _St
     first = np.searchsorted(owner, np.arange(len(lengths)))
     used = np.flatnonzero(lengths > 0)
     mapped = np.flatnonzero(lengths >= 4)
-    named = np.flatnonzero(lengths == 5)
-    column = np.cumsum(numbers[first[used]])
+    named = np.flatnonzero(lengths >= 5)
     line = line_of[used]
-    begins = np.flatnonzero(np.append(True, np.diff(line) > 0)) if len(used) else np.empty(0, dtype=np.int64)
+    column = _add_up_lines(numbers[first[used]], line, state)
+    sums = {
+        "source": state.source + np.cumsum(numbers[first[mapped] + 1]),
+        "source_line": state.source_line + np.cumsum(numbers[first[mapped] + 2]),
+        "source_column": state.source_column + np.cumsum(numbers[first[mapped] + 3]),
+        "name": state.name + np.cumsum(numbers[first[named] + 4]),
+    }
+    for field, values in {"column": column, **sums}.items():
+        if len(values):
+            setattr(state, field, int(values[-1]))
+    source_count, name_count = state.limits
+    is_possible = _is_within(sums["source"], source_count - 1)
+    is_possible &= _is_within(sums["source_line"], MAX_NUMBER) & _is_within(sums["source_column"], MAX_NUMBER)
+    kept = dict.fromkeys(("source", "source_line", "source_column"), is_possible)
+    kept["name"] = _is_within(sums["name"], name_count - 1)
+    columns = [state.line + line, column]
+    for field, owners in (("source", mapped), ("source_line", mapped), ("source_column", mapped), ("name", named)):
+        spread = np.full(len(lengths), NONE, dtype=np.int64)
+        spread[owners[kept[field]]] = sums[field][kept[field]]
+        columns.append(spread[used])
+    is_kept = _is_within(column, MAX_NUMBER)
+    return tuple(columns) if is_kept.all() else tuple(values[is_kept] for values in columns)
+
+
+def _add_up_lines(steps: Ints, line: Ints, state: _State) -> Ints:
+    """Returns the column of each segment: sums that begin anew with each line."""
+    column = np.cumsum(steps)
+    begins = np.flatnonzero(np.append(True, np.diff(line) > 0)) if len(line) else np.empty(0, dtype=np.int64)
     before = np.where(begins > 0, column[begins - 1], 0)
     before = np.where(line[begins] == 0, -state.column, before)  # the line that the previous part began continues
-    column -= np.repeat(before, np.diff(np.append(begins, len(used))))
-    kinds = [
-        ("a column", used, column, MAX_NUMBER),
-        ("source", mapped, state.source + np.cumsum(numbers[first[mapped] + 1]), state.limits[0] - 1),
-        ("an original line", mapped, state.source_line + np.cumsum(numbers[first[mapped] + 2]), MAX_NUMBER),
-        ("an original column", mapped, state.source_column + np.cumsum(numbers[first[mapped] + 3]), MAX_NUMBER),
-        ("name", named, state.name + np.cumsum(numbers[first[named] + 4]), state.limits[1] - 1),
-    ]
-    columns = [state.line + line]
-    for what, owners, sums, largest in kinds:
-        wrong = np.flatnonzero((sums < 0) | (sums > largest))
-        if len(wrong):
-            where = int(owners[wrong[0]])
-            raise _at(line_of, where, state, f"it names {what} {sums[wrong[0]]}, of 0 to {largest}.")
-        spread = np.full(len(lengths), NONE, dtype=np.int64)
-        spread[owners] = sums
-        columns.append(spread[used])
-    for field, (_, _, sums, _) in zip(("column", "source", "source_line", "source_column", "name"), kinds, strict=True):
-        if len(sums):
-            setattr(state, field, int(sums[-1]))
-    return tuple(columns)
+    result: Ints = column - np.repeat(before, np.diff(np.append(begins, len(line))))
+    return result
+
+
+def _is_within(values: Ints, largest: int) -> npt.NDArray[np.bool_]:
+    return (values >= 0) & (values <= largest)

@@ -1,9 +1,13 @@
-"""Source maps (ECMA-426, version 3): reading, checking and looking up positions. Index maps are flattened."""
+"""Source maps (ECMA-426, version 3): reading, checking and looking up positions. Index maps are flattened.
+
+One odd value does not spoil the rest: what is no text in a list of texts counts as missing, and half a surrogate pair
+becomes U+FFFD.
+"""
 
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeVar
 from uuid import UUID
 
 import msgspec
@@ -11,10 +15,19 @@ import numpy as np
 
 from profcore.symbolicate.mappings import MAX_NUMBER, Ints, MappingsError, Segments, decode_mappings
 
+T = TypeVar("T")
+
 XSSI_PREFIX: Final = b")]}'"
 BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
-MAX_OFFSET: Final = 2**30  # bound of a section's offset: lines and columns of all sections together stay below 2**31
+MAX_OFFSET: Final = 2**30  # bound of a section's offset
 _PATH: Final = re.compile(r"^(?P<what>.*?)(?: - at `(?:key in )?(?P<path>\$.*)`)?$", re.DOTALL)
+# In JSON: a pair of surrogates, a half of one, and any other escape; and a half in bytes that are not quite UTF-8.
+SURROGATES: Final = re.compile(
+    rb"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(\\u[dD][89a-fA-F][0-9a-fA-F]{2})|\\."
+    rb"|(\xed[\xa0-\xbf][\x80-\xbf])",
+    re.DOTALL,
+)
+REPLACEMENT: Final = "\ufffd".encode()
 
 
 class MapError(Exception):
@@ -27,12 +40,12 @@ class MapError(Exception):
 
 
 class _Fields(msgspec.Struct, kw_only=True):
-    version: int
+    version: int | str
     mappings: str | None = None
-    sources: list[str | None] | None = None
-    sourcesContent: list[str | None] | None = None  # noqa: N815  # the format's name
-    sourceRoot: str | None = None  # noqa: N815
-    names: list[str] | None = None
+    sources: list[Any] | None = None  # Any: generators write other things than texts here
+    sourcesContent: Any = None  # noqa: N815  # the format's name
+    sourceRoot: Any = None  # noqa: N815
+    names: Any = None
 
 
 class _Offset(msgspec.Struct):
@@ -76,7 +89,7 @@ class SourceMap:
 
     sources: list[str | None]
     contents: list[str | None]
-    names: list[str]
+    names: list[str | None]
     segments: Segments
     debug_id: UUID | None
     _keys: Ints
@@ -113,8 +126,8 @@ class SourceMap:
         name = int(columns.name[at])
         return MapPlace(
             source,
-            int(columns.source_line[at]) + 1,
-            int(columns.source_column[at]) + 1,
+            min(int(columns.source_line[at]) + 1, MAX_NUMBER),
+            min(int(columns.source_column[at]) + 1, MAX_NUMBER),
             self.names[name] if name >= 0 else None,
         )
 
@@ -122,7 +135,7 @@ class SourceMap:
 def read_map(content: bytes) -> SourceMap:
     """Reads and checks a source map. Raises `MapError` and nothing else."""
     try:
-        wire = _decoder.decode(strip_prefix(content))
+        wire = _decode(_decoder, content)
     except RecursionError:
         raise MapError("$", "it is nested too deeply.") from None
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
@@ -135,7 +148,7 @@ def read_map(content: bytes) -> SourceMap:
 def read_map_debug_id(content: bytes) -> UUID | None:
     """Returns the debug id of a map without reading the rest; None if it has none or is not a map."""
     try:
-        ids = _ids_decoder.decode(strip_prefix(content))
+        ids = _decode(_ids_decoder, content)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
     return read_debug_id(ids.debugId or ids.debug_id)
@@ -153,6 +166,18 @@ def strip_prefix(content: bytes) -> bytes:
     """Removes a byte order mark, and the line that keeps a map from being run as a script."""
     content = content.removeprefix(BYTE_ORDER_MARK)
     return content[content.find(b"\n") + 1 :] if content.startswith(XSSI_PREFIX) else content
+
+
+def _decode(decoder: msgspec.json.Decoder[T], content: bytes) -> T:
+    """Returns a decoded map. Halves of surrogate pairs are repaired only if there are any: that is slow."""
+    json = strip_prefix(content)
+    try:
+        return decoder.decode(json)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        repaired = SURROGATES.sub(lambda match: REPLACEMENT if match[1] or match[2] else match[0], json)
+        if repaired == json:
+            raise
+    return decoder.decode(repaired)
 
 
 def _explain(error: Exception) -> MapError:
@@ -179,30 +204,35 @@ def _read_sections(sections: list[_Section]) -> list[tuple[tuple[int, int], Sour
 
 
 def _read_fields(fields: _Fields, path: str) -> SourceMap:
-    if fields.version != 3:
-        raise MapError(f"{path}.version", f"version {fields.version} is not 3.")
+    if fields.version not in (3, "3"):
+        raise MapError(f"{path}.version", f"version {str(fields.version)[:20]} is not 3.")
     if fields.mappings is None or fields.sources is None:
         missing = "mappings" if fields.mappings is None else "sources"
         raise MapError(f"{path}.{missing}", "it is missing; in a section, no sections are allowed.")
-    names = fields.names or []
+    names = _read_texts(fields.names)
     try:
         segments = decode_mappings(fields.mappings, sources=len(fields.sources), names=len(names))
     except MappingsError as error:
         raise MapError(f"{path}.mappings", str(error)) from None
-    contents = list((fields.sourcesContent or [])[: len(fields.sources)])
+    contents = _read_texts(fields.sourcesContent)[: len(fields.sources)]
     contents += [None] * (len(fields.sources) - len(contents))
-    root = fields.sourceRoot or ""
+    root = fields.sourceRoot if isinstance(fields.sourceRoot, str) else ""
     if root and not root.endswith("/"):
         root += "/"
-    sources = [None if source is None else root + source for source in fields.sources]
+    sources = [None if source is None else root + source for source in _read_texts(fields.sources)]
     return SourceMap(
         sources=sources, contents=contents, names=names, segments=segments, debug_id=None, _keys=_keys_of(segments)
     )
 
 
+def _read_texts(value: object) -> list[str | None]:
+    """Returns a list of texts; what is no text is None, and what is no list is empty."""
+    return [item if isinstance(item, str) else None for item in value] if isinstance(value, list) else []
+
+
 def _key(line: int, column: int) -> int:
     """Returns the key of a position from 1; -1 for one that no map can contain."""
-    return (line - 1) << 32 | (column - 1) if 0 < line <= MAX_NUMBER and 0 < column <= MAX_NUMBER else -1
+    return (line - 1) << 32 | (column - 1) if 0 <= line - 1 <= MAX_NUMBER and 0 <= column - 1 <= MAX_NUMBER else -1
 
 
 def _keys_of(segments: Segments) -> Ints:
@@ -221,15 +251,12 @@ def _lay_out(parts: list[tuple[tuple[int, int], SourceMap]], debug_id: UUID | No
     )
     kept = []
     for number, ((line, column), part) in enumerate(parts):
-        columns = part.segments
-        columns.column[columns.line == 0] += column
-        columns.line += line
+        columns = _move(part.segments, line, column) if line or column else part.segments
         columns.source[columns.source >= 0] += len(whole.sources)
         columns.name[columns.name >= 0] += len(whole.names)
         if number + 1 < len(parts):
             next_line, next_column = parts[number + 1][0]
-            inside = _keys_of(columns) < (next_line << 32 | next_column)
-            columns = Segments(*(values[inside] for values in columns.columns()))
+            columns = columns.pick(_keys_of(columns) < (next_line << 32 | next_column))
         whole.sources += part.sources
         whole.contents += part.contents
         whole.names += part.names
@@ -238,3 +265,12 @@ def _lay_out(parts: list[tuple[tuple[int, int], SourceMap]], debug_id: UUID | No
         whole.segments = Segments(*(np.concatenate(column) for column in zip(*kept, strict=True)))
         whole._keys = _keys_of(whole.segments)
     return whole
+
+
+def _move(columns: Segments, line: int, column: int) -> Segments:
+    """Returns the segments of a section, moved to its place; those that no script can have are dropped."""
+    room = np.where(columns.line == 0, MAX_NUMBER - column, MAX_NUMBER)
+    moved = columns.pick((columns.column <= room) & (columns.line <= MAX_NUMBER - line))
+    moved.column[moved.line == 0] += column
+    moved.line += line
+    return moved

@@ -2,14 +2,14 @@
 
 import re
 from typing import Final
-from urllib.parse import quote, unquote, urlsplit
+from urllib.parse import unquote, urlsplit
 
+from profcore.trace.addresses import canonical_origin, canonical_path, escape_path
 from profcore.trace.funcs import UNSTORABLE, resource_uri
 
 MAX_PATH_CHARS: Final = 1_000  # parts of a source's path; more is noise
 SCHEME: Final = re.compile(r"^([A-Za-z][A-Za-z0-9+.-]+):(?://([^/]*))?")  # two letters at least: C: is a drive
 DRIVE: Final = re.compile(r"^[A-Za-z]:(?=[\\/])")
-DEFAULT_PORTS: Final = {"https": ":443", "http": ":80"}
 PLACEHOLDER: Final = re.compile(r"^\[[a-z-]+\]$")  # turbopack's [project]
 HASH_TOKENS: Final = re.compile(r"[-.]([A-Za-z0-9_]{8,64})(?=\.)")
 HEX_HASH: Final = re.compile(r"(?=.*[0-9])(?=.*[a-f])[0-9a-f]{8,64}")
@@ -42,21 +42,29 @@ def source_path(name: str, file: str) -> str:
 def script_uri(prefix: str, file: str) -> str:
     """Returns the URI under which a script's funcs are stored: a URL prefix and the file's path in the build folder.
 
-    It is written as browsers do: scheme and host in lower case, no default port, the path escaped as UTF-8.
+    It is written as browsers do: scheme and host in small letters and their wire form, no default port. The path has
+    its canonical spelling; a `%` in a file's name begins no escape.
     """
     parts = urlsplit(prefix)
-    host = parts.netloc.lower().removesuffix(DEFAULT_PORTS.get(parts.scheme, ""))
-    path = parts.path.rstrip("/") + "/" + quote(file, safe="/~!$&'()*+,;=:@")
-    return resource_uri(f"{parts.scheme}://{host}{path}", None, "")
+    origin = canonical_origin(parts.scheme, parts.netloc.rpartition("@")[2])
+    path = canonical_path(parts.path.rstrip("/")) + "/" + escape_path(file)
+    return resource_uri(origin + path, None, "")
 
 
 def is_url_prefix(text: str) -> bool:
-    """Returns whether this can be the prefix of scripts: a URL with scheme and host, without query and fragment."""
+    """Returns whether this can be the prefix of scripts: a URL with scheme and host, without query and fragment.
+
+    `file:` needs no host. The host may begin with `*.`, which stands for all subdomains.
+    """
     try:
         parts = urlsplit(text)
+        _ = parts.port  # raises if it is no number
     except ValueError:
         return False
-    return bool(parts.scheme and parts.netloc) and not (parts.query or parts.fragment) and text.isprintable()
+    if parts.query or parts.fragment or not text.isprintable() or "*" in parts.netloc.removeprefix("*."):
+        return False
+    is_file = text[:8].lower() == "file:///"
+    return is_file or bool(parts.scheme and parts.netloc.removeprefix("*."))
 
 
 def has_content_hash(uri: str) -> bool:

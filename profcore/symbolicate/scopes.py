@@ -6,15 +6,15 @@ enclosed by something, or passed to something, stays anonymous.
 
 import hashlib
 import re
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Final
 
-import tree_sitter_javascript
-import tree_sitter_typescript
-from tree_sitter import Language, Node, Parser
+from tree_sitter import Node
 
+from profcore.symbolicate.lines import count_units, find_line_starts
+from profcore.symbolicate.parsing import OtherLanguage, parse_source
 from profcore.symbolicate.standing import FIELDS_STANDING, find_functions, receiving_call, tell_apart
 
 FUNCTIONS: Final = frozenset(
@@ -50,8 +50,6 @@ NAME_TOKENS: Final = frozenset(
     {"identifier", "number", "private_property_identifier", "property_identifier", "string", "type_identifier"}
 )
 IDENTIFIERS: Final = frozenset({"identifier", "shorthand_property_identifier", "shorthand_property_identifier_pattern"})
-SCRIPT_BLOCK: Final = re.compile(rb"<script\b[^>]*>(.*?)</script\s*>", re.DOTALL | re.IGNORECASE)
-NOT_LINE_END: Final = re.compile(rb"[^\r\n]")
 BARE: Final = re.compile(rb"[({\[;,!\s]*")
 BODY_MIN_TOKENS: Final = 12  # `() => null` and similar functions are the same everywhere
 HASH_BYTES: Final = 16
@@ -89,37 +87,21 @@ class FunctionText:
     digest: bytes | None
 
 
-@lru_cache(maxsize=4)
-def _parser(language: str) -> Parser:
-    grammars = {
-        "javascript": tree_sitter_javascript.language,
-        "typescript": tree_sitter_typescript.language_typescript,
-        "tsx": tree_sitter_typescript.language_tsx,
-    }
-    return Parser(Language(grammars[language]()))
-
-
-def language_of(path: str) -> str:
-    """Returns the language of a source by the ending of its path; JavaScript by default."""
-    ending = path.rpartition(".")[2].lower()
-    if ending in ("ts", "mts", "cts"):
-        return "typescript"
-    return "tsx" if ending in ("tsx", "vue", "svelte", "astro") else "javascript"
+def read_scopes(text: str, path: str) -> "ScopeTree | None":
+    """Returns the tree of a source; None if it is in another language than JavaScript and TypeScript."""
+    try:
+        return ScopeTree(text, path)
+    except OtherLanguage:
+        return None
 
 
 class ScopeTree:
     """A parsed source. Positions are lines and columns from 1; columns count UTF-16 units."""
 
     def __init__(self, text: str, path: str) -> None:
-        content = text.encode("utf-8", "surrogatepass")
-        if path.lower().endswith((".vue", ".svelte", ".astro")):
-            content = _keep_scripts(content)
-        self._content = content
-        self._lines = [0, *(match.end() for match in re.finditer(b"\n", content))]
-        parser = _parser(language_of(path))
-        assert parser.language is not None
-        self._language = parser.language
-        self._root = parser.parse(content).root_node
+        """Parses a source. Raises `OtherLanguage`."""
+        self._content, self._language, self._root = parse_source(text, path)
+        self._lines = find_line_starts(self._content)
         self._standings: dict[int, str | None] | None = None
 
     def find(self, line: int, column: int) -> SourceFunction | None:
@@ -158,8 +140,8 @@ class ScopeTree:
                 text = b"\0" if text == name and leaf.type in NAME_TOKENS else text
                 hasher.update(b"%d:" % len(text) + text)
         return FunctionText(
-            first_line=first.start_point.row + 1,
-            last_line=path[-1].end_point.row + 1,
+            first_line=self._line_of(first.start_byte) + 1,
+            last_line=self._line_of(path[-1].end_byte) + 1,
             digest=hasher.digest() if count >= BODY_MIN_TOKENS else None,
         )
 
@@ -250,10 +232,13 @@ class ScopeTree:
         return start + column - 1 if column - 1 < end - start else None
 
     def _position(self, node: Node) -> tuple[int, int]:
-        row = node.start_point.row
-        before = self._content[self._lines[row] : node.start_byte]
-        units = len(before) if before.isascii() else len(before.decode("utf-8", "replace").encode("utf-16-le")) // 2
-        return row + 1, units + 1
+        line = self._line_of(node.start_byte)
+        before = self._content[self._lines[line] : node.start_byte]
+        return line + 1, count_units(before.decode("utf-8", "replace")) + 1
+
+    def _line_of(self, offset: int) -> int:
+        """Returns the line of a byte, from 0. The grammars' own rows only count LF."""
+        return bisect_right(self._lines, offset) - 1
 
     def _hash(self, node: Node, name: Node | None) -> bytes | None:
         """Returns a digest of a function's tokens without its own name; other identifiers count by their first use."""
@@ -329,12 +314,3 @@ def _leaves(node: Node) -> Iterator[Node]:
             waiting.extend(reversed(node.children))
         else:
             yield node
-
-
-def _keep_scripts(content: bytes) -> bytes:
-    """Blanks everything except the scripts of a component file; lines and columns stay."""
-    kept, at = [], 0
-    for match in SCRIPT_BLOCK.finditer(content):
-        kept += [NOT_LINE_END.sub(b" ", content[at : match.start(1)]), match.group(1)]
-        at = match.end(1)
-    return b"".join([*kept, NOT_LINE_END.sub(b" ", content[at:])])

@@ -12,6 +12,7 @@ from contextlib import suppress
 from typing import Final, NamedTuple
 from urllib.parse import urlsplit
 
+from profcore.trace.addresses import canonical_uri
 from profcore.trace.wire import Trace
 
 DIGEST_BYTES: Final = 16
@@ -50,7 +51,14 @@ def clean_url(url: str) -> str:
 
 
 def resource_uri(uri: str, page_url: str | None, page: str) -> str:
-    """Returns the URI under which a script is stored.
+    """Returns the URI under which a script is stored: without what is private, its path in canonical spelling."""
+    stripped = strip_uri(uri, page_url, page)
+    is_inline = page_url is not None and clean_url(uri) == page_url  # then it has the route, which is no address
+    return stripped if is_inline else canonical_uri(stripped)
+
+
+def strip_uri(uri: str, page_url: str | None, page: str) -> str:
+    """Returns a URI without what is private.
 
     Query, fragment and credentials are dropped. `data:` and extensions keep only their scheme (an extension's id is
     personal data). `blob:` keeps its origin, or `null` if that is opaque. A script with the page's own URI is inline;

@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from profcore.trace.funcs import clean_url, resource_uri
+from profcore.trace.funcs import clean_url, strip_uri
 from profcore.trace.mark_types import TYPE_ALIASES
 from profcore.trace.weights import to_us
 from profcore.trace.wire import MAX_SHORT_CHARS, UNREADABLE, Mark
@@ -184,5 +184,5 @@ def _read_facts(values: Mapping[str, object], where: _Where) -> dict[str, Fact]:
 
 
 def _clean_text(key: str, text: str, where: _Where) -> str:
-    text = URL_IN_TEXT.sub(lambda match: resource_uri(match.group(), where.page_url, where.page), text)
+    text = URL_IN_TEXT.sub(lambda match: strip_uri(match.group(), where.page_url, where.page), text)
     return clean_url(text) if key.rpartition(".")[2] in URL_KEYS else text

@@ -45,6 +45,8 @@ class Act(StrEnum):
     CHANNEL_CREATED = "channel.created"
     CHANNEL_CHANGED = "channel.changed"
     CHANNEL_DELETED = "channel.deleted"
+    CHANNEL_TESTED = "channel.tested"
+    MESSAGE_REPLAYED = "message.replayed"
     USER_CREATED = "user.created"
     USER_PASSWORD_LINK_CREATED = "user.password_link_created"  # noqa: S105
     USER_PASSWORD_SET = "user.password_set"  # noqa: S105

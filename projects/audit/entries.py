@@ -14,22 +14,48 @@ from django.contrib.auth.models import User
 from django.db.models import Q, QuerySet
 from django.db.models.functions import Now
 
-from projects.audit.actors import current_actor
+from projects.audit.actors import ActorKind, current_actor
 from projects.audit.acts import Act
 from projects.models import AuditEntry, Project
 
+HOUR: Final = timedelta(hours=1)
+DAY: Final = timedelta(days=1)
+# Of one user or token. No entry can be deleted for two years, so without a bound one login fills the disk. Scripts that
+# release or erase do some hundred acts in an hour at most.
+ACTS_PER_HOUR: Final = 500
+LOGGED_PAGE_CHARS: Final = 200  # of an address in an entry
 EXPIRE_BATCH_ROWS: Final = 5_000  # of one transaction, as retention does
 READ_ROWS: Final = 2_000  # of an export, read at once
+
+
+class TooManyActs(Exception):
+    """Someone did so much that the log would grow without end; has a sentence, and the seconds to wait."""
+
+    def __init__(self, detail: str, wait_s: int) -> None:
+        super().__init__(detail)
+        self.wait_s = wait_s
+
+
+def check_rate(entries: QuerySet[AuditEntry], most: int, window: timedelta, detail: str) -> None:
+    """Raises `TooManyActs` if there are `most` entries in the last `window`."""
+    now = datetime.now(UTC)
+    oldest = entries.filter(at__gt=now - window).order_by("-at").values_list("at", flat=True)[most - 1 : most]
+    for at in oldest:
+        raise TooManyActs(f"{detail} Try again later.", wait_s=max(1, round((at + window - now).total_seconds())))
 
 
 def record(act: Act, *, project: Project | int | None = None, **about: object) -> AuditEntry:
     """Writes that the current actor did something. `about` has names, ids and numbers: never secrets or view ids.
 
-    Call it inside the transaction of the act, and only if something was changed. `project` may be its id.
+    Call it inside the transaction of the act, and only if something was changed. `project` may be its id. Raises
+    `TooManyActs`, which takes the act back.
     """
     if isinstance(project, int):
         project = Project.objects.only("slug").get(pk=project)
     actor, now = current_actor(), datetime.now(UTC)
+    if actor.kind in (ActorKind.USER, ActorKind.TOKEN):
+        done = AuditEntry.objects.filter(actor_kind=actor.kind, actor_id=actor.id)
+        check_rate(done, ACTS_PER_HOUR, HOUR, f"At most {ACTS_PER_HOUR} changes an hour are accepted.")
     return AuditEntry.objects.create(
         at=now,
         kept_until=now + timedelta(days=settings.KEEP_AUDIT_DAYS),

@@ -78,7 +78,7 @@ class Migration(migrations.Migration):
                 ('about', models.JSONField()),
             ],
             options={
-                'indexes': [models.Index(fields=['project_number', '-id'], name='audit_by_project'), models.Index(fields=['kept_until'], name='audit_to_expire')],
+                'indexes': [models.Index(fields=['project_number', '-id'], name='audit_by_project'), models.Index(fields=['kept_until'], name='audit_to_expire'), models.Index(fields=['actor_kind', 'actor_id', '-at'], name='audit_by_actor')],
             },
         ),
         migrations.CreateModel(

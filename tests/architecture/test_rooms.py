@@ -1,12 +1,13 @@
 """The rooms of packages: no folder is crowded, and rooms depend on each other one way only."""
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable
 from typing import Final
 
 import pytest
 
-from tests.architecture.tree import PACKAGES, PRODUCT, imports_of, list_files, list_modules
+from tests.architecture.tree import PACKAGES, PRODUCT, ROOT, imports_of, list_files, list_modules
 
 MAX_MODULES: Final = 16  # a folder in which somebody finds a module at a glance
 # Folders whose modules are a list by nature: one module per step in time.
@@ -116,6 +117,18 @@ def test_nobody_imports_the_dashboard() -> None:
 def test_the_product_imports_no_benchmarks_tools_or_tests() -> None:
     assert list_imports_of(PRODUCT, {"benchmarks", "tools", "tests"}) == set()
     assert list_imports_of(("tests",), {"tools"}) != set()
+
+
+def test_only_the_process_that_labels_parses_sources() -> None:
+    """It has limits of memory and time; a web process or a worker that parses has none."""
+    parsers = re.compile(r"\b(read_scopes|ScopeTree|parse_source|label_positions)\b")
+    readers = [
+        str(path.relative_to(ROOT))
+        for room in ("aggregate", "alerts", "dashboard", "ingest", "projects", "ops")
+        for path in (ROOT / room).rglob("*.py")
+        if parsers.search(path.read_text(encoding="utf-8"))
+    ]
+    assert readers == ["aggregate/sourcemaps/map_reader.py"]
 
 
 def test_what_pages_and_the_api_share_imports_neither() -> None:

@@ -12,6 +12,7 @@ from django.core.management.base import CommandError
 from pytest_django import Settings
 
 from aggregate.maintenance.retention import expire_all
+from projects.audit.actors import Actor, ActorKind, acting_as
 from projects.creation import create_project
 from projects.limits import LIMITS, change_limits, limit_of
 from projects.models import Project
@@ -73,6 +74,23 @@ def test_what_cannot_hold_is_refused_and_changes_nothing(shop: Project, option: 
         run("shop", "--keep-views-days=20", f"{option}={value}")
     shop.refresh_from_db()
     assert (shop.keep_raw_days, shop.keep_views_days, shop.max_traces_per_day) == (14, None, 5)
+
+
+def test_only_a_command_lifts_limits_that_are_ceilings(shop: Project, settings: Settings) -> None:
+    settings.KEEP_RAW_DAYS, settings.INGEST_MAX_MB_PER_DAY, settings.INGEST_MAX_TRACES_PER_DAY = 30, 100, 0
+    most = {"keep_raw_days": 31, "max_mb_per_day": 0, "max_traces_per_day": 7}
+    change_limits(shop, most)
+    settings.LIMITS_ARE_CEILINGS = True
+    with pytest.raises(ValidationError) as caught:
+        change_limits(shop, most)
+    assert caught.value.message_dict == {
+        "keep_raw_days": ["This server allows at most 30."],
+        "max_mb_per_day": ["This server allows at most 100."],
+    }
+    change_limits(shop, {"keep_raw_days": 30, "max_mb_per_day": None, "max_traces_per_day": 0})
+    with acting_as(lambda: Actor(ActorKind.COMMAND)):
+        change_limits(shop, most)
+    assert limit_of(shop, "keep_raw_days").effective == 31
 
 
 def test_an_unknown_project_is_said() -> None:

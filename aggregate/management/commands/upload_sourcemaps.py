@@ -12,9 +12,11 @@ from tqdm import tqdm
 from aggregate.sourcemaps.archives import ArchiveError, list_folder
 from aggregate.sourcemaps.coverage import Coverage, select_coverage
 from aggregate.sourcemaps.uploading import UploadError, UploadReport, store_build
+from profcore.symbolicate.builds import is_bundle, is_map
 from projects.models import Project
 
 EXIT_REJECTED: Final = 3
+MAX_NAME_CHARS: Final = 200
 
 
 class Command(BaseCommand):
@@ -46,7 +48,8 @@ class Command(BaseCommand):
             raise CommandError(f"{options['folder']} is not a folder.")
         try:
             files = list_folder(options["folder"])
-            with tqdm(total=len(files), unit="file", desc="upload", file=sys.stderr, disable=None) as bar:
+            count = sum(is_bundle(file.path) or is_map(file.path) for file in files)
+            with tqdm(total=count, unit="file", desc="upload", file=sys.stderr, disable=None) as bar:
                 report = store_build(
                     project.pk,
                     release=options["release"],
@@ -70,6 +73,11 @@ def describe(report: UploadReport) -> list[str]:
     """Returns the lines of a table of scripts with their maps, the files left out, and a summary."""
     width = max((len(script.file) for script in report.scripts), default=0)
     lines = [f"{script.file:{width}}  {script.match:18} {script.map or '-'}" for script in report.scripts]
+    lines += [
+        f"{script.file}: its sourceMappingURL names {visible_name(script.missing_map)}, which is not in the folder."
+        for script in report.scripts
+        if script.missing_map is not None
+    ]
     lines += [f"{bad.file}: left out: {bad.path}: {bad.detail}" for bad in report.rejected]
     counts = Counter(script.match for script in report.scripts)
     kinds = ", ".join(f"{count} by {match}" if match in BY else f"{count} {match}" for match, count in counts.items())
@@ -83,6 +91,11 @@ def describe_coverage(coverage: Coverage) -> list[str]:
     if coverage.suggested:
         lines.append(f"The files match there: repeat with --url-prefix {shlex.quote(coverage.suggested)}")
     return lines
+
+
+def visible_name(name: str) -> str:
+    """Returns the start of a name from a file, safe for a terminal."""
+    return "".join(char if char.isprintable() else "\ufffd" for char in name[:MAX_NAME_CHARS])
 
 
 BY: Final = ("debug id", "sourceMappingURL", "file name")

@@ -37,6 +37,7 @@ MAX_SLOW_MATCHES_S: Final = 5.0
 
 RowId = int | str
 Pair = tuple[str, int]  # a release, and a func's id
+SourcePlace = tuple[int, int, int]  # a source's id, line and column of a function's definition
 NO_DISPLAY_RULES: Final = DisplayRules()
 BY_SITE: Final = ("category", "party")  # these depend on the project's sites, which may change by themselves
 
@@ -84,6 +85,11 @@ class FuncLabel(NamedTuple):
     package: str | None
     source_id: int
     npm_package: str | None
+
+    @property
+    def place(self) -> SourcePlace:
+        """Where its original is defined."""
+        return self.source_id, self.original.line, self.original.column
 
 
 @dataclass(slots=True)

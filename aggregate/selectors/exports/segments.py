@@ -139,4 +139,4 @@ def _candidate(func: ExportFunc) -> Candidate | None:
     if original is None or original.source_id is None or func.identity is None:
         return None
     place = Original(original.source, original.line, original.column, func.original_name, func.body_hash)
-    return Candidate(func.identity, place, original.source_id)
+    return Candidate(func.identity, place, (original.source_id, original.line, original.column))

@@ -6,30 +6,25 @@ People's overrides (`same_funcs`) come first: ids that these name are left alone
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from django.db import connection
 
 from aggregate.selectors.code.labels import label_original
 from aggregate.selectors.code.refs import FuncRef, find_ref, list_releases
-from aggregate.selectors.code.symbols import FuncLabel, RowId, Symbols
-from aggregate.selectors.functions.originals import select_texts
+from aggregate.selectors.code.symbols import FuncLabel, RowId, SourcePlace, Symbols
+from aggregate.selectors.functions.originals import select_function_texts
 from aggregate.selectors.functions.table import FunctionRow
 from profcore.code.identity import Original
-from profcore.symbolicate.scopes import ScopeTree
-
-# Sources that are read and parsed to compare texts, in all: 0.2 s for a megabyte. Only those of functions whose bodies
-# without names are equal on both sides are needed, so this is for libraries that a release copied.
-RENAME_MAX_BYTES: Final = 4_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A mapped function that may have been renamed: its id across releases, its original, and its source's id."""
+    """A mapped function that may have been renamed: its id across releases, its original, and where that is defined."""
 
     id: RowId
     original: Original
-    source_id: int
+    place: SourcePlace
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,7 +39,7 @@ class OtherName:
 def list_candidates(rows: Iterable[FunctionRow]) -> list[Candidate]:
     """Returns the mapped functions of some rows. What display rules show as one row is no function."""
     return [
-        Candidate(row.id, row.mapped.original, row.mapped.source_id)
+        Candidate(row.id, row.mapped.original, row.mapped.place)
         for row in rows
         if row.mapped is not None and not row.is_made
     ]
@@ -113,10 +108,8 @@ def select_other_names(code: Symbols, func: FunctionRow) -> list[OtherName]:
     decided = {*code.rules.same, *code.rules.same.values()}
     if func.id not in labels or len(labels) < 2 or not decided.isdisjoint(map(str, labels)):
         return []
-    candidate = Candidate(func.id, func.mapped.original, func.mapped.source_id)
-    others = [
-        Candidate(row_id, label.original, label.source_id) for row_id, label in labels.items() if row_id != func.id
-    ]
+    candidate = Candidate(func.id, func.mapped.original, func.mapped.place)
+    others = [Candidate(row_id, label.original, label.place) for row_id, label in labels.items() if row_id != func.id]
     digests = _digest_texts(code.project_id, [candidate, *others])
     alike = [other for other in others if candidate in digests and digests.get(other) == digests[candidate]]
     every = [release for same in (candidate, *alike) for release in releases_of[same.id]]
@@ -149,23 +142,13 @@ def _find_unique(side: Sequence[Candidate], digests: Mapping[Candidate, bytes]) 
 
 
 def _digest_texts(project_id: int, candidates: Sequence[Candidate]) -> dict[Candidate, bytes]:
-    """Returns the digest of each function's text, as far as it is known."""
-    if not candidates:
-        return {}
-    sources = {str(candidate.source_id): candidate.source_id for candidate in candidates}
-    texts = select_texts(project_id, sources, most_bytes=RENAME_MAX_BYTES)
-    trees: dict[tuple[int, str], ScopeTree] = {}
-    digests = {}
-    for candidate in candidates:
-        text = texts.get(str(candidate.source_id))
-        if text is None:
-            continue
-        original, key = candidate.original, (candidate.source_id, candidate.original.source)
-        tree = trees.get(key) or trees.setdefault(key, ScopeTree(text, original.source))
-        scope_text = tree.find_text(original.line, original.column)
-        if scope_text is not None and scope_text.digest is not None:
-            digests[candidate] = scope_text.digest
-    return digests
+    """Returns the digest of each function's text, as far as it is known. One statement."""
+    texts = select_function_texts(project_id, {candidate.place for candidate in candidates})
+    return {
+        candidate: text.digest
+        for candidate in candidates
+        if (text := texts.get(candidate.place)) is not None and text.digest is not None
+    }
 
 
 def _select_bodies(project_id: int, hashes: Collection[bytes]) -> list[tuple[str, int]]:

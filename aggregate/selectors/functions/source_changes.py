@@ -5,17 +5,21 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import Final, Literal
 
-from aggregate.selectors.functions.originals import LINE_END, SOURCE_VIEW_LINE_CHARS, SOURCE_VIEW_LINES, select_texts
+from aggregate.selectors.functions.originals import (
+    SOURCE_VIEW_LINE_CHARS,
+    SOURCE_VIEW_LINES,
+    SOURCE_VIEW_MAX_BYTES,
+    select_function_texts,
+    select_texts,
+)
 from aggregate.selectors.functions.table import FunctionRow
-from profcore.symbolicate.scopes import ScopeTree
+from profcore.symbolicate.lines import read_lines
+from profcore.symbolicate.scopes import FunctionText
 
 # Lines of a function that are compared, and lines of a change that are shown. Longer functions are rare, and comparing
 # takes up to the product of both lengths.
 CHANGE_MAX_LINES: Final = 400
 CONTEXT_LINES: Final = 3
-# A longer source is not parsed in a request (a megabyte takes 0.2 s): the lines after the definition stand for the
-# function.
-PARSED_MAX_CHARS: Final = 1_000_000
 
 LineKind = Literal["same", "added", "removed", "gap"]
 
@@ -42,14 +46,16 @@ class SourceChange:
 
 
 def select_change(project_id: int, base: FunctionRow, head: FunctionRow) -> SourceChange | None:
-    """Returns the change of a function's text between two releases, None if a text is not known. Two statements."""
+    """Returns the change of a function's text between two releases, None if a text is not known. Three statements."""
     if base.mapped is None or head.mapped is None:
         return None
-    texts = select_texts(project_id, {"base": base.mapped.source_id, "head": head.mapped.source_id})
+    sources = {"base": base.mapped.source_id, "head": head.mapped.source_id}
+    texts = select_texts(project_id, sources, most_bytes=2 * SOURCE_VIEW_MAX_BYTES)
     if len(texts) < 2:
         return None
-    first, old = _lines_of(texts["base"], base)
-    second, new = _lines_of(texts["head"], head)
+    known = select_function_texts(project_id, {base.mapped.place, head.mapped.place})
+    first, old = _lines_of(texts["base"], base.mapped.original.line, known.get(base.mapped.place))
+    second, new = _lines_of(texts["head"], head.mapped.original.line, known.get(head.mapped.place))
     is_cut = max(len(old), len(new)) > CHANGE_MAX_LINES
     old, new = old[:CHANGE_MAX_LINES], new[:CHANGE_MAX_LINES]
     lines: list[ChangedLine] = []
@@ -67,17 +73,15 @@ def select_change(project_id: int, base: FunctionRow, head: FunctionRow) -> Sour
     return SourceChange(lines=lines[:CHANGE_MAX_LINES], is_cut=is_cut or len(lines) > CHANGE_MAX_LINES)
 
 
-def _lines_of(text: str, row: FunctionRow) -> tuple[int, list[str]]:
-    """Returns the number of a function's first line, and its lines."""
-    assert row.mapped is not None
-    original = row.mapped.original
-    lines = LINE_END.split(text)
-    if len(text) <= PARSED_MAX_CHARS:
-        scope_text = ScopeTree(text, original.source).find_text(original.line, original.column)
-        if scope_text is not None:
-            return scope_text.first_line, lines[scope_text.first_line - 1 : scope_text.last_line]
-    first = min(original.line, len(lines))
-    return first, lines[first - 1 : first - 1 + SOURCE_VIEW_LINES]
+def _lines_of(text: str, line: int, known: FunctionText | None) -> tuple[int, list[str]]:
+    """Returns the number of a function's first line, and its lines, at most one more than are compared.
+
+    Where labelling did not read the text, the lines after the definition stand for the function.
+    """
+    first = line if known is None else known.first_line
+    count = SOURCE_VIEW_LINES if known is None else known.last_line - known.first_line + 1
+    lines, _ = read_lines(text, first - 1, min(count, CHANGE_MAX_LINES + 1))
+    return first, lines
 
 
 def _cut(line: str) -> str:

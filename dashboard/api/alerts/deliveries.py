@@ -5,12 +5,11 @@ from typing import Annotated, Any, Final, Self
 from uuid import UUID
 
 from django.http import Http404
-from rest_framework.exceptions import Throttled
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from alerts.channels import mask_addresses
-from alerts.delivery.gathering import TooManyTests, make_test, replay
+from alerts.delivery.gathering import make_test, replay
 from alerts.models import Message
 from alerts.reading import find_message, select_messages
 from dashboard.api.alerts.access import AlertsEndpoint
@@ -59,18 +58,17 @@ class DeliveriesView(AlertsEndpoint):
 
 
 class ChannelTestView(AlertsEndpoint):
-    @operation("test_channel", answers={202: DeliveryAnswer}, errors={429: "The channel had its tests of the hour."})
+    @operation("test_channel", answers={202: DeliveryAnswer}, errors={429: "The project had its tests of the hour."})
     def post(self, request: Request, slug: str, channel: str) -> Response:
         """Sends a message that is about nothing. Ask the deliveries for its outcome."""
-        try:
-            message = make_test(find_or_404(self.project.pk, channel), datetime.now(UTC))
-        except TooManyTests as error:
-            raise Throttled(wait=error.wait_s, detail=str(error)) from None
+        message = make_test(find_or_404(self.project.pk, channel), datetime.now(UTC))
         return Response(DeliveryAnswer.of(message), status=202)
 
 
 class ReplayView(AlertsEndpoint):
-    @operation("replay_delivery", answers={202: DeliveryAnswer})
+    @operation(
+        "replay_delivery", answers={202: DeliveryAnswer}, errors={429: "The project had its replays of the hour."}
+    )
     def post(self, request: Request, slug: str, channel: str, message_id: UUID) -> Response:
         """Sends a message again, with the same id. One that is on its way is left alone."""
         channel_id = find_or_404(self.project.pk, channel).id

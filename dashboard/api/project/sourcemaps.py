@@ -22,6 +22,7 @@ from dashboard.api.core.views import BUILDS_ONLY, BuildView
 from dashboard.web.params import ParamError
 from ingest.endpoint.requests import CHUNK_BYTES
 from profcore.symbolicate.builds import Match
+from profcore.trace.addresses import canonical_uri
 
 MAX_LISTED: Final = 1_000
 RETRY_AFTER_S: Final = 10
@@ -49,6 +50,9 @@ class UploadedScriptAnswer(Answer):
     urls: Annotated[Sequence[str], doc("The URL of the script, as traces name it.")]
     map: Annotated[str | None, doc("The path of its map; the script's own path if the map is inline.")]
     match: Annotated[Annotated[str, choices([match.value for match in Match])], doc("How the map was found.")]
+    missing_map: Annotated[
+        str | None, doc("What its `sourceMappingURL` names, if that is not among the files; else null.")
+    ]
 
 
 class BadFileAnswer(Answer):
@@ -162,7 +166,7 @@ class SourceMapsView(BuildView):
         scripts = ReleaseScript.objects.filter(project=self.project, release=release)
         url = URL.read(request.query_params)
         if url:
-            scripts = scripts.filter(uri=url)
+            scripts = scripts.filter(uri=canonical_uri(url))
         ids = list(scripts.values_list("id", flat=True))
         return DeletedAnswer(delete_scripts(self.project.pk, ids))
 

@@ -22,13 +22,14 @@ from alerts.channels import (
     delete_channel,
     write_minutes,
 )
-from alerts.delivery.gathering import TooManyTests, make_test, replay
+from alerts.delivery.gathering import make_test, replay
 from alerts.models import AlertRule, Channel
 from alerts.reading import find_message, select_messages
 from alerts.rules import MAX_NAME_CHARS, RELEASE_ALERT_ID, RELEASE_NAME
 from alerts.sealing import SealBroken
 from dashboard.layout.forms import SettingsForm, read_lines
 from dashboard.pages.settings.layout import SettingsRequest, settings_page
+from projects.audit.entries import TooManyActs
 
 SECTION: Final = "settings-alerts"
 KINDS: Final = (
@@ -146,7 +147,7 @@ def show_channel(page: SettingsRequest, channel_id: int) -> HttpResponse:
     if "test" in page.request.POST:
         try:
             make_test(channel, datetime.now(UTC))
-        except TooManyTests as error:
+        except TooManyActs as error:
             return page.redirect(str(error), to=_link(page, channel), level=messages.ERROR)
         return page.redirect(
             "A test is on its way. Reload this page in half a minute to see whether it arrived.",
@@ -204,7 +205,10 @@ def replay_message(page: SettingsRequest, channel: Channel) -> HttpResponse:
         raise Http404("There is no such message.") from None
     if find_message(page.project.pk, channel.id, message_id) is None:
         raise Http404("There is no such message.")
-    is_new = replay(page.project.pk, message_id, datetime.now(UTC))
+    try:
+        is_new = replay(page.project.pk, message_id, datetime.now(UTC))
+    except TooManyActs as error:
+        return page.redirect(str(error), to=_link(page, channel), level=messages.ERROR)
     message = "It is sent again, with the same id." if is_new else "It is on its way already."
     return page.redirect(message, to=_link(page, channel), level=messages.SUCCESS if is_new else messages.INFO)
 

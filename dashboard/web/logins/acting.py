@@ -3,11 +3,13 @@
 from collections.abc import Callable
 from typing import Final
 
-from django.http import HttpRequest, HttpResponseBase
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.utils.crypto import salted_hmac
 
 from dashboard.web.logins.visitors import name_network
+from dashboard.web.unavailable import answer_later
 from projects.audit.actors import SERVER, Actor, ActorKind, acting_as
+from projects.audit.entries import TooManyActs
 from projects.models import ApiToken
 
 NETWORK_CHARS: Final = 12  # two networks share a name once in 2^24
@@ -22,6 +24,20 @@ class ActingMiddleware:
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         with acting_as(lambda: find_actor(request)):
             return self.get_response(request)
+
+    def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
+        """Answers an act of someone who acts too often; passes on all other errors."""
+        if not isinstance(error, TooManyActs):
+            return None
+        detail = str(error)
+        return answer_later(
+            request,
+            api_detail=detail,
+            page_detail=detail,
+            retry_after_s=error.wait_s,
+            title="Too many changes",
+            status=429,
+        )
 
 
 def find_actor(request: HttpRequest) -> Actor:

@@ -15,6 +15,7 @@ from typing import Final
 from profcore.errors import Reason, TraceError
 from profcore.formats.importers.shapes import Budget, Container, Source
 from profcore.inflating import CutShort, Damaged, TooLong, TooManyMembers, inflate
+from profcore.litter import is_litter
 from profcore.trace.wire import split_array
 
 GZIP_MAGIC: Final = b"\x1f\x8b"
@@ -25,8 +26,6 @@ ZLIB_METHODS: Final = frozenset({0x78, 0x68, 0x58, 0x48, 0x38})  # deflate with 
 CHUNK_BYTES: Final = 64 * 1024
 MAX_MEMBERS: Final = 10_000  # of a gzip; writers of blocks of 64 KiB need 6,400 for what an input may have
 LINE: Final = re.compile(rb"[^ \t\r\n][^\n]*")
-# What file managers add to archives.
-LITTER: Final = re.compile(r"(^|/)(__MACOSX/|\._|\.DS_Store$|Thumbs\.db$)")
 CONTROL: Final = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 MAX_NAME_CHARS: Final = 120
 # The exceptions of `zipfile` for damaged or hostile archives.
@@ -90,7 +89,7 @@ def open_zip(source: Source, budget: Budget) -> Iterator[Source]:
     with _zip_errors():
         archive = zipfile.ZipFile(BytesIO(source.body))
     for entry in archive.infolist():
-        if entry.is_dir() or LITTER.search(entry.filename):
+        if entry.is_dir() or is_litter(entry.filename):
             continue
         place = f"{source.place} › {show_name(entry.filename)}"
         with _zip_errors(entry.filename):

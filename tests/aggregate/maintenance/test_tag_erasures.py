@@ -1,22 +1,26 @@
 """Erasing by a tag: all views that carry it go as if they had never arrived, and no others."""
 
 import json
+from datetime import UTC, datetime
 from typing import Any
+from uuid import uuid4
 
 import pytest
+from django.contrib.auth.models import User
 from django.core.management import CommandError, call_command
 
 from aggregate.jobs.runs import JobRun, claim_job
 from aggregate.maintenance import tag_erasures
-from aggregate.maintenance.tag_erasures import run_tag_erasure, start_tag_erasure
+from aggregate.maintenance.tag_erasures import erase_tagged, run_tag_erasure, start_tag_erasure
 from aggregate.models import Job, PageView
 from aggregate.stopping import Stopping
 from ingest.models import RawTrace, Receipt
-from projects.models import AuditEntry
+from projects.models import AuditEntry, SavedView, SharedLink
 from tests.aggregate.posting import everything, fold_all, post
 from tests.envelopes import make_envelope
 
 pytestmark = pytest.mark.django_db
+NOW = datetime.now(UTC)
 SHAPES: list[Any] = [{"visitor": "a"}, ["visitor:a"], ["dark", "visitor=a"]]
 
 
@@ -108,3 +112,47 @@ def test_the_command_erases_by_tag(key: str, project_id: int, capsys: pytest.Cap
     for arguments in (["--tag", "visitor"], [], ["--tag", "visitor=a", "0d9a4c1e-5b1f-4a53-9c41-7f6f5a3f2b10"]):
         with pytest.raises(CommandError):
             call_command("erase_view", "--project", "shop", *arguments)
+
+
+def test_what_names_the_tag_or_a_view_goes_too_and_its_neighbours_stay(
+    key: str, project_id: int, django_user_model: type[User]
+) -> None:
+    anna = django_user_model.objects.create_user("anna")
+    mine = make_envelope("mine", tags=["visitor:a"])
+    post(key, mine)
+    fold_all()
+    view_id = mine["viewId"]
+    addresses = {
+        f"functions/?tag=visitor%3Aa&{number}": number % 2 == 0
+        for number in range(2)  # shared or not
+    } | {"functions/?tag=visitor%3Aab": True, f"views/{view_id}/": True, f"functions/?view={view_id}": False, "": True}
+    for number, (address, is_shared) in enumerate(addresses.items()):
+        path, _, query = address.partition("?")
+        saved = {"project_id": project_id, "user": anna, "path": path, "query": query}
+        SavedView.objects.create(name=address or "all", is_shared=is_shared, **saved)
+        SharedLink.objects.create(
+            project_id=project_id,
+            creator=anna,
+            prefix=f"p{number}",
+            digest="d",
+            page=address,
+            created_at=NOW,
+            expires_at=NOW,
+        )
+    for params, state in (
+        ([["tag", "visitor:a"]], Job.State.DONE),
+        ([["view", view_id]], Job.State.FAILED),
+        ([["tag", "visitor:ab"]], Job.State.DONE),
+        ([["tag", "visitor:a"]], Job.State.RUNNING),
+    ):
+        Job.objects.create(
+            project_id=project_id, id=uuid4(), kind="x", params=params, link="", state=state, created_at=NOW
+        )
+    erase_tagged(project_id, "visitor", "a")
+    assert set(SavedView.objects.values_list("name", flat=True)) == {"functions/?tag=visitor%3Aab", "all"}
+    pages = list(SharedLink.objects.order_by("pk").values_list("page", "revoked_at"))
+    assert [page for page, _ in pages] == ["", "", "functions/?tag=visitor%3Aab", "", "", ""]
+    assert [ended is not None for _, ended in pages] == [True, True, False, True, True, False]
+    kept = Job.objects.exclude(state=Job.State.QUEUED).values_list("params", "state")
+    assert sorted(state for _, state in kept) == [Job.State.RUNNING, Job.State.DONE]
+    assert [["tag", "visitor:ab"]] in [params for params, _ in kept]

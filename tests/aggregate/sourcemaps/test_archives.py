@@ -30,9 +30,28 @@ def read(body: bytes) -> dict[str, bytes]:
 
 
 @pytest.mark.parametrize("packed", [True, False])
-def test_scripts_and_maps_are_read_and_the_rest_is_passed_over(packed: bool) -> None:
+def test_files_are_read_by_their_paths(packed: bool) -> None:
     body = make_tar(("./a/b.js", b"1"), ("./a/b.js.map", b"2"), ("c.mjs", b"3"), ("d.css", b"4"), packed=packed)
-    assert read(body) == {"a/b.js": b"1", "a/b.js.map": b"2", "c.mjs": b"3"}
+    assert read(body) == {"a/b.js": b"1", "a/b.js.map": b"2", "c.mjs": b"3", "d.css": b"4"}
+
+
+LITTER = [
+    *("._a.js", "._a.js.map", "js/._a.js", "._js/a.js", "__MACOSX/a.js", "__MACOSX/js/._a.js.map", "js/__macosx/a.js"),
+    *(".AppleDouble/a.js", "PaxHeaders/a.js", "PaxHeaders.4711/a.js", "js/PaxHeaders.1/a.js.map", "@eaDir/a.js"),
+]
+OURS = ["MACOSX/a.js", "PaxHeadersOf/a.js", "a.js", "js/_a.js", "js/a.js.map"]
+APPLE_DOUBLE = bytes.fromhex("0005160700020000") + b"Mac OS X        "
+
+
+def test_what_file_managers_and_archivers_add_is_skipped_in_tars_and_folders(tmp_path: Path) -> None:
+    for name in [*LITTER, *OURS]:
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(APPLE_DOUBLE)
+    assert [file.path for file in list_folder(tmp_path)] == OURS
+    for before in ("", "./", "../", "/"):
+        litter = [(before + name, APPLE_DOUBLE) for name in LITTER]
+        assert list(read(make_tar(*litter, *((name, b"") for name in OURS)))) == OURS
 
 
 @pytest.mark.parametrize("name", ["../a.js", "/a.js", "x/../../a.js", "C:/a.js", "../readme.md"])
@@ -114,6 +133,5 @@ def test_a_link_to_a_file_of_another_kind_is_not_followed(tmp_path: Path) -> Non
     (tmp_path / "a").mkdir()
     (tmp_path / "a" / "b.js").write_text("1")
     (tmp_path / "a" / "b.js.map").write_text("2")
-    (tmp_path / "readme.md").write_text("3")
     (tmp_path / "link.js").symlink_to("/etc/passwd")
     assert {file.path: file.read() for file in list_folder(tmp_path)} == {"a/b.js": b"1", "a/b.js.map": b"2"}

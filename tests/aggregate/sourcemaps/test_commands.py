@@ -9,6 +9,7 @@ from django.core.management import CommandError, call_command
 
 from aggregate.label_models import ReleaseScript
 from aggregate.models import Func
+from profcore.trace.funcs import resource_uri
 from projects.models import Project
 from tests.aggregate.sourcemaps.shop import ARROW, BUNDLE, DOUBLE, PREFIX, intern, picture, write_shop_map
 from tests.builders import make_cell, make_hotspot
@@ -67,6 +68,36 @@ def test_the_command_names_the_address_from_which_traces_came(project: Project, 
         f"No trace of release 1.0.0 came from a script at https://other.example/ yet. Its traces came from {PREFIX}/.",
         f"The files match there: repeat with --url-prefix {PREFIX}/",
     ]
+
+
+SPELLINGS = [
+    "app/[slug]/%2540x/é main.js",
+    "app/%5Bslug%5D/%2540x/%C3%A9%20main.js",
+    "app/[slug]/%2540x/%c3%a9%20main.js",
+]
+
+
+@pytest.mark.parametrize("spelling", SPELLINGS)
+def test_any_spelling_of_an_address_counts_and_is_suggested(project: Project, tmp_path: Path, spelling: str) -> None:
+    bundle = tmp_path / "app/[slug]/%40x/é main.js"
+    bundle.parent.mkdir(parents=True)
+    bundle.write_bytes(BUNDLE)
+    bundle.with_name("main.js.map").write_bytes(write_shop_map())
+    uri = resource_uri(f"{PREFIX}/v1/{spelling}", None, "")
+    keys = [key._replace(uri=uri) for key in (DOUBLE, ARROW)]
+    cell = make_cell(project)
+    for func in Func.objects.filter(id__in=intern(project.pk, *keys)):
+        make_hotspot(cell, func, self_us=1, total_us=1)
+    assert upload(tmp_path).splitlines()[-1].endswith(f"repeat with --url-prefix {PREFIX}/v1/")
+    arguments = ("--project", "shop", "--release", "1.0.0", "--url-prefix", PREFIX + "/%76%31/", str(tmp_path))
+    assert run("upload_sourcemaps", *arguments).splitlines()[-1].startswith("2 of 2 functions")
+    run("symbolicate", "--project", "shop")
+    assert "double" in picture(project.pk)
+
+
+def test_a_map_that_is_named_but_not_there_is_said(project: Project, folder: Path) -> None:
+    (folder / "vendor.js").write_bytes(b"1\n//# sourceMappingURL=maps/\x1bvendor.map")
+    assert "vendor.js: its sourceMappingURL names maps/\ufffdvendor.map, which is not in the folder." in upload(folder)
 
 
 def test_a_file_that_is_left_out_has_an_exit_code_of_its_own(project: Project, folder: Path) -> None:

@@ -4,12 +4,15 @@ import pytest
 from django.db import OperationalError
 from pytest_django import Settings
 
+from aggregate.doctor.script_checks import select_uploaded
 from aggregate.fold import interning
 from aggregate.label_models import Artifact, Label, ReleaseScript, Source
-from aggregate.models import WorkerLease
+from aggregate.models import Func, WorkerLease
 from aggregate.sourcemaps import labelling
+from aggregate.sourcemaps.coverage import select_coverage
 from aggregate.sourcemaps.deleting import delete_release
 from aggregate.sourcemaps.labelling import label_all, label_in_turn, label_script
+from aggregate.sourcemaps.moving import move_scripts
 from aggregate.sourcemaps.queue import SYMBOLICATE_TASK, claim_script, count_pending, scan_new_funcs
 from profcore.caching import clear_caches
 from projects.models import Project
@@ -27,6 +30,7 @@ from tests.aggregate.sourcemaps.shop import (
     upload,
     write_shop_map,
 )
+from tests.builders import make_cell, make_hotspot
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow(20)]
 
@@ -64,6 +68,68 @@ def test_funcs_that_come_one_by_one_are_looked_at_once(project: Project) -> None
         assert label_all() == 1
     assert label_all() == 0
     assert picture(project.pk) == LABELS
+
+
+HOSTS = "https://*.shop.example/assets"
+COVERED = [URI.replace("//", f"//{host}.") for host in ("a", "b.c")]
+NOT_COVERED = [
+    *(URI, URI.replace("https", "http").replace("//", "//a."), URI.replace("//", "//a.x")),
+    *(
+        URI.replace("//", "//a.").replace("/assets", ":8443/assets"),
+        COVERED[0] + "x",
+        COVERED[0].replace("main", "Main"),
+    ),
+    "https://a.example/a.shop.example/assets/main.js",
+]
+
+
+@pytest.mark.parametrize("is_first", [True, False])
+def test_a_script_of_all_subdomains_labels_the_funcs_of_each(project: Project, is_first: bool) -> None:
+    if is_first:
+        upload(project.pk, prefix=HOSTS)
+        assert label_all() == 0
+    ids = intern(project.pk, *(DOUBLE._replace(uri=uri) for uri in [*COVERED, *NOT_COVERED]))
+    if not is_first:
+        upload(project.pk, prefix=HOSTS)
+    scan_new_funcs(project.pk)
+    assert count_pending(project.pk) == (1, len(COVERED))
+    assert label_all() == len(COVERED)
+    labels = dict(Label.objects.values_list("func_id", "name"))
+    assert labels == dict.fromkeys(ids[: len(COVERED)], "double")
+    assert label_all() == 0
+    intern(project.pk, ARROW._replace(uri=COVERED[1]))
+    assert label_all() == 1
+    assert move_scripts(project.pk, "1.0.0", "https://other.example/") == 1
+    assert set(ReleaseScript.objects.values_list("uri", flat=True)) == {
+        HOSTS + "/main.js",  # traces named it
+        "https://other.example/main.js",
+    }
+
+
+def test_a_script_of_one_host_goes_before_that_of_all(project: Project) -> None:
+    ids = intern(project.pk, *(DOUBLE._replace(uri=uri) for uri in COVERED))
+    own = write_shop_map(names=["twice"], sourcesContent=[SOURCE.replace("double", "twice")])
+    upload(
+        project.pk, prefix=COVERED[0].removesuffix("/main.js"), files=files_of({"main.js": BUNDLE, "main.js.map": own})
+    )
+    upload(project.pk, prefix=HOSTS)
+    label_all()
+    names = dict(Label.objects.values_list("func_id", "name"))
+    assert [names[func_id] for func_id in ids] == ["twice", "double"]
+
+
+def test_coverage_counts_the_funcs_of_all_subdomains(project: Project) -> None:
+    cell = make_cell(project)
+    intern(project.pk, *(DOUBLE._replace(uri=uri) for uri in [*COVERED, *NOT_COVERED]))
+    for func in Func.objects.all():
+        make_hotspot(cell, func, self_us=1, total_us=1)
+    upload(project.pk, prefix=HOSTS)
+    label_all()
+    for coverage in (select_coverage(project.pk, "1.0.0", [HOSTS]), select_coverage(project.pk, "1.0.0")):
+        assert (coverage.all_functions, coverage.matched, coverage.named) == (9, 2, 2)
+        assert coverage.functions == 4  # with other files of the folder
+        assert coverage.prefixes == (HOSTS + "/",)
+    assert select_uploaded(project.pk, "1.0.0", [*COVERED, *NOT_COVERED]) == set(COVERED)
 
 
 def test_new_funcs_wake_a_worker_and_known_ones_do_not(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -61,6 +61,65 @@ def test_a_script_whose_name_has_a_hash_serves_all_releases(project: Project) ->
     assert ReleaseScript.objects.get().is_shared
 
 
+@pytest.mark.parametrize(
+    ("script", "named", "file"),
+    [
+        ("application-1f2e3d4c.js", "application.js-5cffb1d2.map", "application.js-5cffb1d2.map"),
+        ("main.js", "main.map", "main.map"),
+        ("main.js", "main.json?v=1", "main.json"),
+        ("main.js", "main%20x.sourcemap", "main x.sourcemap"),
+        ("js/ab.js", "/assets/maps/ab.js.map", "maps/ab.js.map"),
+        ("js/ab.js", "/maps/ab.js.map", "maps/ab.js.map"),
+        ("js/ab.js", "//shop.example/assets/maps/ab", "maps/ab"),
+        ("js/ab.js", "https://cdn.example/js/ab.map", "js/ab.map"),
+    ],
+)
+def test_the_comment_decides_which_file_is_the_map(project: Project, script: str, named: str, file: str) -> None:
+    bundle = BARE_BUNDLE + b"//# sourceMappingURL=%s\n" % named.encode()
+    report = upload(project.pk, files=files_of({file: write_shop_map(), script: bundle, "style.css.map": b"{"}))
+    assert [(row.file, row.map, row.match, row.missing_map) for row in report.scripts] == [
+        (script, file, Match.COMMENT, None)
+    ]
+    assert report.rejected == []
+
+
+def test_a_named_file_that_is_no_map_is_rejected_and_not_missing(project: Project) -> None:
+    bundle = BARE_BUNDLE + b"//# sourceMappingURL=main.txt\n"
+    report = upload(project.pk, files=files_of({"main.txt": b"<html>", "main.js": bundle, "notes.txt": b"no map"}))
+    assert [bad.file for bad in report.rejected] == ["main.txt"]
+    assert [(row.file, row.map, row.missing_map) for row in report.scripts] == [("main.js", None, None)]
+
+
+def test_a_named_file_that_was_not_uploaded_is_reported(project: Project) -> None:
+    files = {
+        "a.js": BARE_BUNDLE + b"//# sourceMappingURL=maps/a.js.map\n",
+        "b.js": BARE_BUNDLE + b"//# sourceMappingURL=/elsewhere/b.map\n",
+        "b.js.map": write_shop_map(),
+        "c.js": BARE_BUNDLE,
+    }
+    report = upload(project.pk, files=files_of(files))
+    assert [(row.file, row.map, row.missing_map) for row in report.scripts] == [
+        ("a.js", None, "maps/a.js.map"),
+        ("b.js", "b.js.map", "/elsewhere/b.map"),
+        ("c.js", None, None),
+    ]
+
+
+def test_a_map_with_any_name_is_found_by_its_debug_id(project: Project) -> None:
+    maps = {"one.map": write_shop_map(debugId=ID), "two.map": write_shop_map(), "three.map": b"{"}
+    report = upload(project.pk, files=files_of({**maps, "main.js": BUNDLE_WITH_ID}))
+    assert [(row.file, row.map, row.match) for row in report.scripts] == [("main.js", "one.map", Match.DEBUG_ID)]
+    assert report.rejected == []
+
+
+def test_litter_is_skipped_wherever_it_comes_from(project: Project) -> None:
+    litter = {"._main.js": b"\0\5", "__MACOSX/._main.js.map": b"\0\5"}
+    report = upload(project.pk, files=files_of({**litter, "main.js": BUNDLE, "main.js.map": write_shop_map()}))
+    assert (matches(report), report.rejected) == ([("main.js", "sourceMappingURL")], [])
+    with pytest.raises(UploadError, match="neither a script"):
+        upload(project.pk, files=files_of(litter))
+
+
 def test_an_inline_map_is_a_map(project: Project) -> None:
     url = b"data:application/json;base64," + base64.b64encode(write_shop_map())
     report = upload(project.pk, files=files_of({"main.js": BARE_BUNDLE + b"//# sourceMappingURL=" + url}))
@@ -111,7 +170,7 @@ def test_another_bundle_without_a_map_has_no_map_and_no_labels(project: Project)
     ("files", "bad"),
     [
         ({"main.js.map": b"{"}, ("main.js.map", "$")),
-        ({"main.js.map": write_shop_map(names=[])}, ("main.js.map", "$.mappings")),
+        ({"main.js.map": write_shop_map(mappings="AAAA,A!")}, ("main.js.map", "$.mappings")),
         ({"main.js.map": b"\xff"}, ("main.js.map", "$")),
         ({"a/b.js": b"//# sourceMappingURL=data:application/json;base64,e30="}, ("a/b.js", "sourceMappingURL $")),
         ({"a/b.js": b"//# sourceMappingURL=data:application/json;base64,!"}, ("a/b.js", "sourceMappingURL")),
@@ -126,9 +185,9 @@ def test_a_bad_map_is_named_by_its_place_and_the_rest_is_stored(
 
 
 def test_a_bad_segment_is_named_by_line_and_number(project: Project) -> None:
-    content = write_shop_map(names=[])
+    content = write_shop_map(mappings=";AAAA,AAAg")
     assert upload(project.pk, files=files_of({"a.js.map": content})).rejected == [
-        BadFile("a.js.map", "$.mappings", "line 1, segment 1: it names name 0, of 0 to -1.")
+        BadFile("a.js.map", "$.mappings", "line 2, segment 2: its last number is cut off.")
     ]
 
 
@@ -182,9 +241,11 @@ def test_files_that_are_deleted_while_they_are_stored_are_stored_again(
 ) -> None:
     upload(project.pk, "1.0.0")
 
-    def delete_first(bundles: Mapping[str, BundleComments], maps: Mapping[str, UUID | None]) -> Sequence[Pair]:
+    def delete_first(
+        bundles: Mapping[str, BundleComments], maps: Mapping[str, UUID | None], url_prefixes: Sequence[str]
+    ) -> Sequence[Pair]:
         delete_release(project.pk, "1.0.0")
-        return pair_files(bundles, maps)
+        return pair_files(bundles, maps, url_prefixes)
 
     monkeypatch.setattr(uploading, "pair_files", delete_first)
     assert upload(project.pk, "1.1.0").new_files == 2

@@ -67,6 +67,15 @@ def test_an_answer_is_kept_for_a_moment_so_that_asking_costs_little(client: Clie
     assert ASKED == ["postgres", "valkey", "worker"]
 
 
+def test_while_nothing_answers_only_one_waits(client: Client) -> None:
+    """Anyone may ask: each who waited would keep a thread from posts and pages."""
+    client.get("/readyz")
+    KEPT_ANSWER.valid_until = 0
+    with KEPT_ANSWER.lock:  # as while another thread asks
+        assert client.get("/readyz").json() == {"ready": True, "failing": []}
+    assert ASKED == ["postgres", "valkey", "worker"]
+
+
 @pytest.mark.django_db
 @pytest.mark.parametrize(
     ("address", "headers", "status"),

@@ -11,6 +11,7 @@ from profcore.symbolicate.builds import (
     Match,
     Pair,
     clean_path,
+    find_named_file,
     is_map,
     pair_files,
     read_bundle,
@@ -67,6 +68,36 @@ def test_what_is_left_is_named() -> None:
         Pair("b.js", "b.js", None, Match.NO_MAP),
         Pair("c.js", None, "c.js.map", Match.MAP_ALONE),
     ]
+
+
+AT = "https://shop.example/assets/v1/"
+# A bundle, the name in its comment, the files of the build, and the one that is meant.
+NAMES = [
+    ("js/a.js", "a.map", "js/a.map a.map", "js/a.map"),
+    ("js/a.js", "./x/../a.map", "js/a.map a.map", "js/a.map"),
+    ("js/a.js", "../maps/a.map#x", "maps/a.map", "maps/a.map"),
+    ("a.js", "../v1/a.map", "a.map", "a.map"),
+    ("a.js", "../../../../../assets/v1/a.map", "a.map", "a.map"),
+    ("a.js", "../maps/a.map", "a.map maps/a.map", "maps/a.map"),
+    ("a.js", "a.map", "js/a.map", None),
+    ("js/a.js", "/assets/v1/maps/a.map", "maps/a.map assets/v1/maps/a.map", "maps/a.map"),
+    ("js/a.js", "/maps/a.map", "maps/a.map js/a.map", "maps/a.map"),
+    ("js/a.js", "/maps/a.map", "js/a.map a.map", "js/a.map"),
+    ("js/a.js", "/maps/a.map", "other.map", None),
+    ("js/a.js", "https://SHOP.example/assets/v1/maps/a.map", "maps/a.map js/a.map", "maps/a.map"),
+    ("js/a.js", "https://cdn.example/assets/v1/maps/a.map", "maps/a.map js/a.map", "js/a.map"),
+    ("js/a.js", "//cdn.example/maps/a.map", "maps/a.map js/a.map", "maps/a.map"),
+    ("a.js", "%5Bid%5D.map", "[id].map", "[id].map"),
+    ("a.js", "[id].map", "[id].map", "[id].map"),
+    ("a.js", "a%20b.map", "a%20b.map", "a%20b.map"),
+    ("a.js", "https://[", "a.map", None),
+    ("a.js", "..", "a.map", None),
+]
+
+
+@pytest.mark.parametrize(("bundle", "url", "files", "named"), NAMES)
+def test_the_comment_is_resolved_as_browsers_do_it(bundle: str, url: str, files: str, named: str | None) -> None:
+    assert find_named_file(bundle, comments(None, url), files.split(), [AT, "https://a.example/"]) == named
 
 
 @pytest.mark.parametrize("path", ["../a.js", "a/../../b.js", "/etc/a.js", "C:\\a.js", "..\\a.js", "a\0.js", "", "./."])

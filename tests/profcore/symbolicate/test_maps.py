@@ -109,12 +109,11 @@ def hostile(**fields: Any) -> bytes:
         (b"\xff\xfe", r"\$"),
         (b'{"version": 3, "sources": ["\xff"], "mappings": ""}', r"\$"),
         (hostile(version=2), r"\$\.version"),
-        (hostile(version="3"), r"\$\.version"),
-        (hostile(sources=["a.js", 7]), r"\$\.sources\[1\]"),
-        (hostile(names=[None]), r"\$\.names\[0\]"),
-        (hostile(sourcesContent=[{}]), r"\$\.sourcesContent\[0\]"),
         (hostile(mappings=[]), r"\$\.mappings"),
-        (hostile(mappings="AAAA;ACAA"), r"\$\.mappings: line 2, segment 1"),
+        (hostile(version="3foo"), r"\$\.version"),
+        (hostile(version="x" * 100_000), r"\$\.version: version x{20} is not 3\.$"),
+        (hostile(sources="a.js"), r"\$\.sources"),
+        (hostile(mappings="AAAA;A!AA"), r"\$\.mappings: line 2, segment 1"),
         (b'{"version": 3, "mappings": ""}', r"\$\.sources"),
         (b'{"version": 3, "sources": []}', r"\$\.mappings"),
         (hostile(sections=[{"offset": {"line": 0, "column": -1}}]), r"\$\.sections\[0\]\.offset"),
@@ -137,3 +136,61 @@ def test_sections_come_in_the_order_of_their_offsets() -> None:
     section = {"offset": {"line": 0, "column": 0}, "map": {"version": 3, "sources": [], "mappings": ""}}
     with pytest.raises(MapError, match=r"^\$\.sections\[1\]\.offset"):
         read_map(hostile(sections=[section, section]))
+
+
+def test_one_odd_value_leaves_the_others() -> None:
+    odd = hostile(
+        version="3",
+        sources=["a.js", 7, {}, None],
+        sourcesContent=["a", 7, ["b"]],
+        sourceRoot=["root"],
+        names=["n", 1223, None, "m"],
+        mappings=write_mappings([(0, 0, 0, 0, 0, 0), (0, 1, 1, 0, 0, 1), (0, 2, 0, 0, 0, 1), (0, 3, 0, 0, 0, 3)]),
+        file=7,
+        ignoreList="none",
+    )
+    source_map = read_map(odd)
+    assert (source_map.sources, source_map.contents) == (["a.js", None, None, None], ["a", None, None, None])
+    names = [place and place.name for place in source_map.find([(1, 1), (1, 2), (1, 3), (1, 4)])]
+    assert names == ["n", None, None, "m"]
+    for fields in ({"names": "n"}, {"names": {"n": 1}}, {"sourcesContent": "a"}, {"sourceRoot": 1}):
+        assert read_map(hostile(mappings="AAAA", **fields)).find([(1, 1)]) == [MapPlace(0, 1, 1, None)]
+
+
+def test_the_largest_numbers_of_the_format_are_read() -> None:
+    largest = 2**31 - 1
+    source_map = read_map(write_map([(0, 5, 0, largest, largest), (0, largest, 0, 0, 0)], ["a.js"]))
+    # Counted from 1 they would not fit the columns of labels.
+    assert source_map.find([(1, 6), (1, 2**31)]) == [MapPlace(0, largest, largest, None), MapPlace(0, 1, 1, None)]
+
+
+def test_segments_beyond_the_largest_column_of_a_moved_section_are_dropped() -> None:
+    rows = [(0, 0, 0, 0, 0), (0, 2**31 - 1, 0, 1, 0), (1, 2**31 - 1, 0, 2, 0)]
+    sections = [
+        {
+            "offset": {"line": 2**30, "column": 2**30},
+            "map": {"version": 3, "sources": ["a.js"], "mappings": write_mappings(rows)},
+        }
+    ]
+    source_map = read_map(hostile(sections=sections))
+    assert source_map.segments.column.tolist() == [2**30, 2**31 - 1]
+    assert source_map.segments.line.tolist() == [2**30, 2**30 + 1]
+
+
+@pytest.mark.parametrize(
+    ("wire", "text"),
+    [
+        (rb"a\ud83d", "a\ufffd"),
+        (rb"\uDE00b", "\ufffdb"),
+        (rb"\ud83d\ud83d\ude00", "\ufffd\U0001f600"),
+        (rb"\ud83d\n\ude00", "\ufffd\n\ufffd"),
+        (rb"\\\ud83d", "\\\ufffd"),
+        (rb"\\\\ud83d\ud83d", "\\\\ud83d\ufffd"),
+        (b"a\xed\xa0\xbdb\\ud83d", "a\ufffdb\ufffd"),
+    ],
+)
+def test_half_a_surrogate_pair_is_a_replacement_character(wire: bytes, text: str) -> None:
+    content = b'{"version":3,"mappings":"AAAAA","sources":["%s"],"names":["%s"],"sourcesContent":["%s"],"debugId":"%s"}'
+    source_map = read_map(content % (wire, wire, wire, ID.encode()))
+    assert [*source_map.sources, *source_map.contents, *source_map.names] == [text] * 3
+    assert read_map_debug_id(content % (wire, wire, wire, ID.encode())) == UUID(ID)

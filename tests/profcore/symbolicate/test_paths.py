@@ -48,6 +48,29 @@ def test_a_script_has_the_uri_that_its_funcs_have() -> None:
 
 
 @pytest.mark.parametrize(
+    ("prefix", "uri"),
+    [
+        ("https://münchen.example/", "https://xn--mnchen-3ya.example/b.js"),
+        ("https://MÜNCHEN.example:443", "https://xn--mnchen-3ya.example/b.js"),
+        ("https://münchen.example:8443/", "https://xn--mnchen-3ya.example:8443/b.js"),
+        ("https://*.münchen.example/", "https://*.xn--mnchen-3ya.example/b.js"),
+        ("https://shop.example:443/a", "https://shop.example/a/b.js"),
+        ("http://shop.example:80/a", "http://shop.example/a/b.js"),
+        ("http://shop.example:443/", "http://shop.example:443/b.js"),
+        ("https://shop.example/%5Ba%5D/é/", "https://shop.example/[a]/%C3%A9/b.js"),
+        ("file:///opt/app/resources/app.asar/", f"{LOCAL_FILE}/opt/app/resources/app.asar/b.js"),
+        ("FILE:///C:/Program Files/App", f"{LOCAL_FILE}/C:/Program%20Files/App/b.js"),
+        ("file://localhost/opt", f"{LOCAL_FILE}/opt/b.js"),
+        ("app://bundle", "app://bundle/b.js"),
+        ("https://münchen..example/", "https://münchen..example/b.js"),
+    ],
+)
+def test_a_prefix_is_spelled_as_browsers_do(prefix: str, uri: str) -> None:
+    assert is_url_prefix(prefix)
+    assert script_uri(prefix, "b.js") == uri
+
+
+@pytest.mark.parametrize(
     ("prefix", "is_one"),
     [
         ("https://shop.example", True),
@@ -56,6 +79,17 @@ def test_a_script_has_the_uri_that_its_funcs_have() -> None:
         ("/assets", False),
         ("https://shop.example/?a=1", False),
         ("https://[/", False),
+        ("https://shop.example:port/", False),
+        ("https:///assets", False),
+        ("file:///", True),
+        ("file:opt", False),
+        ("https://*.shop.example/", True),
+        ("https://*.shop.example:8443/a*b/", True),
+        ("https://*./", False),
+        ("https://*/", False),
+        ("https://a.*.shop.example/", False),
+        ("https://*shop.example/", False),
+        ("https://*.*.example/", False),
     ],
 )
 def test_a_prefix_is_a_url_with_a_host(prefix: str, is_one: bool) -> None:

@@ -122,7 +122,7 @@ def test_scripts_of_eval_blob_data_and_query_are_stored_without_what_is_private(
     edge = EdgeTrace("eval-and-urls")
     assert edge.only("evalSrcUrlAbs").uri == "https://evil.example/injected/path.js"
     assert edge.only("evalSrcUrlWebpack").uri == "webpack-internal:///./src/App.tsx"
-    assert edge.only("evalSrcUrlUnicode").uri == "https://ex.test/файл-日本.js"
+    assert edge.only("evalSrcUrlUnicode").uri == "https://ex.test/%D1%84%D0%B0%D0%B9%D0%BB-%E6%97%A5%E6%9C%AC.js"
     assert edge.only("blobFn").uri == edge.only("blobModuleFn").uri == "blob:https://a.corpus.test"
     assert edge.only("dataFn").uri == edge.only("dataModuleFn").uri == "data:"
     assert edge.only("inlineHandlerFn").uri == "https://a.corpus.test/edge"

@@ -194,7 +194,7 @@ def test_a_key_joins_frame_resource_and_repair() -> None:
     )
     assert read_func_keys(trace, page_url=PAGE_URL, page=PAGE) == [
         FuncKey("https://cdn.example/app.js", 1, 17, "größe"),
-        FuncKey("https://cdn.example/日本.js", 1, 1, ""),
+        FuncKey("https://cdn.example/%E6%97%A5%E6%9C%AC.js", 1, 1, ""),
         FuncKey("https://shop.example/product/:id", 3, 4, "inline"),
         FuncKey(None, None, None, "appendChild"),
         FuncKey(None, 0, None, "half"),

@@ -20,7 +20,8 @@ from aggregate.sourcemaps.moving import move_scripts
 from aggregate.sourcemaps.uploading import store_build
 from alerts import channels
 from alerts import rules as alerts
-from alerts.models import AlertRule, AlertState, Channel
+from alerts.delivery.gathering import make_test, replay
+from alerts.models import AlertRule, AlertState, Channel, Message
 from dashboard.pages.account import write_password_link
 from ingest.imports import import_file
 from profcore.alerts.states import State
@@ -115,6 +116,13 @@ def _channel(project: Project) -> Channel:
     )[0]
 
 
+def _sent_message(project: Project) -> Message:
+    message = make_test(_channel(project), NOW)
+    message.state = Message.State.SENT
+    message.save()
+    return message
+
+
 TERMS: Final = channels.Terms()
 
 
@@ -198,6 +206,8 @@ ACTS: Final[dict[Act, Steps]] = {
         _channel,
         lambda p, channel: channels.change_channel(channel, name="All", terms=TERMS),  # type: ignore[arg-type]
     ),
+    Act.CHANNEL_TESTED: (_channel, lambda p, channel: make_test(channel, NOW)),  # type: ignore[arg-type]
+    Act.MESSAGE_REPLAYED: (_sent_message, lambda p, message: replay(p.pk, message.id, NOW)),  # type: ignore[attr-defined]
     Act.CHANNEL_DELETED: (_channel, lambda p, channel: channels.delete_channel(channel)),  # type: ignore[arg-type]
     Act.USER_CREATED: _only(lambda p: members.create_account("newcomer")),
     Act.USER_DEACTIVATED: _only(lambda p: users.deactivate_user(_user("anna"))),

@@ -137,9 +137,9 @@ def test_without_maps_or_texts_nothing_is_claimed(build: Build) -> None:
     assert {old for _, _, old in changes_of(compared(unmapped))} == {None}
 
 
-def test_without_the_text_of_a_source_nothing_is_claimed(build: Build) -> None:
+def test_without_the_digest_of_a_text_nothing_is_claimed(build: Build) -> None:
     project = build({"a": text("percentile")}, {"b": text("quantile")})
-    project.source_set.update(content=None, size_bytes=None)
+    project.label_set.update(text_digest=None)
     assert {old for _, _, old in changes_of(compared(project))} == {None}
 
 

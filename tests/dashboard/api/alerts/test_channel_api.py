@@ -152,12 +152,12 @@ def test_a_project_has_a_bound_of_channels_for_the_api_too(coder: Asker, setting
 
 
 def test_tests_are_sent_and_bounded_by_the_hour(coder: Asker, settings: Settings) -> None:
-    settings.ALERTS_TESTS_PER_HOUR = 2
+    settings.ALERTS_ASKED_PER_HOUR = 2
     coder.ask("PUT", "channels/mail", MAIL)
     answers = [coder.ask("POST", "channels/mail/test") for _ in range(3)]
     assert [answer.status_code for answer in answers] == [202, 202, 429]
     assert 0 < int(answers[2]["Retry-After"]) <= 3_600
-    assert "at most 2 tests per hour" in answers[2].json()["detail"]
+    assert "at most 2 tests and replays in an hour" in answers[2].json()["detail"]
     assert answers[0].json()["state"] == "waiting"
     listed = coder.ask("GET", "channels/mail/deliveries").json()["deliveries"]
     assert {row["id"] for row in listed} == {answer.json()["id"] for answer in answers[:2]}

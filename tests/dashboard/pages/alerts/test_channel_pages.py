@@ -7,6 +7,7 @@ import pytest
 from django.test import Client
 from pytest_django import Settings
 
+from alerts.channels import delete_channel
 from alerts.delivery.gathering import gather_due
 from alerts.models import Channel, Message
 from alerts.rules import create_alert
@@ -129,11 +130,20 @@ def test_deliveries_are_listed_and_replayed(owner: Client, shop: Project) -> Non
 def test_no_more_tests_are_sent_than_a_channel_gets_in_an_hour(
     owner: Client, shop: Project, settings: Settings
 ) -> None:
-    settings.ALERTS_TESTS_PER_HOUR = 1
+    settings.ALERTS_ASKED_PER_HOUR = 1
     address = f"{SETTINGS}channels/{make_channel(shop).id}/"
     assert "A test is on its way" in text_of_posted(owner, address, test="1")
-    assert "at most 1 tests per hour" in text_of_posted(owner, address, test="1")
+    assert "at most 1 tests and replays in an hour" in text_of_posted(owner, address, test="1")
     assert Message.objects.count() == 1
+    sent = Message.objects.get()
+    Message.objects.update(state=Message.State.SENT)
+    assert "at most 1 tests and replays in an hour" in text_of_posted(owner, address, replay=str(sent.id))
+    # A new channel has no new tests.
+    delete_channel(Channel.objects.get())
+    address = f"{SETTINGS}channels/{make_channel(shop).id}/"
+    assert "at most 1 tests and replays in an hour" in text_of_posted(owner, address, test="1")
+    settings.ALERTS_ASKED_PER_HOUR, settings.ALERTS_ASKED_PER_DAY = 20, 1
+    assert "at most 1 tests and replays in a day" in text_of_posted(owner, address, test="1")
 
 
 def test_a_channel_says_that_links_need_the_address_of_the_server(

@@ -95,6 +95,18 @@ def test_changes_are_lines_with_both_numbers_and_all_of_it_is_escaped(client: Cl
     assert "// head" not in source  # only the function's own text is compared
 
 
+@pytest.mark.parametrize("end", ["\r", "\r\n", "\u2028", "\u2029"], ids=["CR", "CRLF", "U+2028", "U+2029"])
+def test_lines_end_as_in_browsers(client: Client, app: Project, end: str) -> None:
+    Label.objects.all().delete()
+    for release, name, text in (("1.0.0", "a", OLD), ("2.0.0", "c", NEW)):
+        render_func, content = func(app, name, HASHED[release]), text.replace("\n", end)
+        make_label(render_func, release, "src/table.ts", "render", line=2, column=17, content=content, is_shared=True)
+    answer = ask(client, app)
+    assert (lines_of(answer), answer["source"]["line_count"]) == (NEW, NEW.count("\n") + 1)
+    page = client.get(address(app, "source_view=changes")).content.decode()
+    assert (page.count("is-added"), page.count("is-removed")) == (2, 0)
+
+
 def test_equal_texts_have_no_changes(client: Client, app: Project) -> None:
     Label.objects.filter(release="2.0.0").update(source_id=Label.objects.get(release="1.0.0").source_id)
     ReleaseScript.objects.update(attempts=9)
