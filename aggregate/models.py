@@ -344,6 +344,19 @@ class Job(models.Model):
         return self.state not in (self.State.QUEUED, self.State.RUNNING)
 
 
+class QueueTurn(models.Model):
+    """When a queue last took an entry of a project. Queues take the projects by it, so none delays the others."""
+
+    class Queue(models.IntegerChoices):
+        JOBS = 0
+        SCRIPTS = 1
+
+    pk = models.CompositePrimaryKey("project_id", "queue")
+    project = models.ForeignKey(Project, on_delete=models.CASCADE, db_index=False, db_constraint=False)
+    queue = models.SmallIntegerField(choices=Queue.choices)
+    last_turn_at = models.DateTimeField()
+
+
 class StoreSize(models.Model):
     """The size of the database at an hour, for its growth (`aggregate.maintenance.store_sizes`)."""
 

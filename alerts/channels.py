@@ -268,9 +268,18 @@ def find_alert_ids(project_id: int, called: Sequence[str | int]) -> tuple[int, .
 
 
 def write_hint(kind: str, addresses: Sequence[str]) -> str:
-    """Returns what can be shown of addresses. The path of a webhook may be a secret, so only its host is shown."""
-    text = ", ".join(addresses) if kind == Channel.Kind.MAIL else split_url(addresses[0]).origin + "/…"
+    """Returns what can be shown of addresses, also to members.
+
+    The path of a webhook may be a secret, so only its host is shown, and of a mail address what is behind the @.
+    """
+    is_mail = kind == Channel.Kind.MAIL
+    text = ", ".join(map(_mask_address, addresses)) if is_mail else split_url(addresses[0]).origin + "/…"
     return text if len(text) <= MAX_HINT_CHARS else text[: MAX_HINT_CHARS - 1] + "…"
+
+
+def _mask_address(address: str) -> str:
+    local, _, domain = address.rpartition("@")
+    return f"{local[:1]}…@{domain}"
 
 
 def mask_addresses(text: str) -> str:

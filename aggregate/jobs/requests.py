@@ -22,6 +22,11 @@ JOB_FLAG: Final = "fieldflame:notify-jobs"
 JOB_LOCK: Final = 0x6A6F_6273  # "jobs": with a project's id to start a job, without one to claim a job
 UNFINISHED: Final = (Job.State.QUEUED, Job.State.RUNNING)
 MAX_LISTED: Final = 100
+ERASE_KIND: Final = "erase_view"
+ERASE_TAG_KIND: Final = "erase_tag"
+# Erasures need no room among a project's other jobs: what a person asks for is not refused because of exports. But each
+# one by a tag reads every raw body that is kept, so a hundred are hours of work already.
+MAX_UNFINISHED_ERASURES: Final = 100
 
 Pairs = Sequence[tuple[str, str]]
 
@@ -30,10 +35,10 @@ class TooManyJobs(Exception):
     """The project has as many jobs, or results, as it may have. The text is a sentence for people."""
 
 
-def start_job(project_id: int, *, kind: str, params: Pairs, link: str, needs_room: bool = True) -> Job:
-    """Queues a job and returns it, or an equal one that is queued or running already.
+def start_job(project_id: int, *, kind: str, params: Pairs, link: str) -> Job:
+    """Queues a job and returns it, or an equal one that is queued or running already. Raises `TooManyJobs`.
 
-    Raises `TooManyJobs`, except for a job that needs no room among the others.
+    Erasures have a limit of their own.
     """
     wanted = [[name, value] for name, value in params]
     with transaction.atomic():
@@ -48,7 +53,9 @@ def start_job(project_id: int, *, kind: str, params: Pairs, link: str, needs_roo
         for job in unfinished:
             if (job.kind, job.params, job.link) == (kind, wanted, link):
                 return job
-        if needs_room:
+        if kind in (ERASE_KIND, ERASE_TAG_KIND):
+            _check_room_of_erasures(sum(job.kind in (ERASE_KIND, ERASE_TAG_KIND) for job in unfinished))
+        else:
             _check_room(project_id, len(unfinished))
         job = Job(project_id=project_id, id=uuid4(), kind=kind, params=wanted, link=link, created_at=datetime.now(UTC))
         job.save(force_insert=True)
@@ -58,6 +65,11 @@ def start_job(project_id: int, *, kind: str, params: Pairs, link: str, needs_roo
 
 def _wake() -> None:
     notify_worker(JOB_TASK, JOB_FLAG)
+
+
+def _check_room_of_erasures(unfinished: int) -> None:
+    if unfinished >= MAX_UNFINISHED_ERASURES:
+        raise TooManyJobs(f"{unfinished} erasures of this project wait or run; wait for one.")
 
 
 def _check_room(project_id: int, unfinished: int) -> None:

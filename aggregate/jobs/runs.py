@@ -19,7 +19,8 @@ from structlog.contextvars import bound_contextvars
 
 from aggregate.jobs.requests import JOB_FLAG, JOB_LOCK, JOB_TASK
 from aggregate.metrics import JOB_SECONDS, note
-from aggregate.models import Job, JobPiece
+from aggregate.models import Job, JobPiece, QueueTurn
+from aggregate.queue_turns import TURN_ORDER, note_turn
 from aggregate.selectors.slice.reading import Reading, SliceTooLarge
 from aggregate.selectors.slice.slices import SliceError
 from aggregate.semaphores import try_semaphore
@@ -37,14 +38,17 @@ RUNNING: Final = Job.State.RUNNING.value  # states up to it are unfinished, as t
 IS_HELD: Final = f"""j.state = {RUNNING} AND j.claimed_until >= now() AND EXISTS (
     SELECT FROM live WHERE live.token = j.claim_token)"""
 COUNT_HELD: Final = f"WITH {LIVE} SELECT count(*) FROM aggregate_job j WHERE {IS_HELD}"
-# The first job of each project comes before the second of any project, running ones included. So a project with many
-# jobs does not delay the others.
+# Of the project whose turn it is, the oldest. So a project with many jobs does not delay the others.
 PICK: Final = f"""
 WITH {LIVE}, unfinished AS (
-    SELECT j.project_id, j.id, j.created_at, {IS_HELD} AS is_held,
-           row_number() OVER (PARTITION BY j.project_id ORDER BY j.created_at, j.id) AS turn
-    FROM aggregate_job j WHERE j.state <= {RUNNING})
-SELECT project_id, id FROM unfinished WHERE NOT is_held ORDER BY turn, created_at, id LIMIT 1
+    SELECT j.project_id, j.id, j.created_at, {IS_HELD} AS is_held FROM aggregate_job j WHERE j.state <= {RUNNING}),
+counted AS (
+    SELECT project_id, id, created_at, is_held,
+           count(*) FILTER (WHERE is_held) OVER (PARTITION BY project_id) AS held_count
+    FROM unfinished)
+SELECT c.project_id, c.id FROM counted c
+LEFT JOIN aggregate_queueturn t ON t.project_id = c.project_id AND t.queue = {QueueTurn.Queue.JOBS.value}
+WHERE NOT is_held ORDER BY {TURN_ORDER}, created_at, id LIMIT 1
 """
 TAKE: Final = f"""
 UPDATE aggregate_job SET state = {RUNNING}, attempts = attempts + 1, started_at = now(), done_traces = 0,
@@ -254,6 +258,7 @@ def claim_job() -> JobRun | None:
             cursor.execute(TAKE, {**of_job, "lease_s": settings.JOB_LEASE_S, "token": register()})
             if cursor.rowcount != 1:  # cancelled in between
                 continue
+            note_turn(picked[0], QueueTurn.Queue.JOBS)
             JobPiece.objects.filter(project_id=picked[0], job_id=picked[1]).delete()
             run = JobRun(Job.objects.get(**of_job))
             if run.job.attempts <= settings.JOB_ATTEMPTS:

@@ -16,7 +16,7 @@ from django.conf import settings
 from django.db import connection, transaction
 from django.db.models import F, Sum
 
-from aggregate.jobs.requests import start_job
+from aggregate.jobs.requests import ERASE_TAG_KIND, start_job
 from aggregate.jobs.runs import JobResult, JobRun
 from aggregate.maintenance.erasing import Erasure, delete_mentions, erase_view
 from aggregate.maintenance.retention import list_partitions
@@ -31,7 +31,6 @@ from profcore.trace.tags import carries_tag
 from projects.audit.acts import Act
 from projects.audit.entries import record
 
-ERASE_TAG_KIND: Final = "erase_tag"
 KEYS_AT_ONCE: Final = 5_000  # keys of traces that one statement lists: about 300 kB
 # A trace is stored some moments after the time of its receipt, so the last look begins that much earlier.
 LATE: Final = timedelta(minutes=5)
@@ -48,10 +47,13 @@ class _StoredTrace:
 
 
 def start_tag_erasure(project_id: int, name: str, value: str) -> Job:
-    """Queues a job that erases all views with a tag, and returns it, or one that is queued already."""
+    """Queues a job that erases all views with a tag, and returns it, or one that is queued already.
+
+    Raises `TooManyJobs`.
+    """
     params = [("name", name), ("value", value)]
     with transaction.atomic():
-        job = start_job(project_id, kind=ERASE_TAG_KIND, params=params, link="", needs_room=False)
+        job = start_job(project_id, kind=ERASE_TAG_KIND, params=params, link="")
         record(Act.ERASURE_STARTED, project=project_id, job=str(job.id), tag=name)  # not its value: it is a person's
     return job
 

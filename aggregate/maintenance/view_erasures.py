@@ -3,12 +3,11 @@
 import json
 from dataclasses import asdict
 from functools import partial
-from typing import Final
 from uuid import UUID
 
 from django.db import transaction
 
-from aggregate.jobs.requests import start_job
+from aggregate.jobs.requests import ERASE_KIND, start_job
 from aggregate.jobs.runs import JobResult, JobRun
 from aggregate.maintenance.erasing import Erasure, erase_view
 from aggregate.models import Job
@@ -16,13 +15,14 @@ from ingest.models import Receipt
 from projects.audit.acts import Act
 from projects.audit.entries import record
 
-ERASE_KIND: Final = "erase_view"
-
 
 def start_erasure(project_id: int, view_id: UUID) -> Job:
-    """Queues a job that erases a view, and returns it, or one that is queued already. Exports do not hold it up."""
+    """Queues a job that erases a view, and returns it, or one that is queued already. Exports do not hold it up.
+
+    Raises `TooManyJobs` if too many erasures are unfinished.
+    """
     with transaction.atomic():
-        job = start_job(project_id, kind=ERASE_KIND, params=[("view_id", str(view_id))], link="", needs_room=False)
+        job = start_job(project_id, kind=ERASE_KIND, params=[("view_id", str(view_id))], link="")
         record(Act.ERASURE_STARTED, project=project_id, job=str(job.id))  # not the view: the log outlives it
     return job
 

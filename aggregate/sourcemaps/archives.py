@@ -1,6 +1,7 @@
 """The files of a build: from a folder, or from a tar as CI sends it. Nothing is unpacked to disk."""
 
 import gzip
+import os
 import tarfile
 import zlib
 from collections.abc import Callable, Iterator
@@ -20,6 +21,9 @@ GZIP_MAGIC: Final = b"\x1f\x8b"
 DAMAGED: Final = (tarfile.TarError, zlib.error, EOFError, OSError, ValueError)
 
 
+MAX_FOLDERS: Final = 20_000  # of a build: links may lead into each other, or to a whole disk
+
+
 class ArchiveError(Exception):
     """An archive cannot be read, or holds more than it may. The text is a sentence."""
 
@@ -34,13 +38,33 @@ class BuildFile:
 
 
 def list_folder(folder: Path) -> list[BuildFile]:
-    """Returns the files in a folder and those below it, by path, without litter. Links are not followed."""
+    """Returns the files in a folder and those below it, by path, without litter. Links are followed, as Bazel has them.
+
+    A link to a file of another ending is skipped: a build does not name a password file `a.js`. Raises `ArchiveError`
+    if there are too many folders, as behind a link to `/`.
+    """
     files = []
-    for path in sorted(folder.rglob("*")):
+    for path in sorted(_iter_paths(folder)):
         name = path.relative_to(folder).as_posix()
-        if not is_litter(name) and path.is_file() and not path.is_symlink():
+        if not is_litter(name) and path.is_file() and _is_of_its_kind(path):
             files.append(BuildFile(name, path.stat().st_size, path.read_bytes))
     return files
+
+
+def _is_of_its_kind(path: Path) -> bool:
+    """Returns whether a path is no link, or its file has the same ending."""
+    return not path.is_symlink() or path.resolve().suffix == path.suffix != ""
+
+
+def _iter_paths(folder: Path) -> Iterator[Path]:
+    """Yields the paths in a folder and those below it, also behind links, except those that lead back up."""
+    for count, (parent, folders, names) in enumerate(os.walk(folder, followlinks=True)):
+        if count >= MAX_FOLDERS:
+            raise ArchiveError(f"{folder} has more than {MAX_FOLDERS} folders, those behind links included.")
+        here = Path(parent)
+        above = {os.path.realpath(here), *(os.path.realpath(outer) for outer in here.parents)}
+        folders[:] = [name for name in folders if os.path.realpath(here / name) not in above]
+        yield from (here / name for name in names)
 
 
 @contextmanager

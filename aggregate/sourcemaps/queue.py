@@ -13,6 +13,8 @@ from django.conf import settings
 from django.db import connection, transaction
 
 from aggregate.label_models import FuncScan
+from aggregate.models import QueueTurn
+from aggregate.queue_turns import TURN_ORDER, note_turn
 from aggregate.sourcemaps.script_locks import SCRIPTS_LOCK, lock_scripts
 from aggregate.sourcemaps.wildcards import COVERS, HAS_WILDCARD, mark_covering_scripts
 from aggregate.sql import select_records
@@ -23,18 +25,23 @@ SYMBOLICATE_TASK: Final = "aggregate.symbolicate"
 SYMBOLICATE_FLAG: Final = "fieldflame:notify-symbolicate"
 LEASE_MARGIN_S: Final = 60  # beyond the child's timeout: loading the map and writing labels
 MANY: Final = 10_000
+# Of the project whose turn it is, the script that has waited longest.
 PICK: Final = f"""
 WITH {LIVE},
 waiting AS (
     SELECT s.project_id, s.id, s.pending_at,
            s.claimed_until >= statement_timestamp() AND EXISTS (
-               SELECT FROM live WHERE live.token = s.claim_token) AS is_held,
-           row_number() OVER (PARTITION BY s.project_id ORDER BY s.pending_at, s.id) AS turn
+               SELECT FROM live WHERE live.token = s.claim_token) AS is_held
     FROM aggregate_releasescript s
-    WHERE s.pending_at IS NOT NULL AND (%(project)s::bigint IS NULL OR s.project_id = %(project)s))
-SELECT project_id, id FROM waiting
+    WHERE s.pending_at IS NOT NULL AND (%(project)s::bigint IS NULL OR s.project_id = %(project)s)),
+counted AS (
+    SELECT project_id, id, pending_at, is_held,
+           count(*) FILTER (WHERE is_held) OVER (PARTITION BY project_id) AS held_count
+    FROM waiting)
+SELECT c.project_id, c.id FROM counted c
+LEFT JOIN aggregate_queueturn t ON t.project_id = c.project_id AND t.queue = {QueueTurn.Queue.SCRIPTS.value}
 WHERE is_held IS NOT TRUE AND (SELECT count(*) FROM waiting WHERE is_held) < %(at_once)s
-ORDER BY turn, pending_at, id LIMIT 1
+ORDER BY {TURN_ORDER}, pending_at, id LIMIT 1
 """
 TAKE: Final = """
 UPDATE aggregate_releasescript s
@@ -123,6 +130,7 @@ def claim_script(*, project_id: int | None = None) -> ScriptClaim | None:
             params = {"project": picked[0], "script": picked[1], "lease_s": lease_s, "token": own_token()}
             claimed = select_records(ScriptClaim, TAKE, params)
             if claimed:  # else it was deleted in between
+                note_turn(claimed[0].project_id, QueueTurn.Queue.SCRIPTS)
                 register()
                 return claimed[0]
 

@@ -18,6 +18,7 @@ from django.db import InterfaceError, OperationalError, connection, transaction
 
 from aggregate.metrics import MESSAGES, note
 from aggregate.time_budget import end_step
+from alerts.channels import mask_addresses
 from alerts.delivery.gathering import gather_due, write_letter
 from alerts.delivery.outcomes import Receipt, Undelivered
 from alerts.delivery.receivers import hand_over
@@ -209,7 +210,8 @@ def settle(message: Message, channel: Channel, now: datetime, outcome: Receipt |
     """
     row = Message.objects.filter(project_id=message.project_id, id=message.id)
     if isinstance(outcome, Receipt):
-        columns = {"problem": outcome.problem, "status": outcome.status}
+        problem = None if outcome.problem is None else mask_addresses(outcome.problem)
+        columns = {"problem": problem, "status": outcome.status}
         row.update(state=Message.State.SENT, sent_at=now, claimed_until=None, **columns)
         _count("sent", message)
         return
@@ -218,7 +220,7 @@ def settle(message: Message, channel: Channel, now: datetime, outcome: Receipt |
     row.filter(state=Message.State.WAITING, attempts=message.attempts).update(
         state=Message.State.FAILED if is_over else Message.State.WAITING,
         due_at=leave_quiet(channel, now + timedelta(seconds=wait_s)),
-        problem=str(outcome),
+        problem=mask_addresses(str(outcome)),
         status=outcome.status,
         claimed_until=None,
     )

@@ -9,7 +9,7 @@ from django.contrib.auth import update_session_auth_hash
 from django.contrib.auth.forms import PasswordChangeForm
 from django.contrib.auth.models import User
 from django.contrib.auth.tokens import default_token_generator
-from django.contrib.auth.views import PasswordResetConfirmView
+from django.contrib.auth.views import INTERNAL_RESET_SESSION_TOKEN, PasswordResetConfirmView
 from django.core.exceptions import PermissionDenied
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, HttpResponseRedirect
@@ -19,6 +19,7 @@ from django.utils.encoding import force_bytes
 from django.utils.http import urlsafe_base64_encode
 
 from dashboard.layout.forms import SettingsForm
+from dashboard.pages.login import TooManyPasswords, is_password_of, password_turn, refuse_busy
 from dashboard.pages.single_sign_on import context
 from dashboard.web.decorators import private_form
 from projects.audit.acts import Act
@@ -35,16 +36,31 @@ class LogOutForm(SettingsForm):
         label="Your password", strip=False, widget=forms.PasswordInput(attrs={"autocomplete": "current-password"})
     )
 
-    def __init__(self, user: User, *args: Any, **kwargs: Any) -> None:  # Any: as in Django's stubs
+    def __init__(self, request: HttpRequest, *args: Any, **kwargs: Any) -> None:  # Any: as in Django's stubs
         super().__init__(*args, auto_id="out_%s", **kwargs)
-        self.user = user
+        self.request = request
+        user = cast("User", request.user)  # logged in
         if not user.has_usable_password():  # they log in by the provider
             del self.fields["password"]
 
     def clean_password(self) -> str:
         password: str = self.cleaned_data["password"]
-        if not self.user.check_password(password):
+        if not is_password_of(self.request, cast("User", self.request.user), password):
             raise forms.ValidationError("Wrong password.")
+        return password
+
+
+class ChangePasswordForm(PasswordChangeForm):
+    """Asks for the old password, whose wrong guesses are counted, and for the new one."""
+
+    def __init__(self, request: HttpRequest, *args: Any, **kwargs: Any) -> None:  # Any: as in Django's stubs
+        super().__init__(cast("User", request.user), *args, **kwargs)
+        self.request = request
+
+    def clean_old_password(self) -> str:
+        password: str = self.cleaned_data["old_password"]
+        if not is_password_of(self.request, cast("User", self.request.user), password):
+            raise forms.ValidationError(self.error_messages["password_incorrect"], code="password_incorrect")
         return password
 
 
@@ -62,23 +78,40 @@ class SetPassword(PasswordResetConfirmView):
         return super().dispatch(*args, **kwargs)
 
     def form_valid(self, form: Any) -> HttpResponse:  # Any: the form's user is not typed
-        messages.success(self.request, "Your password is set. Log in with it.")
         with transaction.atomic():
+            # Others may have come by the same link at this moment. The token is of the password that there was.
+            user = User.objects.select_for_update().filter(pk=form.user.pk).first()
+            token = self.request.session.get(INTERNAL_RESET_SESSION_TOKEN)
+            if user is None or not self.token_generator.check_token(user, token):
+                self.validlink = False
+                return self.render_to_response(self.get_context_data())
             answer = super().form_valid(form)
             record(Act.USER_PASSWORD_SET, user=describe_user(form.user))
+        messages.success(self.request, "Your password is set. Log in with it.")
         return answer
 
 
 @private_form
 def show_account(request: HttpRequest) -> HttpResponse:
-    """Shows both forms of the page; the button that was pressed says which one came."""
+    """Shows both forms of the page. Passwords are checked at the pace of logins, and wrong ones count as theirs."""
+    if request.method != "POST":
+        return answer_account(request)
+    try:
+        with password_turn():
+            return answer_account(request)
+    except TooManyPasswords:
+        return refuse_busy(request)
+
+
+def answer_account(request: HttpRequest) -> HttpResponse:
+    """Shows or handles the page's forms; the button that was pressed says which one came."""
     user = cast("User", request.user)  # logged in
     wants_out = "everywhere" in request.POST
     is_post = request.method == "POST"
     if is_post and not wants_out and not has_password(user):
         raise PermissionDenied
-    password = PasswordChangeForm(user, request.POST if is_post and not wants_out else None)
-    out = LogOutForm(user, request.POST if is_post and wants_out else None)
+    password = ChangePasswordForm(request, request.POST if is_post and not wants_out else None)
+    out = LogOutForm(request, request.POST if is_post and wants_out else None)
     if password.is_bound and password.is_valid():
         with transaction.atomic():
             password.save()

@@ -6,10 +6,13 @@ process checks few at a time.
 
 import math
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, Final
 
 from django.conf import settings
+from django.contrib.auth import authenticate
+from django.contrib.auth.models import User
 from django.contrib.auth.views import LoginView
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
@@ -43,13 +46,44 @@ class LogIn(LoginView):
         """Checks a login, or refuses it unchecked if too many others are being checked, or if passwords are off."""
         if not settings.PASSWORD_LOGIN:
             raise PermissionDenied
-        if not _places.acquire(blocking=False):
-            return refuse(request, "busy", status=503, retry_after_s=BUSY_S)
         try:
-            with _turns:
+            with password_turn():
                 return super().post(request, *args, **kwargs)
-        finally:
-            _places.release()
+        except TooManyPasswords:
+            return refuse_busy(request)
+
+    def form_valid(self, form: Any) -> HttpResponse:  # Any: as in Django's stubs
+        """Logs in. Who was on the way to the provider before has a session that ends soon; this one does not."""
+        answer = super().form_valid(form)
+        self.request.session.set_expiry(None)
+        return answer
+
+
+class TooManyPasswords(Exception):
+    """As many passwords as may wait are waiting to be checked."""
+
+
+@contextmanager
+def password_turn() -> Iterator[None]:
+    """Waits until this process may check a password. Raises `TooManyPasswords`."""
+    if not _places.acquire(blocking=False):
+        raise TooManyPasswords
+    try:
+        with _turns:
+            yield
+    finally:
+        _places.release()
+
+
+def is_password_of(request: HttpRequest, user: User, password: str) -> bool:
+    """Returns whether a password is the user's. Wrong ones are counted as those of a login, and lock the user out."""
+    if not settings.PASSWORD_LOGIN:  # nothing counts then, and nothing can be guessed by a login
+        return user.check_password(password)
+    return authenticate(request, username=user.get_username(), password=password) == user
+
+
+def refuse_busy(request: HttpRequest) -> HttpResponse:
+    return refuse(request, "busy", status=503, retry_after_s=BUSY_S)
 
 
 def answer_locked_out(

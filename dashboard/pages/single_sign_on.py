@@ -1,6 +1,7 @@
 """Logging in by a provider (OpenID Connect): to it, back from it, and linking one's account with it."""
 
 import logging
+from datetime import timedelta
 from typing import Any, Final
 
 from django.conf import settings
@@ -34,9 +35,12 @@ BUSY_S: Final = 5
 def start(request: HttpRequest) -> HttpResponse:
     """Redirects to the provider. It is a link, because the pages' policy lets no form lead to another host."""
     check_on()
+    address = request.GET.get("next", "")
     if not request.user.is_authenticated:
         request.session.set_expiry(WAIT_S)
-    request.session[NEXT] = request.GET.get("next", "")
+        request.session[NEXT] = address
+    elif request.session.get(LINK) != request.user.pk:
+        return go_on(request, address)  # as the login does: a session that is valid is not changed
     try:
         return begin(request, request.build_absolute_uri(reverse("provider-return")))
     except ProviderBusy:
@@ -67,7 +71,13 @@ def come_back(request: HttpRequest) -> HttpResponse:
         return show_problem(request, str(error), status=403)
     address = request.session.get(NEXT, "")
     login(request, user, backend=BACKEND)
-    request.session.set_expiry(settings.OIDC_SESSION_HOURS * 3_600)
+    # A length of time is from now on; a number of seconds would be from each change of the session.
+    request.session.set_expiry(timedelta(hours=settings.OIDC_SESSION_HOURS))
+    return go_on(request, address)
+
+
+def go_on(request: HttpRequest, address: str) -> HttpResponse:
+    """Redirects to an address of this site, or to the projects."""
     is_here = url_has_allowed_host_and_scheme(address, {request.get_host()}, require_https=request.is_secure())
     return HttpResponseRedirect(address if address and is_here else reverse("projects"))
 

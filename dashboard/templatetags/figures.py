@@ -13,6 +13,7 @@ from django.utils.safestring import SafeString
 from aggregate.selectors.functions.table import FunctionRow, FunctionTable
 from aggregate.selectors.project.overview import OverviewRow
 from aggregate.selectors.project.quality import MeasuredRow
+from alerts.channels import mask_addresses
 from profcore.numbers import (
     THIN,
     Unit,
@@ -220,6 +221,12 @@ def of(part: int, whole: int) -> float | None:
 def bar_width(part: float | None) -> str:
     """Returns the width of a bar for a part of one, in bar units, as an SVG attribute."""
     return f"{BAR_UNITS * min(1.0, max(0.0, part or 0.0)):.1f}"
+
+
+@register.filter
+def masked(text: str) -> str:
+    """Hides the names in mail addresses. Others see hints and problems of channels, and old ones are in full."""
+    return mask_addresses(text)
 
 
 @register.filter

@@ -9,13 +9,14 @@ from typing import Final
 import msgspec
 from django.conf import settings
 
-from ingest.endpoint.requests import is_gzip
+from ingest.endpoint.requests import BodyTooLarge, is_gzip
 from ingest.storage.storing import Arrival
 from profcore.errors import Reason, TraceError
 from profcore.formats.importers.registry import translate_envelope
 from profcore.kernel import find_kernel
 from profcore.trace.posted import NO_TRACE, CompiledCheck
 from profcore.trace.wire import Envelope, Limits, check_posted, decode_envelope, read_trace_id, split_array
+from profcore.unicode import TextTooLong, to_utf8
 
 WHITESPACE: Final = b" \t\r\n"
 NDJSON_TYPES: Final = frozenset({"application/x-ndjson", "application/ndjson", "application/jsonl"})
@@ -67,8 +68,15 @@ def _find_check(choice: str, limits: Limits, max_bytes: int) -> CompiledCheck | 
 def parse_body(sent: bytes, body: bytes, *, content_type: str, limits: Limits, max_envelopes: int) -> ParsedBody:
     """Returns the envelopes of a body, which is `body` when it is expanded.
 
-    Raises `TraceError` for an unreadable body, and for a single envelope that is refused.
+    A byte order mark is dropped, and UTF-16 becomes UTF-8: what is stored has neither. Raises `TraceError` for an
+    unreadable body, and for a single envelope that is refused, and `BodyTooLarge`.
     """
+    try:
+        text = to_utf8(body, settings.INGEST_MAX_EXPANDED_BYTES)
+    except TextTooLong:
+        raise BodyTooLarge("expanded", settings.INGEST_MAX_EXPANDED_BYTES) from None
+    if text is not body:
+        sent = body = text
     start = body[:64].lstrip(WHITESPACE)[:1] or body.lstrip(WHITESPACE)[:1]
     if not start:
         raise TraceError(Reason.EMPTY_BODY, "$", "The body is empty.")

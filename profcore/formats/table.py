@@ -1,12 +1,15 @@
 """The table of functions as CSV (RFC 4180), for spreadsheets and data frames: a row per func, heaviest first.
 
 The last rows are the parts of time that belong to no func: `kind` is `part`. With them the column `self_ms` adds up to
-the span. A cell that a spreadsheet would take for a formula gets an apostrophe in front, and so does every cell
-that begins with an apostrophe. So removing the first apostrophe restores the text.
+the span.
+
+A spreadsheet takes a text for a formula if it begins with one of some signs. Where lists are separated by semicolons,
+as in German or French, it also takes what is behind a semicolon for a cell, whatever the quotes say. So every text is
+quoted, and an apostrophe is put in front of what could begin a formula: at the start of a text, and behind everything
+that separates cells anywhere. The same goes for an apostrophe there, so removing one at these places restores the text.
 """
 
-import csv
-import io
+import re
 from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import Final
@@ -38,7 +41,11 @@ COLUMNS: Final = (
 COMPARED: Final = ("self_ms", "total_ms", "hidden_ms", "hidden_total_ms")
 NS_DIGITS: Final = 6  # of ms
 NUMBERS: Final = len(COMPARED) + 2  # the columns from `self_ms` on
-GUARDED: Final = ("=", "+", "-", "@", "\t", "\r", "\n", "'")
+# Also full-width and small signs, which East Asian editions take for the usual ones.
+SIGNS: Final = "=+\\-@＝＋－＠﹦﹢﹣﹫\u2212"
+# What may be in front of a sign in a cell: space, quotes, characters that are not shown; not what separates cells.
+UNSEEN: Final = r'(?:[^\S\t\r\n]|["\x00-\x08\x0b\x0c\x0e-\x1f\xad\u200b-\u200f\u2060\ufeff])*+'
+BEGINS_CELL: Final = re.compile(rf"\A(?=[\t\r\n])|(?:\A|(?<=[;,|\t\r\n]))(?='|{UNSEEN}[{SIGNS}])")
 Cell = str | int | float | None
 
 
@@ -91,15 +98,19 @@ def _write(header: Iterable[tuple[Cell, ...]], body: Iterable[tuple[Cell, ...]])
 
 
 def encode_row(row: tuple[Cell, ...]) -> bytes:
-    """Returns a row as bytes, with its texts guarded."""
-    text = io.StringIO()
-    csv.writer(text, lineterminator="\r\n").writerow([guard(cell) for cell in row])
-    return text.getvalue().encode()
+    """Returns a row as bytes: texts guarded and quoted, numbers as they are, nothing for None."""
+    return (",".join(map(_encode_cell, row)) + "\r\n").encode()
 
 
-def guard(cell: Cell) -> Cell:
-    """Returns a cell as it is written, with an apostrophe in front if needed; numbers stay."""
-    return "'" + cell if isinstance(cell, str) and cell.startswith(GUARDED) else cell
+def _encode_cell(cell: Cell) -> str:
+    if isinstance(cell, str):
+        return '"' + guard(cell).replace('"', '""') + '"'
+    return "" if cell is None else repr(cell)
+
+
+def guard(text: str) -> str:
+    """Returns a text with an apostrophe in front of everything in it that a spreadsheet could take for a formula."""
+    return BEGINS_CELL.sub("'", text)
 
 
 def _rows(export: SliceExport) -> Iterator[tuple[Cell, ...]]:

@@ -126,9 +126,38 @@ def _segments_of(rule: str) -> tuple[str, ...]:
     return tuple(segment for segment in rule.split("/") if segment)
 
 
+def _find_query(page: str) -> int:
+    """Returns where the query of a pattern begins, or its length.
+
+    A ? begins none before a slash (`/:lang?/cart`, `/product/?/reviews`), alone in the last segment (`/product/?`), at
+    the end of a parameter (`/users/:id?`), and in a parameter's own pattern (`/:slug((?!admin).*)`).
+    """
+    start = depth = 0
+    is_param = page.startswith(":")
+    for at, char in enumerate(page):
+        if char == "/":
+            start, depth, is_param = at + 1, 0, page.startswith(":", at + 1)
+        elif char == "(":
+            depth += 1
+        elif char == ")":
+            depth -= 1
+        elif char == "?":
+            after = page[at + 1 : at + 2]
+            is_last = after in ("", "?")  # a query may follow
+            is_optional = after == "/" or (is_last and (at == start or is_param))
+            if not is_optional and not (is_param and depth > 0):
+                return at
+    return len(page)
+
+
 def clean_page(page: str) -> str:
-    """Returns a page name from the client without query, fragment and host, which may be private."""
-    page = page.split("#", 1)[0].split("?", 1)[0].strip()
+    """Returns a page name from the client without query, fragment and host, which may be private.
+
+    A name may be an address, or a pattern of a router, whose optional segments end with a ? that begins no query.
+    """
+    page = page.split("#", 1)[0].strip()
+    path = page.split("?", 1)[0].rstrip()
+    page = path if "://" in path or path.startswith("//") else page[: _find_query(page)].rstrip()
     if "://" in page or page.startswith("//"):
         try:
             parts = urlsplit(page)

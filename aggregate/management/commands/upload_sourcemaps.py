@@ -9,7 +9,7 @@ from typing import Any, Final
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from tqdm import tqdm
 
-from aggregate.sourcemaps.archives import list_folder
+from aggregate.sourcemaps.archives import ArchiveError, list_folder
 from aggregate.sourcemaps.coverage import Coverage, select_coverage
 from aggregate.sourcemaps.uploading import UploadError, UploadReport, store_build
 from profcore.symbolicate.builds import is_bundle, is_map
@@ -46,9 +46,9 @@ class Command(BaseCommand):
             raise CommandError(f"There is no project {options['project']!r}.")
         if not options["folder"].is_dir():
             raise CommandError(f"{options['folder']} is not a folder.")
-        files = list_folder(options["folder"])
-        count = sum(is_bundle(file.path) or is_map(file.path) for file in files)
         try:
+            files = list_folder(options["folder"])
+            count = sum(is_bundle(file.path) or is_map(file.path) for file in files)
             with tqdm(total=count, unit="file", desc="upload", file=sys.stderr, disable=None) as bar:
                 report = store_build(
                     project.pk,
@@ -57,6 +57,8 @@ class Command(BaseCommand):
                     files=files,
                     on_file=lambda _: bar.update(),
                 )
+        except ArchiveError as error:
+            raise CommandError(str(error)) from None
         except UploadError as error:
             raise CommandError(f"--{error.field.replace('_', '-')}: {error.detail}") from None
         except OSError as error:

@@ -15,9 +15,10 @@ from profcore.code.display_rules import DISPLAY_ID
 from profcore.code.identity import MAPPED_ID
 from profcore.times import DAY, HOUR, start_of_day, start_of_hour
 from profcore.trace.dimensions import DIMENSIONS
+from profcore.trace.wire import MAX_EPOCH_MS, MIN_EPOCH_MS
 
 MAX_VALUES: Final = 100  # of one field; a URL with that many releases is near the limit of proxies
-MAX_EPOCH_MS: Final = 253_402_300_799_999  # the end of the year 9999
+ISO_DAY_CHARS: Final = 8  # of ISO 8601's basic form, such as 20261120
 LATEST: Final = datetime.max.replace(tzinfo=UTC)
 
 # An unescaped + in a query string arrives as a space.
@@ -233,17 +234,21 @@ def _read_texts_in_order(field: str, values: Sequence[str]) -> Sequence[str]:
 
 
 def _read_instant(field: str, text: str) -> datetime:
-    """Returns the moment that a text names: ISO 8601 (UTC if it has no zone) or epoch milliseconds."""
+    """Returns the moment that a text names: ISO 8601 (UTC if it has no zone) or epoch milliseconds.
+
+    A number that is no time of a trace, such as epoch seconds, is refused: it would pick the whole project.
+    """
     try:
-        if text.isascii() and text.removeprefix("-").isdigit():
-            epoch_ms = int(text) if len(text) <= 15 else MAX_EPOCH_MS + 1
-            if not 0 <= epoch_ms <= MAX_EPOCH_MS:
+        if text.isascii() and text.isdigit() and len(text) != ISO_DAY_CHARS:
+            epoch_ms = int(text[:16])
+            if not MIN_EPOCH_MS <= epoch_ms <= MAX_EPOCH_MS:
                 raise ValueError
             return datetime.fromtimestamp(epoch_ms / 1000, UTC)
         at = datetime.fromisoformat(UNESCAPED_PLUS.sub("+", text) if "T" in text else text)
         return at.replace(tzinfo=UTC) if at.tzinfo is None else at.astimezone(UTC)
     except (ValueError, OverflowError):
-        raise SliceError(field, f"{field} must be an ISO 8601 time or epoch milliseconds; not {text[:80]!r}.") from None
+        detail = f"{field} must be an ISO 8601 time or epoch milliseconds, from the years 2000 to 2099"
+        raise SliceError(field, f"{detail}; not {text[:80]!r}.") from None
 
 
 def _find_merged_days(project_id: int, instants: Sequence[datetime]) -> frozenset[datetime]:

@@ -2,9 +2,10 @@
 
 from django.http import QueryDict
 
+from aggregate.jobs.requests import ERASE_KIND, ERASE_TAG_KIND
 from aggregate.jobs.runs import JobResult, JobRun, run_job_in_turn
-from aggregate.maintenance.tag_erasures import ERASE_TAG_KIND, run_tag_erasure
-from aggregate.maintenance.view_erasures import ERASE_KIND, run_erasure
+from aggregate.maintenance.tag_erasures import run_tag_erasure
+from aggregate.maintenance.view_erasures import run_erasure
 from aggregate.selectors.page_views.fine_sums import count_read_traces
 from aggregate.selectors.slice.slices import Slice, SliceError, resolve_slice
 from alerts.previews import PREVIEW_KIND, run_preview

@@ -13,12 +13,13 @@ from rest_framework.exceptions import PermissionDenied
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from aggregate.jobs.requests import has_result, iter_result, select_job
-from aggregate.maintenance.tag_erasures import ERASE_TAG_KIND, start_tag_erasure
-from aggregate.maintenance.view_erasures import ERASE_KIND, start_erasure
+from aggregate.jobs.requests import ERASE_KIND, ERASE_TAG_KIND, TooManyJobs, has_result, iter_result, select_job
+from aggregate.maintenance.tag_erasures import start_tag_erasure
+from aggregate.maintenance.view_erasures import start_erasure
 from aggregate.models import Job
 from dashboard.api.core.answer import Answer, doc, operation
 from dashboard.api.core.views import ERRORS, ProjectView
+from dashboard.api.jobs.endpoints import RETRY_AFTER_S
 from dashboard.web.access import may_administer
 from dashboard.web.params import ParamError, read_changes
 from projects.models import ApiToken, Project
@@ -73,17 +74,19 @@ class ErasureBase(ProjectView):
 
 
 class ErasuresView(ErasureBase):
-    @operation("start_erasure", body=ErasureRequest, answers={202: ErasureAnswer})
+    @operation(
+        "start_erasure",
+        body=ErasureRequest,
+        answers={202: ErasureAnswer},
+        errors={429: "The project has reached its limit of unfinished erasures."},
+    )
     def post(self, request: Request, slug: str) -> Response:
         """Starts a job that erases one view, or all views that carry a tag."""
         changes = read_changes(request.data, ("view_id", "tag", "value"))
-        if "view_id" in changes and len(changes) == 1:
-            job = start_erasure(self.project.pk, read_view_id(changes["view_id"]))
-        else:
-            name, value = (read_text(changes, field) for field in ("tag", "value"))
-            if "view_id" in changes:
-                raise ParamError("view_id", "Give a view_id, or a tag and its value.")
-            job = start_tag_erasure(self.project.pk, name, value)
+        try:
+            job = start(self.project, changes)
+        except TooManyJobs as error:
+            return Response({"detail": str(error)}, status=429, headers={"Retry-After": str(RETRY_AFTER_S)})
         return Response(ErasureAnswer.of_job(self.project, job), status=202)
 
 
@@ -94,6 +97,16 @@ class ErasureView(ErasureBase):
         if job is None or job.kind not in (ERASE_KIND, ERASE_TAG_KIND):
             raise Http404("There is no such erasure.")
         return ErasureAnswer.of_job(self.project, job)
+
+
+def start(project: Project, changes: dict[str, Any]) -> Job:  # Any: JSON
+    """Starts the erasure that a body asks for. Raises `ParamError` or `TooManyJobs`."""
+    if "view_id" in changes and len(changes) == 1:
+        return start_erasure(project.pk, read_view_id(changes["view_id"]))
+    name, value = (read_text(changes, field) for field in ("tag", "value"))
+    if "view_id" in changes:
+        raise ParamError("view_id", "Give a view_id, or a tag and its value.")
+    return start_tag_erasure(project.pk, name, value)
 
 
 def read_view_id(value: object) -> UUID:

@@ -11,8 +11,8 @@ from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 
-from aggregate.jobs.requests import has_result, iter_result, select_job
-from aggregate.maintenance.view_erasures import ERASE_KIND, start_erasure
+from aggregate.jobs.requests import ERASE_KIND, TooManyJobs, has_result, iter_result, select_job
+from aggregate.maintenance.view_erasures import start_erasure
 from aggregate.models import Job, PageView
 from dashboard.layout.forms import SettingsForm
 from dashboard.layout.shell import Shell, build_tabs
@@ -55,7 +55,12 @@ def show_erase(request: HttpRequest, slug: str, view_id: str) -> HttpResponse:
         raise Http404("There is no such view.")
     form = EraseForm(request.POST if request.method == "POST" else None)
     if form.is_bound and form.is_valid():
-        job = start_erasure(project.pk, view)
+        try:
+            job = start_erasure(project.pk, view)
+        except TooManyJobs as error:
+            form.add_error(None, str(error))
+            form.make_ready(may_change=True)
+            return show(request, project, view, status=429, form=form, traces=traces)
         # Not the view: the log outlives it.
         logger.info("project %s: erasure %s started by user %s", project.slug, job.id, request.user.pk)
         return HttpResponseRedirect(f"{request.path}?job={job.id}")

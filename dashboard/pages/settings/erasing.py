@@ -8,8 +8,8 @@ from django import forms
 from django.http import Http404, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 
-from aggregate.jobs.requests import has_result, iter_result, select_job
-from aggregate.maintenance.tag_erasures import ERASE_TAG_KIND, start_tag_erasure
+from aggregate.jobs.requests import ERASE_TAG_KIND, TooManyJobs, has_result, iter_result, select_job
+from aggregate.maintenance.tag_erasures import start_tag_erasure
 from aggregate.models import Job
 from dashboard.layout.forms import SettingsForm
 from dashboard.pages.settings.layout import SettingsRequest, settings_page
@@ -39,7 +39,11 @@ def show_erase(page: SettingsRequest) -> HttpResponse:
         return show_progress(page, job_id)
     form = EraseTagForm(page.request.POST if page.has_posted else None)
     if form.is_bound and form.is_valid():
-        job = start_tag_erasure(page.project.pk, form.cleaned_data["name"], form.cleaned_data["value"])
+        try:
+            job = start_tag_erasure(page.project.pk, form.cleaned_data["name"], form.cleaned_data["value"])
+        except TooManyJobs as error:
+            form.add_error(None, str(error))
+            return page.render("erase", status=429, form=form)
         page.log_change("erasure by tag started:", job.id)
         address = reverse("settings-erase", args=[page.project.slug])
         return HttpResponseRedirect(f"{address}?job={job.id}")

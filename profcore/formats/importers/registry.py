@@ -1,17 +1,19 @@
 """The formats that can be imported, and their possible containers. A new format is a module and a line here."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from profcore.errors import Reason, TraceError
 from profcore.formats.importers import datadog, explainer, sentry, spec, speedscope
 from profcore.formats.importers.chrome import cpuprofile, trace_events
+from profcore.formats.importers.chrome.cut_short import close_events
 from profcore.formats.importers.completing import Completed, Defaults, complete, digest_of
 from profcore.formats.importers.containers import ARRAY, LINES, PACKED, ZIP
 from profcore.formats.importers.firefox import profile
 from profcore.formats.importers.shapes import Budget, Container, FileError, Importer, ImportLimits, Source, check_json
 from profcore.trace.wire import Limits
+from profcore.unicode import TextTooLong, to_utf8
 
 IMPORTERS: Final[tuple[Importer, ...]] = (
     spec.ENVELOPE,
@@ -93,9 +95,14 @@ def translate_envelope(body: bytes, limits: Limits) -> bytes | None:
 
 def _read(source: Source, budget: Budget, nesting: int, defaults: Defaults) -> Iterator[Imported]:
     try:
+        source = _as_utf8(source)
         importer = find_importer(source)
         if importer is not None:
             yield from _read_with(source, importer, defaults)
+            return
+        closed = close_events(source)
+        if closed is not None:
+            yield from _read_with(closed.source, trace_events.TRACE_EVENTS, defaults, closed.notes)
             return
         container = next((container for container in CONTAINERS if container.can_open(source)), None)
         if container is None:
@@ -109,11 +116,24 @@ def _read(source: Source, budget: Budget, nesting: int, defaults: Defaults) -> I
         raise FileError(source.place, error) from None
 
 
-def _read_with(source: Source, importer: Importer, defaults: Defaults) -> Iterator[Imported]:
+def _as_utf8(source: Source) -> Source:
+    """Returns an input without a byte order mark. Raises `TraceError` if it is too large as UTF-8."""
+    try:
+        body = to_utf8(source.body, source.limits.input_bytes)
+    except TextTooLong:
+        detail = f"As UTF-8, the input has more than {source.limits.input_bytes} bytes."
+        raise TraceError(Reason.TOO_LARGE, "$", detail) from None
+    return source if body is source.body else Source(source.place, body, source.limits)
+
+
+def _read_with(
+    source: Source, importer: Importer, defaults: Defaults, notes: tuple[str, ...] = ()
+) -> Iterator[Imported]:
+    """Yields an input's traces, all with some notes."""
     digest = digest_of(source.body)
     for index, trace in enumerate(importer.read(source)):
         completed = complete(
-            trace,
+            replace(trace, notes=(*trace.notes, *notes)),
             digest=digest,
             index=index,
             format_name=importer.name,

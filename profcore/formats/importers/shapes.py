@@ -96,6 +96,7 @@ FIELDS: Final = (
     *("viewId", "seq", "release", "timeOrigin", "sampleInterval", "trace", "timing"),
     *("resources", "frames", "stacks", "samples", "clocksOrigin", "wall-time.json", "event"),
     *("profile", "platform", "version", "event_id", "sent_at", "dsn", "sdk", "type"),
+    *("head", "timestamps", "result"),
     *("nodes", "timeDeltas", "traceEvents", "ph", "pid", "meta", "threads", "$schema", "shared", "profiles"),
 )
 _Fields = msgspec.defstruct(

@@ -36,6 +36,40 @@ def test_one_runs_at_once_and_projects_take_turns(shop: Project, settings: Setti
     assert claimed().job.id == second.id
 
 
+def test_projects_take_turns_one_job_at_a_time(shop: Project) -> None:
+    jobs = [start(shop, ("tag", f"a:{number}")) for number in range(4)]
+    others = [start(make_project("other"), ("tag", "a:1")), start(make_project("third"), ("tag", "a:1"))]
+    order = []
+    for _ in range(6):
+        run = claimed()
+        order.append(run.job.id)
+        run.store(say_words(run))
+    assert order == [jobs[0].id, *(job.id for job in others), *(job.id for job in jobs[1:])]
+
+
+def test_a_turn_is_remembered_after_its_job_is_deleted(shop: Project) -> None:
+    start(shop, ("tag", "a:1"))
+    run = claimed()
+    run.store(say_words(run))
+    Job.objects.all().delete()
+    start(shop, ("tag", "a:2"))
+    other = start(make_project("other"))
+    assert claimed().job.id == other.id
+
+
+def test_a_project_with_a_running_job_comes_after_those_without(shop: Project, settings: Settings) -> None:
+    settings.JOBS_AT_ONCE = 2
+    start(shop, ("tag", "a:1"))
+    other = make_project("other")
+    start(other, ("tag", "a:1"))
+    claimed()  # the shop's runs on
+    run = claimed()
+    run.store(say_words(run))
+    start(shop, ("tag", "a:2"))
+    second = start(other, ("tag", "a:2"))  # its last turn is later, but nothing of it runs
+    assert claimed().job.id == second.id
+
+
 @pytest.mark.django_db(transaction=True)
 def test_a_killed_workers_job_is_taken_over_and_begins_anew(shop: Project, settings: Settings) -> None:
     settings.JOB_PIECE_BYTES = 8

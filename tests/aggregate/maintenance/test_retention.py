@@ -176,6 +176,8 @@ def test_every_table_that_grows_is_named_by_retention() -> None:
     )
     # A mark a project, and a bounded number of origins, which go with it.
     lasting |= {"aggregate_funcscan", "aggregate_inlineorigin"}
+    # Two a project, which go with it: when each queue last took one of its entries.
+    lasting |= {"aggregate_queueturn"}
     # One an account, which goes with it.
     lasting |= {"projects_provideridentity"}
     # A bounded number a project (ALERTS_MAX_RULES, ALERTS_MAX_CHANNELS), kept until somebody deletes them.

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from pytest_django import Settings
 
+from aggregate.sourcemaps import archives
 from aggregate.sourcemaps.archives import ArchiveError, list_folder, open_archive
 
 
@@ -92,7 +93,43 @@ def test_a_header_that_names_a_huge_size_is_not_read(settings: Settings, kind: b
         read(make_tar(("x", b"9" * 50_000), ("a.js", b""), kind=kind))
 
 
-def test_a_folder_is_listed_and_its_links_are_not_followed(tmp_path: Path) -> None:
+def test_a_folder_of_links_is_listed(tmp_path: Path) -> None:
+    store, build = tmp_path / "store", tmp_path / "build"
+    (store / "chunks").mkdir(parents=True)
+    build.mkdir()
+    for name in ("main.js", "main.js.map", "chunks/a.mjs"):
+        (store / name).write_text(name)
+    (build / "main.js").symlink_to(store / "main.js")
+    (build / "main.js.map").symlink_to("../store/main.js.map")
+    for name in ("v1", "latest"):  # pages may load either
+        (build / name).symlink_to(store / "chunks")
+    (build / "gone.js").symlink_to(store / "gone.js")
+    linked = tmp_path / "bazel-bin"
+    linked.symlink_to(build)
+    expected = {"main.js": b"main.js", "main.js.map": b"main.js.map"}
+    expected |= dict.fromkeys(("v1/a.mjs", "latest/a.mjs"), b"chunks/a.mjs")
+    for folder in (build, linked):
+        assert {file.path: file.read() for file in list_folder(folder)} == expected
+
+
+def test_links_that_lead_in_circles_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "a" / "b").mkdir(parents=True)
+    (tmp_path / "a" / "x.js").write_text("1")
+    (tmp_path / "a" / "b" / "up").symlink_to(tmp_path / "a")
+    (tmp_path / "a" / "b" / "root").symlink_to("/")
+    assert [file.path for file in list_folder(tmp_path)] == ["a/x.js"]
+    folders = [tmp_path / f"f{number}" for number in range(12)]
+    for folder in folders:
+        folder.mkdir()
+    for folder in folders:  # each path through them is another one: 12! in all
+        for other in folders:
+            (folder / other.name).symlink_to(other)
+    monkeypatch.setattr(archives, "MAX_FOLDERS", 500)
+    with pytest.raises(ArchiveError, match="more than 500 folders"):
+        list_folder(tmp_path)
+
+
+def test_a_link_to_a_file_of_another_kind_is_not_followed(tmp_path: Path) -> None:
     (tmp_path / "a").mkdir()
     (tmp_path / "a" / "b.js").write_text("1")
     (tmp_path / "a" / "b.js.map").write_text("2")

@@ -351,6 +351,19 @@ def test_projects_take_turns(project: Project, settings: Settings) -> None:
     assert [claim and claim.project_id for claim in claimed] == [project.pk, other.pk, project.pk, None]
 
 
+def test_projects_take_turns_one_script_at_a_time(project: Project) -> None:
+    others = [Project.objects.create(slug=slug, name=slug) for slug in ("other", "third")]
+    for release in ("1", "2", "3"):
+        upload(project.pk, release)
+    for other in others:
+        upload(other.pk)
+    order = []
+    while (claim := claim_script()) is not None:
+        order.append(claim.project_id)
+        label_script(claim)
+    assert order == [project.pk, *(other.pk for other in others), project.pk, project.pk]
+
+
 def test_the_number_of_maps_that_are_read_at_once_is_limited(project: Project) -> None:
     intern(project.pk)
     upload(project.pk, "1.0.0")

@@ -146,6 +146,15 @@ def test_what_waits_for_a_channel_that_is_gone_or_off_goes_too(project: Project)
     assert Notice.objects.count() == Message.objects.count() == 0
 
 
+def test_of_mail_addresses_only_a_letter_and_the_host_is_kept_in_clear(project: Project) -> None:
+    people = ["anna@shop.example", "o'neil+x@shop.example"]
+    channel, _ = create_channel(project=project, kind="mail", name="Mail", addresses=people, terms=Terms(), now=NOON)
+    assert channel.hint == "a…@shop.example, o…@shop.example"
+    assert open_seal(channel.sealed).addresses == tuple(people)
+    change_channel(channel, name="Mail", terms=Terms(), addresses=["ben@other.example"])
+    assert channel.hint == "b…@other.example"
+
+
 def test_an_address_is_encrypted_and_only_its_host_is_shown(project: Project, settings: Settings) -> None:
     channel = make_channel(project)
     assert channel.hint == "https://hooks.example/…"

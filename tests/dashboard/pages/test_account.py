@@ -1,10 +1,14 @@
 """One's own account: a new password, and the end of other sessions."""
 
 import re
+from typing import Any
 
+import pytest
 from django.contrib.auth.models import User
-from django.test import Client
+from django.http import HttpResponse
+from django.test import Client, RequestFactory
 
+from dashboard.pages import account
 from projects.models import Membership, Project
 from tests.dashboard.conftest import People
 
@@ -48,6 +52,31 @@ def test_all_other_sessions_end_by_the_password_alone(member: Client, people: Pe
     assert member.get("/projects/").status_code == 200
     assert other.get("/projects/").status_code == 302
     assert Client().post("/login/", {"username": "member", "password": "correct horse"})["Location"] == "/projects/"
+
+
+def test_a_link_that_several_use_at_the_same_moment_sets_one_password(
+    people: People, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    request = RequestFactory().get("/")
+    request.user = people.owner
+    link = account.write_password_link(request, people.member)
+    first, second = Client(), Client()
+    pages = [client.get(link, follow=True).redirect_chain[-1][0] for client in (first, second)]
+    asked = account.SetPassword.get_form_kwargs
+    others: list[HttpResponse] = []
+
+    def come_in_between(view: account.SetPassword) -> dict[str, Any]:
+        if not others:
+            others.append(HttpResponse())
+            words = {"new_password1": "stapled battery", "new_password2": "stapled battery"}
+            others.append(second.post(pages[1], words))  # type: ignore[arg-type]  # it is one
+        return asked(view)
+
+    monkeypatch.setattr(account.SetPassword, "get_form_kwargs", come_in_between)
+    answer = first.post(pages[0], {"new_password1": "horses battery", "new_password2": "horses battery"})
+    assert (others[1].status_code, answer.status_code) == (302, 200)
+    people.member.refresh_from_db()
+    assert people.member.check_password("stapled battery")
 
 
 def test_forms_from_elsewhere_are_refused(people: People) -> None:

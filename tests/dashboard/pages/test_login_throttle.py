@@ -1,6 +1,7 @@
 """Wrong passwords lock a name out of one network for a while, and nobody else. Password checks are few at a time."""
 
 import socket
+import threading
 import time
 from datetime import timedelta
 from uuid import uuid4
@@ -144,3 +145,35 @@ def test_with_too_many_passwords_to_check_a_login_is_refused_unchecked(people: P
 def test_guessing_fills_no_log(people: People, settings: Settings, caplog: pytest.LogCaptureFixture) -> None:
     fail(settings)
     assert caplog.records == []
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"everywhere": "1", "password": WRONG},
+        {"old_password": WRONG, "new_password1": "battery staple", "new_password2": "battery staple"},
+    ],
+    ids=["end sessions", "new password"],
+)
+def test_guesses_on_the_page_of_the_account_count_as_those_of_a_login(
+    member: Client, people: People, settings: Settings, fields: dict[str, str]
+) -> None:
+    statuses = [member.post("/account/", fields, REMOTE_ADDR=HOME).status_code for _ in range(settings.LOGIN_FAILURES)]
+    assert statuses == [400] * (settings.LOGIN_FAILURES - 1) + [429]
+    right = {name: RIGHT if word == WRONG else word for name, word in fields.items()}
+    assert member.post("/account/", right, REMOTE_ADDR=HOME).status_code == 429
+    assert log_in(RIGHT).status_code == 429
+    people.member.refresh_from_db()
+    assert people.member.check_password(RIGHT)
+    assert log_in(RIGHT, address=ELSEWHERE).status_code == 302
+
+
+def test_the_page_of_the_account_waits_for_the_places_of_the_login(
+    member: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(login, "_places", threading.BoundedSemaphore(1))
+    with login.password_turn():
+        busy = member.post("/account/", {"everywhere": "1", "password": RIGHT})
+        assert (busy.status_code, busy["Retry-After"]) == (503, "5")
+        assert member.get("/account/").status_code == 200
+    assert member.post("/account/", {"everywhere": "1", "password": RIGHT}).status_code == 302

@@ -1,5 +1,6 @@
 """The shapes of a body: one envelope, an array, NDJSON; by content type and by shape."""
 
+import gzip
 import json
 from typing import Any
 
@@ -46,6 +47,25 @@ def test_an_array_is_taken(endpoint: IngestServer) -> None:
 def test_an_array_over_many_lines_is_taken_whatever_its_type_says(endpoint: IngestServer) -> None:
     answer = endpoint.post(json.dumps(two(), indent=2).encode(), content_type="application/x-ndjson")
     assert (answer.status, answer.json) == (202, ACCEPTED_TWO)
+
+
+@pytest.mark.parametrize("is_packed", [False, True])
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-32"])
+def test_a_byte_order_mark_is_dropped_before_a_body_is_stored(
+    endpoint: IngestServer, encoding: str, is_packed: bool
+) -> None:
+    for text, answer in (
+        (json.dumps(make_envelope("a")), ACCEPTED_ONE),
+        (json.dumps(two()), ACCEPTED_TWO),
+        (ndjson(*two()).decode(), ACCEPTED_TWO),
+    ):
+        body = text.encode(encoding)
+        posted = endpoint.post(gzip.compress(body) if is_packed else body)
+        assert (posted.status, posted.json) == (202, answer)
+    rows = endpoint.rows("SELECT is_gzip, body FROM ingest_rawtrace WHERE project_id = %(project)s")
+    bodies = [gzip.decompress(bytes(body)) if is_gzip else bytes(body) for is_gzip, body in rows]
+    assert sorted(json.loads(body)["viewId"] for body in bodies) == VIEWS
+    assert all(body.startswith(b"{") for body in bodies)
 
 
 @pytest.mark.parametrize("content_type", ["application/x-ndjson", "application/ndjson", "application/jsonl"])
@@ -100,7 +120,7 @@ def test_an_empty_body_is_refused(endpoint: IngestServer, body: bytes, content_t
         (b"[1] 2", "invalid_json"),
         (b"{} {}", "missing_field"),
         (b"garbage\n{}", "invalid_json"),
-        (b"\xef\xbb\xbf{}", "invalid_json"),
+        (b"\xef\xbb\xbf{", "invalid_json"),
         (b'{"release": "\xff"}', "invalid_utf8"),
         (b"NaN", "invalid_json"),
     ],

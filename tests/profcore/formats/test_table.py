@@ -2,12 +2,17 @@
 
 import csv
 import io
+import re
+import time
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from profcore.formats.slice import ExportFunc, ExportOriginal, SliceExport
-from profcore.formats.table import COLUMNS, guard, write_slice
+from profcore.formats.table import COLUMNS, encode_row, guard, write_slice
 from tests.profcore.formats.builders import URI, export_of
+from tests.profcore.strategies import PROPERTY
 
 
 def rows_of(export: SliceExport) -> list[dict[str, str]]:
@@ -58,8 +63,46 @@ def test_self_times_and_parts_add_up_to_the_span() -> None:
 def test_a_cell_that_would_be_a_formula_is_guarded(text: str) -> None:
     (row, *_) = rows_of(export_of({"x": 1}, funcs=[ExportFunc(label="x", name=text, uri=URI, line=1, column=1)]))
 
-    assert row["name"] == "'" + text
+    assert row["name"].startswith("'")
+    assert unguard(row["name"]) == text
 
 
 def test_other_cells_are_left_as_they_are() -> None:
-    assert [guard(cell) for cell in ("f", "(idle)", "a=b", -1.5, None, "")] == ["f", "(idle)", "a=b", -1.5, None, ""]
+    texts = ["f", "(idle)", "a=b", "", "a b;c", "a - b", "https://shop.example/a-b.js?x=1", "it's", "a;b=c", "Ünï"]
+    assert [guard(text) for text in texts] == texts
+
+
+@pytest.mark.parametrize("sign", ["=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20", "\ufe66", "\u2212"])
+@pytest.mark.parametrize("before", ["", " ", "\xa0", "\ufeff", "\u200b", '"', ' "'])
+@pytest.mark.parametrize("separator", [";", ",", "\t", "|", "\n", "\r\n"])
+def test_no_cell_begins_with_a_sign_however_a_spreadsheet_splits_the_row(
+    sign: str, before: str, separator: str
+) -> None:
+    text = f"a{separator}{before}{sign}cmd|' /C calc'!A0{separator}b{separator}{separator}{sign}1"
+    row = encode_row((text, 1.5, text)).decode()
+    for cell in re.split(r"[;,\t|\r\n]", row):
+        assert cell.lstrip("\"' \xa0\ufeff\u200b")[:1] != sign or cell.lstrip(' "').startswith("'"), cell
+    (read, number, again) = next(csv.reader(io.StringIO(row, newline="")))
+    assert (unguard(read), float(number), unguard(again)) == (text, 1.5, text)
+
+
+@PROPERTY
+@given(st.text(alphabet=";,|\t\r\n'=+-\"a \uff1d", max_size=20))
+def test_a_guarded_text_can_be_restored(text: str) -> None:
+    assert unguard(guard(text)) == text
+
+
+def unguard(text: str) -> str:
+    """Returns a text as it was, by the rule of the documents."""
+    return re.sub(r"(^|[;,|\t\r\n])'", r"\1", text)
+
+
+def test_texts_are_quoted_and_numbers_are_not() -> None:
+    assert encode_row(("a", "", None, 1, 2.5, 'b"c')) == b'"a","",,1,2.5,"b""c"\r\n'
+
+
+@pytest.mark.parametrize("unit", [";", " ", ";'", '"', "\t", "; "])
+def test_hostile_texts_are_guarded_in_linear_time(unit: str) -> None:
+    began_s = time.process_time()
+    guard(unit * 200_000)
+    assert time.process_time() - began_s < 1

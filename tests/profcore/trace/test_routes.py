@@ -133,10 +133,49 @@ def test_a_long_segment_is_an_id() -> None:
         ("https://[broken/cart", "/"),
         ("?x", "/"),
         ("Checkout", "Checkout"),
+        ("/cart?", "/cart"),
+        ("https://shop.example/a?/b", "/a"),
+        ("//shop.example/:a?/b?c", "/:a"),
+        ("/go?to=https://other.example/?/x", "/go"),
+        ("/:lang?/cart?token=SECRET/x", "/:lang?/cart"),
+        ("/a?b/?/c", "/a"),
+        ("/?token=SECRET", "/"),
+        ("/:id?token=SECRET", "/:id"),
+        ("/(a?b", "/(a"),
     ],
 )
 def test_a_page_that_the_client_names_loses_what_is_private(page: str, clean: str) -> None:
     assert clean_page(page) == clean
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        "/:lang?/cart",
+        "/:lang?/about",
+        "/shop?/products/:id",
+        "/product/?/reviews",
+        "/product/?",
+        "/?",
+        "/?/?/x",
+        "/users/:id?",
+        "/:lang?/users/:id?",
+        r"/:lang(en|de)?/cart",
+        r"/:slug((?!admin).*)/x",
+        r"/:slug((?:a|b)?)",
+        ":lang?/cart",
+    ],
+)
+def test_optional_segments_of_a_pattern_are_no_query(page: str) -> None:
+    assert clean_page(page) == page
+    assert clean_page(page + "?token=SECRET") == page
+    assert clean_page(page + "#token=SECRET") == page
+
+
+@PROPERTY
+@given(st.text(alphabet="/?:()#ab", max_size=40))
+def test_a_clean_page_is_its_own_clean_page(page: str) -> None:
+    assert clean_page(clean_page(page)) == clean_page(page)
 
 
 @pytest.mark.parametrize("segment", ["a", "a-1111", "-123", "%41", "a1!", "Az_-", "some-word-"])

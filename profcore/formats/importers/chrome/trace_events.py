@@ -1,8 +1,9 @@
 """The CPU profiles in Chrome's trace events, as DevTools' Performance panel saves them.
 
 A profile is one `CpuProfile` event, or a `Profile` event and its `ProfileChunk`s, joined by process and id. If a thread
-has several profiles, only the one with most samples is read: they show the same time. `RunTask` events of 50 ms or
-more are the long tasks of their thread. The page is that of the process's outermost frame, if the trace has it.
+has several profiles, only the one with most samples is read: they show the same time. A trace may have lost events.
+What it has is read, also next to a profile that cannot be read. `RunTask` events of 50 ms or more are the long tasks of
+their thread. The page is that of the process's outermost frame, if the trace has it.
 """
 
 from collections.abc import Iterator, Sequence
@@ -12,13 +13,24 @@ from typing import Final
 import msgspec
 
 from profcore.errors import Reason, TraceError
-from profcore.formats.importers.chrome.v8 import Node, add_samples, add_spans, make_builder, notes_of, read_nodes
+from profcore.formats.importers.chrome.v8 import (
+    Node,
+    add_samples,
+    add_spans,
+    make_builder,
+    notes_of,
+    read_nodes,
+    time_between,
+)
 from profcore.formats.importers.ours import SliceMetadata, fill, read_time
 from profcore.formats.importers.shapes import Draft, Importer, InputTrace, Source, decode, decode_bulky
-from profcore.trace.wire import Mark
+from profcore.trace.wire import Mark, check_trace
 
 LONG_TASK_US: Final = 50_000  # what browsers call a long task
 PROFILE_EVENTS: Final = frozenset({"CpuProfile", "Profile", "ProfileChunk"})
+NOTE_MAPS: Final = (
+    "The trace holds source maps, which are not used. Upload the maps of the build to see the functions' own names."
+)
 NOTE_SEVERAL: Final = "Several profiles show the same thread; the one with most samples was read."
 
 
@@ -40,18 +52,26 @@ class _File(msgspec.Struct, gc=False):
     metadata: msgspec.Raw = msgspec.Raw(b"{}")
 
 
+class _Maps(msgspec.Struct, gc=False):
+    sourceMaps: msgspec.Raw = msgspec.Raw(b"")
+
+
 class _Metadata(SliceMetadata, gc=False):
     startTime: str | float | None = None
+    has_maps: bool = False
 
 
 class _CpuProfile(msgspec.Struct, gc=False):
     nodes: list[Node] = []
     samples: list[int] = []
     timeDeltas: list[float] = []
+    startTime: float | None = None
+    endTime: float | None = None
 
 
 class _Data(msgspec.Struct, gc=False):
     startTime: float | None = None
+    endTime: float | None = None
     cpuProfile: _CpuProfile | None = None
     timeDeltas: list[float] = []
 
@@ -74,8 +94,10 @@ class _StartedArgs(msgspec.Struct, gc=False):
     data: _Frames | None = None
 
 
-_file_decoder = msgspec.json.Decoder(_File)
-_list_decoder = msgspec.json.Decoder(list[Event])
+# Not strict: some writers, such as Hermes, have numbers as texts.
+_file_decoder = msgspec.json.Decoder(_File, strict=False)
+_list_decoder = msgspec.json.Decoder(list[Event], strict=False)
+_maps_decoder = msgspec.json.Decoder(_Maps)
 _metadata_decoder = msgspec.json.Decoder(_Metadata)
 _profile_decoder = msgspec.json.Decoder(_ProfileArgs)
 _started_decoder = msgspec.json.Decoder(_StartedArgs)
@@ -91,9 +113,11 @@ class _Profile:
     thread: Thread
     path: str
     start_us: float | None = None
+    end_us: float | None = None
     nodes: list[Node] = field(default_factory=list)
     samples: list[int] = field(default_factory=list)
     deltas: list[float] = field(default_factory=list)
+    fault: TraceError | None = None
 
 
 def _can_read(source: Source) -> bool:
@@ -103,26 +127,71 @@ def _can_read(source: Source) -> bool:
 
 def _read(source: Source) -> Iterator[InputTrace]:
     events, metadata, path = _read_events(source)
-    order = sorted(range(len(events)), key=lambda index: events[index].ts)
-    profiles: dict[Key, _Profile] = {}
-    for index in order:
-        event = events[index]
-        if event.name in PROFILE_EVENTS:
-            _add_event(event, profiles, source, f"{path}[{index}].args")
-    best: dict[Thread, _Profile] = {}
-    for profile in profiles.values():
-        kept = best.setdefault(profile.thread, profile)
-        if len(profile.samples) > len(kept.samples):
-            best[profile.thread] = profile
-    if not any(profile.samples for profile in best.values()):
-        raise TraceError(Reason.UNSUPPORTED_MEDIA, path, "The trace has no CPU profile with samples.")
+    profiles = _join_profiles(events, source, path)
+    of_thread: dict[Thread, list[_Profile]] = {}
+    for profile in profiles:
+        of_thread.setdefault(profile.thread, []).append(profile)
     urls = _find_urls(events, source, path)
     long_tasks = _find_long_tasks(events)
-    for profile in best.values():
-        if profile.samples:
-            tasks = long_tasks.get(profile.thread, [])
-            trace = _convert(profile, tasks, metadata, urls.get(str(profile.thread[0])), source)
-            yield trace if len(best) == len(profiles) else replace(trace, notes=(*trace.notes, NOTE_SEVERAL))
+    faults: list[TraceError] = []
+    last: InputTrace | None = None  # held back, as notes on the whole file belong to one trace
+    for thread, candidates in of_thread.items():
+        url, tasks = urls.get(str(thread[0])), long_tasks.get(thread, [])
+        trace = _convert_best(candidates, tasks, metadata, url, source=source, faults=faults)
+        if trace is not None:
+            if last is not None:
+                yield last
+            last = trace if len(of_thread) == len(profiles) else replace(trace, notes=(*trace.notes, NOTE_SEVERAL))
+    if last is None:
+        if faults:
+            raise faults[0]
+        raise TraceError(Reason.UNSUPPORTED_MEDIA, path, "The trace has no CPU profile with samples.")
+    if faults:
+        last = replace(last, notes=(*last.notes, _note_faults(faults)))
+    yield last
+
+
+def _note_faults(faults: Sequence[TraceError]) -> str:
+    what = "1 profile" if len(faults) == 1 else f"{len(faults)} profiles"
+    return f"{what} of the trace could not be read. {faults[0].detail} (at {faults[0].path})"
+
+
+def _convert_best(
+    candidates: Sequence[_Profile],
+    tasks: Sequence[Event],
+    metadata: _Metadata,
+    url: str | None,
+    *,
+    source: Source,
+    faults: list[TraceError],
+) -> InputTrace | None:
+    """Returns the profile of a thread with most samples that can be read; None without one. Adds to the faults."""
+    for profile in sorted(candidates, key=lambda profile: len(profile.samples), reverse=True):
+        if profile.fault is not None:
+            faults.append(profile.fault)
+        elif profile.samples:
+            try:
+                trace = _convert(profile, tasks, metadata, url, source)
+                check_trace(trace.draft.trace, source.limits.envelope)
+                return trace
+            except TraceError as error:
+                faults.append(error)
+    return None
+
+
+def _join_profiles(events: Sequence[Event], source: Source, path: str) -> list[_Profile]:
+    """Returns the profiles, each joined from its events in the order of their times."""
+    profiles: dict[Key, _Profile] = {}
+    for index in sorted(range(len(events)), key=lambda index: events[index].ts):
+        event = events[index]
+        if event.name in PROFILE_EVENTS:
+            place = f"{path}[{index}].args"
+            try:
+                _add_event(event, profiles, source, place)
+            except TraceError as error:
+                profile = profiles.setdefault(_key_of(event), _Profile(thread=(event.pid, event.tid), path=place))
+                profile.fault = profile.fault or error
+    return list(profiles.values())
 
 
 def _read_events(source: Source) -> tuple[list[Event], _Metadata, str]:
@@ -130,22 +199,34 @@ def _read_events(source: Source) -> tuple[list[Event], _Metadata, str]:
     if source.start == b"[":
         return decode_bulky(source, _list_decoder), _Metadata(), "$"
     file = decode_bulky(source, _file_decoder)
-    metadata = decode(file.metadata, _metadata_decoder, source.limits, "$.metadata")
+    # Mappings have a comma for each place, but are not read.
+    maps = bytes(decode_bulky(Source("", bytes(file.metadata), source.limits), _maps_decoder).sourceMaps)
+    limits = replace(source.limits, values=source.limits.values + sum(map(maps.count, (b",", b"{", b"["))))
+    metadata = decode(file.metadata, _metadata_decoder, limits, "$.metadata")
+    metadata.has_maps = len(maps.strip(b"[] \t\r\n")) > 0
     return file.traceEvents, metadata, "$.traceEvents"
 
 
+def _key_of(event: Event) -> Key:
+    return (event.pid, event.tid if event.id is None else event.id)
+
+
 def _add_event(event: Event, profiles: dict[Key, _Profile], source: Source, path: str) -> None:
-    """Adds the content of an event to its profile. A chunk of a profile that never began is left out."""
+    """Adds the content of an event to its profile. The beginning of a profile may be lost."""
     data = decode(event.args, _profile_decoder, source.limits, path).data
     if data is None:
         return
-    key = (event.pid, event.tid if event.id is None else event.id)
+    key = _key_of(event)
     profile = profiles.get(key)
     if profile is None:
-        if event.name == "ProfileChunk":
-            return
-        profile = profiles[key] = _Profile(thread=(event.pid, event.tid), path=path, start_us=data.startTime)
+        # Chunks come from a thread of the profiler's, so without the beginning, the profile's thread is unknown.
+        thread = (event.pid, f"profile {key[1]}") if event.name == "ProfileChunk" else (event.pid, event.tid)
+        profile = profiles[key] = _Profile(thread=thread, path=path, start_us=data.startTime)
+    if data.endTime is not None:
+        profile.end_us = data.endTime
     if data.cpuProfile is not None:
+        if data.cpuProfile.startTime is not None:  # of one event with the whole profile
+            profile.start_us, profile.end_us = data.cpuProfile.startTime, data.cpuProfile.endTime
         profile.nodes += data.cpuProfile.nodes
         profile.samples += data.cpuProfile.samples
     # Some versions of Chrome write the steps at both places.
@@ -186,13 +267,15 @@ def _convert(
         draft = Draft(trace=builder.build(), sampleInterval=interval, marks=builder.marks)
         fill(draft, metadata)
         return InputTrace(draft)
-    add_samples(builder, places, profile.samples, profile.deltas, profile.path)
+    lasts_us = time_between(profile.start_us, profile.end_us)
+    add_samples(builder, places, profile.samples, profile.deltas, profile.path, lasts_us=lasts_us)
     marks = []
     if profile.start_us is not None:
         marks = [Mark("longtask", (task.ts - profile.start_us) / 1000, task.dur / 1000) for task in tasks]
     started_at = read_time(metadata.startTime) if isinstance(metadata.startTime, str) else None
     draft = Draft(trace=builder.build(), timeOrigin=started_at, url=url, marks=marks)
-    return InputTrace(draft, notes_of(nodes, profile.samples))
+    notes = notes_of(nodes, profile.samples)
+    return InputTrace(draft, (*notes, NOTE_MAPS) if metadata.has_maps else notes)
 
 
 TRACE_EVENTS: Final = Importer(name="trace-events", title="Chrome's trace events", can_read=_can_read, read=_read)

@@ -48,24 +48,26 @@ class CallPlace(NamedTuple):
 
 
 NO_PLACE: Final = CallPlace(None, "a function")
+UNKNOWN_PLACE: Final = CallPlace(None)
 
 
 class Nodes(NamedTuple):
-    """The target of each node's samples by its id, and how many callees are named that the file does not have."""
+    """The target of each node's samples by its id, and how many callees and callers are named that are not there."""
 
     places: dict[int, CallPlace]
     missing_callees: int
+    missing_callers: int
 
 
 def read_nodes(nodes: Sequence[Node], builder: TraceBuilder, path: str, *, is_ours: bool = False) -> Nodes:
     """Returns the target of each node's samples; `is_ours` for our own exports.
 
-    Raises `TraceError` for unknown callers, duplicate ids and cycles.
+    A node whose caller is not there has none. Raises `TraceError` for duplicate ids and cycles.
     """
     by_id = {node.id: node for node in nodes}
     if len(by_id) != len(nodes):
         raise invalid(path, "Two nodes have the same id.")
-    parent_of, missing_callees = _parents(nodes, by_id, path)
+    parent_of, missing_callees, missing_callers = _parents(nodes, by_id, path)
     callees: dict[int, list[int]] = {}
     for child, parent in parent_of.items():
         callees.setdefault(parent, []).append(child)
@@ -83,24 +85,27 @@ def read_nodes(nodes: Sequence[Node], builder: TraceBuilder, path: str, *, is_ou
         pending.extend((callee, place.stack, depth + 1) for callee in callees.get(node_id, ()))
     if len(places) != len(nodes):
         raise invalid(path, "Some nodes call each other in a cycle.")
-    return Nodes(places, missing_callees)
+    return Nodes(places, missing_callees, missing_callers)
 
 
-def _parents(nodes: Sequence[Node], by_id: Mapping[int, Node], path: str) -> tuple[dict[int, int], int]:
-    """Returns each node's caller, and how many callees are missing: recordings of Chrome name some that never came."""
+def _parents(nodes: Sequence[Node], by_id: Mapping[int, Node], path: str) -> tuple[dict[int, int], int, int]:
+    """Returns each node's caller, and how many callees and callers are missing.
+
+    Recordings of Chrome name callees that never came, and a trace may have lost a chunk with some nodes.
+    """
     parent_of: dict[int, int] = {}
-    missing_callees = 0
+    missing_callees = missing_callers = 0
     for index, node in enumerate(nodes):
         links = [(child, node.id) for child in node.children if child in by_id]
         missing_callees += len(node.children) - len(links)
-        if node.parent is not None:
+        if node.parent is not None and node.parent in by_id:
             links.append((node.id, node.parent))
+        elif node.parent is not None:
+            missing_callers += 1
         for child, parent in links:
-            if parent not in by_id:
-                raise dangling(f"{path}[{index}]", "nodes")
             if parent_of.setdefault(child, parent) != parent:
                 raise invalid(f"{path}[{index}]", "A node has two callers.")
-    return parent_of, missing_callees
+    return parent_of, missing_callees, missing_callers
 
 
 def _place(frame: CallFrame, depth: int, *, is_ours: bool) -> CallPlace:
@@ -133,16 +138,34 @@ def add_samples(
     samples: Sequence[int],
     deltas_us: Sequence[float],
     path: str,
+    *,
+    lasts_us: float | None = None,
 ) -> None:
-    """Adds the samples at the running sum of their deltas, ms since the profile's start."""
+    """Adds the samples at the running sum of their deltas, ms since the profile's start.
+
+    Those of unknown nodes have no stack: without them, their time would be that of the sample before. Raises
+    `TraceError` if all are unknown.
+    If it is known how long the profile lasts, a sample without a stack closes it then: the last one lasts until there.
+    """
     if len(samples) != len(deltas_us):
         raise invalid(path, f"There are {len(samples)} samples, but {len(deltas_us)} time deltas.")
-    at_us = 0.0
-    for index, (node, delta) in enumerate(zip(samples, deltas_us, strict=True)):
+    if samples and not any(node in places for node in samples):
+        raise dangling(f"{path}[0]", "nodes")
+    at_us = last_us = 0.0
+    for node, delta in zip(samples, deltas_us, strict=True):
         at_us += delta
-        if node not in places:
-            raise dangling(f"{path}[{index}]", "nodes")
-        builder.sample(at_us / 1000, places[node].stack, places[node].marker)
+        place = places.get(node, UNKNOWN_PLACE)
+        builder.sample(at_us / 1000, place.stack, place.marker)
+        last_us = max(last_us, at_us)
+    limits = builder.limits.envelope
+    is_told = lasts_us is not None and 0 < lasts_us <= limits.timestamp_ms * 1000
+    if lasts_us is not None and is_told and 0 < len(samples) < limits.samples:
+        builder.sample(max(lasts_us, last_us) / 1000, None)
+
+
+def time_between(start_us: float | None, end_us: float | None) -> float | None:
+    """Returns how long a profile lasts by its own start and end, µs; None if it does not have both."""
+    return None if start_us is None or end_us is None else end_us - start_us
 
 
 def add_spans(
@@ -170,12 +193,24 @@ def add_spans(
 
 def notes_of(nodes: Nodes, samples: Sequence[int]) -> tuple[str, ...]:
     """Returns notes on what the import of such a profile loses."""
-    notes = [NOTE_PROGRAM] if any(nodes.places[node] == CallPlace(None, "other") for node in samples) else []
+    places = nodes.places
+    is_program = any(places.get(node) == CallPlace(None, "other") for node in samples)
+    notes = [NOTE_PROGRAM] if is_program else []
     if nodes.missing_callees:
-        is_single = nodes.missing_callees == 1
-        what = "1 call node that is" if is_single else f"{nodes.missing_callees} call nodes that are"
-        notes.append(f"The file names {what} not in it; {'it was' if is_single else 'they were'} left out.")
+        what = _count(nodes.missing_callees, "call node that is", "call nodes that are")
+        was = "it was" if nodes.missing_callees == 1 else "they were"
+        notes.append(f"The file names {what} not in it; {was} left out.")
+    if nodes.missing_callers:
+        what = _count(nodes.missing_callers, "call node has a caller", "call nodes have callers")
+        notes.append(f"{what} not in the file; their stacks begin there.")
+    if unknown := sum(node not in places for node in samples):
+        what = _count(unknown, "sample names a call node that is", "samples name call nodes that are")
+        notes.append(f"{what} not in the file; their time was imported without a stack.")
     return tuple(notes)
+
+
+def _count(count: int, one: str, several: str) -> str:
+    return f"1 {one}" if count == 1 else f"{count} {several}"
 
 
 def make_builder(limits: ImportLimits) -> TraceBuilder:

@@ -38,6 +38,11 @@ def test_a_time_is_epoch_milliseconds_or_iso_with_a_zone_or_utc(text: str) -> No
     assert instants({"from": [text]}) == [("11-16T09:00", None)]
 
 
+def test_a_day_may_have_the_basic_form_of_iso() -> None:
+    assert instants({"from": ["20261116"], "to": ["20261117T0930Z"]}) == [("11-16T00:00", "11-17T10:00")]
+    assert instants({"from": ["946684800000"]}) == [("01-01T00:00", None)]
+
+
 def test_times_in_a_day_whose_hours_were_merged_are_rounded_to_that_day() -> None:
     project = make_project()
     make_cell(project, starts_at=MONDAY.replace(hour=0), grain=Cell.Grain.DAY)
@@ -63,6 +68,15 @@ def test_several_froms_and_tos_are_pairs_and_their_union_is_picked() -> None:
     [
         ({"from": ["yesterday"]}, "from"),
         ({"from": ["-5"]}, "from"),
+        ({"from": ["0"]}, "from"),
+        ({"from": ["2026"]}, "from"),
+        ({"from": ["20261320"]}, "from"),  # no month
+        ({"from": ["1795600000"]}, "from"),  # seconds
+        ({"from": ["202611201015"]}, "from"),
+        ({"from": ["20261120101500"]}, "from"),
+        ({"from": ["946684799999"]}, "from"),  # a moment before 2000
+        (SliceQuery(to=["1795600000"]), "to"),
+        (SliceQuery(to=["1795600000000000"]), "to"),  # microseconds
         (SliceQuery(to=["999999999999999999999999"]), "to"),
         (SliceQuery(to=[""]), "to"),
         (SliceQuery(to=["0001-01-01T00:00:00+14:00"]), "to"),

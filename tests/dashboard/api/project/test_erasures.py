@@ -3,6 +3,7 @@
 import pytest
 from django.test import Client
 
+from aggregate.jobs import requests
 from aggregate.models import Job
 from dashboard.tasks import run_jobs
 from projects.models import Project
@@ -43,6 +44,38 @@ def test_a_wrong_body_is_400_and_starts_nothing(client: Client, shop: Project, b
     _, clear = create_token(project=shop, scopes=["erase"])
     answer = client.post(ERASURES, body, content_type="application/json", headers={"Authorization": f"Bearer {clear}"})
     assert answer.status_code == 400
+    assert not Job.objects.exists()
+
+
+def test_a_project_has_a_bounded_number_of_unfinished_erasures(
+    client: Client, people: People, shop: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(requests, "MAX_UNFINISHED_ERASURES", 2)
+    _, clear = create_token(project=shop, scopes=["erase"])
+    bearer = {"Authorization": f"Bearer {clear}"}
+    bodies: list[dict[str, str]] = [{"tag": "visitor", "value": "a"}, {"view_id": VIEW_ID}, {"tag": "v", "value": "b"}]
+    answers = [client.post(ERASURES, body, content_type="application/json", headers=bearer) for body in bodies]
+    assert [answer.status_code for answer in answers] == [202, 202, 429]
+    assert "2 erasures of this project wait or run" in answers[2].json()["detail"]
+    assert int(answers[2].headers["Retry-After"]) > 0
+    again = client.post(ERASURES, bodies[0], content_type="application/json", headers=bearer)
+    assert (again.status_code, again.json()["id"]) == (202, answers[0].json()["id"])  # an equal one needs no room
+    client.force_login(people.owner)
+    page = client.post(PAGE, {"name": "visitor", "value": "c", "confirm": "erase"})
+    assert page.status_code == 429
+    assert "2 erasures of this project wait or run" in page.content.decode()
+    run_jobs()
+    assert client.post(ERASURES, bodies[2], content_type="application/json", headers=bearer).status_code == 202
+
+
+def test_erasing_another_view_by_the_page_is_refused_too(
+    client: Client, people: People, shop: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(requests, "MAX_UNFINISHED_ERASURES", 0)
+    client.force_login(people.owner)
+    page = client.post(f"/projects/shop/views/{VIEW_ID}/erase/", {"confirm": "erase"})
+    assert page.status_code == 429
+    assert "erasures of this project wait or run" in page.content.decode()
     assert not Job.objects.exists()
 
 

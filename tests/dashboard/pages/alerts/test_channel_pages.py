@@ -1,6 +1,7 @@
 """The pages of channels: their secret, their terms, what they get, and their deliveries."""
 
 import re
+from uuid import uuid4
 
 import pytest
 from django.test import Client
@@ -40,6 +41,29 @@ def test_the_secret_of_a_webhook_is_shown_once(owner: Client, member: Client, sh
     assert 'value="22:00"' in page
     assert "https://hooks.example/…" in text_of(member, SETTINGS + "alerts/")
     assert member.get(address).status_code == 403
+
+
+def test_no_page_shows_a_mail_address_in_full(owner: Client, member: Client, shop: Project) -> None:
+    fields = {**FIELDS, "kind": "mail", "addresses": "anna@shop.example"}
+    owner.post(SETTINGS + "channels/new/", fields)
+    channel = Channel.objects.get()
+    problem = "550 <anna@shop.example> is unknown"
+    Message.objects.create(
+        project=shop,
+        id=uuid4(),
+        channel_id=channel.id,
+        created_at=NOON,
+        due_at=NOON,
+        title="A",
+        problem=problem,
+        change_ids=[],
+    )
+    for hint in (channel.hint, "anna@shop.example"):  # from before, too
+        Channel.objects.update(hint=hint)
+        for client, page in ((member, "alerts/"), (owner, "alerts/"), (owner, f"channels/{channel.id}/")):
+            text = client.get(SETTINGS + page).content.decode()
+            assert "anna@" not in text
+            assert "a…@shop.example" in text
 
 
 def test_a_wrong_field_of_a_channel_says_so(owner: Client, shop: Project) -> None:

@@ -4,6 +4,7 @@ import zlib
 from uuid import UUID
 
 from profcore.errors import Reason
+from profcore.trace.routes import clean_page
 from profcore.trace.wire import Mark
 from tests.profcore.formats.importers.reading import (
     NOW_MS,
@@ -28,6 +29,15 @@ def test_each_view_gets_the_samples_and_long_tasks_of_its_time() -> None:
     assert lines(checkout) == ["50 main render setTimeout", "60 -"]
     assert cart.marks == [Mark("longtask", 0, 52)]
     assert checkout.marks == [Mark("long-animation-frame", 52, 60)]
+
+
+def test_views_whose_names_have_question_marks_are_pages_of_their_own() -> None:
+    profile = sample_json("datadog.json")
+    names = ["/product/?/reviews", "/product/?/questions"]
+    for view, name in zip(profile["wall-time.json"]["views"], names, strict=True):
+        view["viewName"] = name
+    envelopes = [imported.completed.envelope for imported in read(profile)]
+    assert [clean_page(envelope.page or "") for envelope in envelopes] == names
 
 
 def test_the_event_tells_the_release_and_the_clocks_tell_the_time() -> None:
