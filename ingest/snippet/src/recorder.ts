@@ -4,7 +4,7 @@
  */
 
 import { add, type Answer, clear, flush, onAnswer } from './delivery';
-import { takeMarks, watchMarks } from './marks';
+import { marksDropped, takeMarks, watchMarks } from './marks';
 import { drop, endpoint, header, isOn, load, log, miss, numberOf, rateOf, settings } from './page';
 import type { Profiler } from './profiler';
 
@@ -180,7 +180,7 @@ const cut = (reason: string, goesOn?: boolean, of = view): void => {
         told = spent;
         const marks = takeMarks(Math.max(of.viewStart - timeOrigin, marksFrom), end);
         const { sampleInterval } = old;
-        const envelope = { ...of, seq, sampleInterval, reason, tags, marks, trace, ...(!BARE && { cost: { ms } }) };
+        const envelope = { ...of, seq, sampleInterval, reason, tags, marks, trace, ...(!BARE && { marksDropped, cost: { ms } }) };
         add(of.viewId, JSON.stringify(envelope), isDue);
       }
     })).catch(() => {}); // an unhandled rejection would show up in the page's own error reports
