@@ -35,8 +35,8 @@ const MAX_SCRIPTS = 200;
 const MAX_MARKS = 1e3;
 /** Of `mark` and of `measure`. A page that sets one for each frame stays small. */
 const MAX_TIMINGS = 500;
-/** The first characters of a text, without query and fragment. */
-const TEXT = /[^?#]{0,200}/;
+/** The first characters of a text, none of them halved, without query and fragment. */
+const TEXT = /[^?#]{0,200}/u;
 /** In ms, of interactions. */
 const INTERACTION_MS = 40;
 

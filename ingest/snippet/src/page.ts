@@ -101,7 +101,7 @@ export const miss = (reason: string, error: unknown = ''): void => {
     settings.absent = 0; // once
     const url = location.origin + location.pathname;
     const facts = { reason, rate, release: settings.release, url } as unknown as Record<string, string>;
-    const address = `${endpoint.replace('/traces?', '/absent?')}&${new URLSearchParams(facts)}`;
+    const address = `${endpoint.replace(/traces\/?\?/, 'absent?')}&${new URLSearchParams(facts)}`;
     if (reason === 'csp') {
       new Image().src = address; // a policy that stops the connection may still let an image pass
     } else {

@@ -73,6 +73,32 @@ let allowed: number;
 
 const now = (): number => performance.now();
 
+/** Reads past what a `toJSON` made of a value. */
+function readOwn(this: Record<string, unknown>, key: string): unknown {
+  return this[key];
+}
+
+const stringify = (value: unknown): string =>
+  JSON.stringify(value, ([] as { toJSON?: unknown }).toJSON ? readOwn : undefined);
+
+/**
+ * Returns a value's JSON. Old libraries give all arrays or objects of a page a `toJSON`, which makes texts of lists: it is
+ * hidden meanwhile. Where it cannot be, and in the bare core, its results are not used.
+ */
+const write = BARE ? stringify : (value: unknown): string => {
+  const owners = [Array, Object].map(({ prototype }) =>
+    [prototype, Object.getOwnPropertyDescriptor(prototype, 'toJSON')] as const);
+  const define = (hidden?: PropertyDescriptor): void => owners.forEach(
+    ([prototype, own]) => own && Reflect.defineProperty(prototype, 'toJSON', hidden || own),
+  );
+  define({ value: undefined });
+  try {
+    return stringify(value);
+  } finally {
+    define();
+  }
+};
+
 /** Returns `run`, with its time on the main thread counted. An error of ours never reaches the page. */
 export const counted = <T extends unknown[]>(run: (...values: T) => void): (...values: T) => void => {
   return (...values) => {
@@ -181,7 +207,7 @@ const cut = (reason: string, goesOn?: boolean, of = view): void => {
         const marks = takeMarks(Math.max(of.viewStart - timeOrigin, marksFrom), end);
         const { sampleInterval } = old;
         const envelope = { ...of, seq, sampleInterval, reason, tags, marks, trace, ...(!BARE && { marksDropped, cost: { ms } }) };
-        add(of.viewId, JSON.stringify(envelope), isDue);
+        add(of.viewId, write(envelope), isDue);
       }
     })).catch(() => {}); // an unhandled rejection would show up in the page's own error reports
   }
@@ -246,7 +272,7 @@ export const setPage = (value: unknown): void => {
 };
 
 export const setTags = (value: unknown): void => {
-  tags = JSON.parse(JSON.stringify(value)); // throws here rather than in each chunk
+  tags = JSON.parse(write(value)); // throws here rather than in each chunk
 };
 
 /** The name of the event that ends the page's being seen is the chunk's reason. */

@@ -109,6 +109,7 @@ def test_marks_from_before_a_late_view_leave_it_its_room(site: Site, page: Page)
     for (let n = 0; n < 1500; n += 1) performance.mark(`early${n}`);
     setTimeout(() => {
       Math.random = () => 0.1;
+      document.body.click();
       history.pushState({}, '', '/late');
       performance.mark('late');
     }, 300);
@@ -181,3 +182,11 @@ def test_a_flood_of_layout_shifts_crowds_out_no_long_task(site: Site, page: Page
     wait_until(page, lambda: marks_of(site, "longtask") != [])
     assert len(marks_of(site, "layout-shift")) == 1_000
     assert site.envelopes[0]["marksDropped"] == 2_000
+
+
+def test_a_text_is_not_cut_within_a_character(site: Site, page: Page) -> None:
+    site.add_page(after="for (const n of [198, 199, 200]) performance.mark('x'.repeat(n) + '\\u{1f600}\\u{1f600}');")
+    page.goto(site.url())
+    wait_until(page, lambda: len(marks_of(site, "mark")) == 3)
+    names = [mark["name"] for mark in marks_of(site, "mark")]
+    assert names == ["x" * 198 + "😀😀", "x" * 199 + "😀", "x" * 200]
