@@ -33,8 +33,11 @@ interface View {
 const EAGER_MS = 1e4;
 /** A timer may fire a little early. */
 const EARLY_MS = 5;
-/** A page may say its new route a moment before it changes the address. */
-const RENAME_MS = 100;
+/** What changes the address so soon after the view's begin or another change, without the user, redirects. */
+const REDIRECT_MS = 1e3;
+/** Views by route in one document: some, and one more every so many ms. */
+const MAX_ROUTES = 30;
+const ROUTE_MS = 2e4;
 const DURATION_MS = 6e4;
 const INTERVAL_MS = 10;
 /** A busy page's bursts give up to 14 times as many samples as the interval promises. */
@@ -66,6 +69,11 @@ let mutedUntil = 0;
 /** Marks from before, as before consent, are not sent. */
 let marksFrom = 0;
 let path: string;
+/** When the view began, or its address last changed. */
+let movedAt: number;
+/** Whether the user did something since. */
+let hasInput: boolean;
+let routes = 0;
 /** Main-thread ms that the snippet has taken, how many of them have been sent, and may be taken in all. */
 let spent = 0;
 let told = 0;
@@ -217,12 +225,19 @@ const endChunk = counted(() => {
   cut('timer', BARE || document.readyState !== 'complete' || now() - inputAt <= INTERACTION_MS);
 });
 
+/** Notes the address. */
+const move = (): void => {
+  path = location.pathname;
+  movedAt = now();
+};
+
 /** Begins a view at `start`, ms. `stubs` is the stub's profiler. */
 const begin = (navigation: string | undefined, start: number, page?: string, stubs?: Profiler): void => {
   const former = view;
-  path = location.pathname;
+  move();
+  hasInput = false;
   const rate = rateOf(page || path);
-  const isDrawn = Math.random() < rate;
+  const isDrawn = Math.random() < rate && (navigation !== 'route' || ++routes <= MAX_ROUTES + now() / ROUTE_MS);
   const { deviceMemory: memory, hardwareConcurrency: cores, userAgentData } = navigator;
   formerStart = former?.viewStart;
   early = stubs;
@@ -302,26 +317,38 @@ export const record = (stubs: Profiler | undefined, from: number): void => {
       begin('bfcache', now(), view.page);
     }
   });
-  on('currententrychange', () => {
+  on<Event & { navigationType?: string }>('currententrychange', ({ navigationType: type }) => {
     if (location.pathname === path) {
       return;
     }
-    if (view.page && !view.seq && now() - since < RENAME_MS) {
-      path = location.pathname; // the page named its route just before it went there
-      view.url = location.href;
+    const isReplaced = type === 'replace';
+    if (
+      type !== 'traverse'
+        && (now() - movedAt < REDIRECT_MS || (isReplaced && document.readyState !== 'complete'))
+        // Where each key or move replaces the address of a route, the first one has begun the view.
+        && (!hasInput || (isReplaced && view.navigation === 'route'))
+    ) {
+      move();
+      if (!view.seq) {
+        view.url = location.href; // later, the view's name has been sent
+      }
     } else {
       begin('route', now());
     }
   }, window.navigation); // without it, the window hears nothing of that name
-  if (!BARE && isOn('interactions')) {
+  const isSparse = !BARE && isOn('interactions');
+  if (isSparse) {
     inputAt = 0;
-    const input = (): void => {
+  }
+  const input = (): void => {
+    hasInput = true;
+    if (isSparse) {
       inputAt = now();
       resume();
-    };
-    on('pointerdown', input);
-    on('keydown', input);
-  }
+    }
+  };
+  // Assistive technology sends nothing but the click.
+  ['pointerdown', 'keydown', 'click'].forEach((type) => on(type, input));
   if (!BARE) {
     on<SecurityPolicyViolationEvent>('securitypolicyviolation', ({ blockedURI, disposition }) => {
       if (disposition === 'enforce' && blockedURI.startsWith(endpoint.split('?')[0]!)) {
