@@ -27,8 +27,8 @@ from profcore.formats.importers.completing import Defaults
 from profcore.formats.importers.containers import show_name
 from profcore.formats.importers.registry import Imported, read_file
 from profcore.formats.importers.shapes import FileError
+from profcore.surrogates import replace_halves
 from profcore.trace.posted import NO_TRACE
-from profcore.trace.surrogates import replace_halves
 from projects.audit.acts import Act
 from projects.audit.entries import record
 from projects.key_cache import KeyConfig, key_config_of

@@ -14,8 +14,8 @@ from ingest.storage.storing import Arrival
 from profcore.errors import Reason, TraceError
 from profcore.formats.importers.registry import translate_envelope
 from profcore.kernel import find_kernel
+from profcore.surrogates import replace_halves
 from profcore.trace.posted import NO_TRACE, CompiledCheck
-from profcore.trace.surrogates import replace_halves
 from profcore.trace.wire import Envelope, Limits, check_posted, decode_envelope, read_trace_id, split_array
 
 WHITESPACE: Final = b" \t\r\n"

@@ -7,8 +7,8 @@ from typing import Final
 import msgspec
 
 from profcore.errors import Reason, TraceError
+from profcore.surrogates import replace_halves
 from profcore.trace.routes import clean_page, route_of_url
-from profcore.trace.surrogates import replace_halves
 from profcore.trace.wire import UNREADABLE, explain
 
 # A code is an index into the tuple and is stored: append, never reorder.

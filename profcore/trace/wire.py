@@ -13,9 +13,9 @@ from uuid import UUID
 import msgspec
 
 from profcore.errors import Reason, TraceError
+from profcore.surrogates import replace_halves
 from profcore.trace.dimensions import NAVIGATIONS
 from profcore.trace.intervals import MAX_POSTED_MS, MIN_POSTED_MS
-from profcore.trace.surrogates import replace_halves
 
 
 class Frame(msgspec.Struct, gc=False, omit_defaults=True):

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from profcore.trace.surrogates import replace_halves
+from profcore.surrogates import replace_halves
 from tests.profcore.strategies import PROPERTY
 
 UNITS = st.sampled_from(
