@@ -29,6 +29,8 @@ export interface Options {
   readonly gpc?: boolean | string;
   /** Record on localhost too. */
   readonly localhost?: boolean | string;
+  /** Count a browser that a program drives as what it is otherwise, for a laboratory. */
+  readonly bots?: boolean | string;
   /** Say in the console what happens. */
   readonly debug?: boolean | string;
 }
@@ -58,7 +60,7 @@ export const numberOf = (name: 'rate' | 'interval' | 'duration' | 'buffer' | 'ab
 };
 
 /** Returns whether something is switched on. An attribute without a value is. */
-export const isOn = (name: 'interactions' | 'consent' | 'gpc' | 'localhost' | 'debug'): boolean =>
+export const isOn = (name: 'interactions' | 'consent' | 'gpc' | 'localhost' | 'bots' | 'debug'): boolean =>
   `${settings[name] ?? false}` !== 'false';
 
 /** Returns the share of the views of a page that are recorded; the endpoint accepts none above 1. */

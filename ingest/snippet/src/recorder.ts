@@ -23,6 +23,7 @@ interface View {
   /** Share of such views that are recorded: that of the header times that of the draw. */
   readonly sampleRate: number;
   readonly navigation: string | undefined;
+  readonly userAgent: string | undefined;
   readonly isolated: boolean;
   readonly device: Readonly<Record<string, unknown>>;
   /** The number of its next trace. */
@@ -238,7 +239,7 @@ const begin = (navigation: string | undefined, start: number, page?: string, stu
   hasInput = false;
   const rate = rateOf(page || path);
   const isDrawn = Math.random() < rate && (navigation !== 'route' || ++routes <= MAX_ROUTES + now() / ROUTE_MS);
-  const { deviceMemory: memory, hardwareConcurrency: cores, userAgentData } = navigator;
+  const { deviceMemory: memory, hardwareConcurrency: cores, userAgentData, userAgent, webdriver } = navigator;
   formerStart = former?.viewStart;
   early = stubs;
   since = early ? start : now();
@@ -256,6 +257,8 @@ const begin = (navigation: string | undefined, start: number, page?: string, stu
     requestedInterval: numberOf('interval', INTERVAL_MS),
     sampleRate: BARE ? rate : rate * Number(header.rate || 1),
     navigation,
+    // By default the header says it. A browser that a program drives does not say so there.
+    userAgent: !BARE && isOn('bots') ? userAgent.replace('Headless', '') : webdriver ? `webdriver ${userAgent}` : undefined,
     isolated: crossOriginIsolated,
     device: { memory, cores, mobile: userAgentData?.mobile },
   };
