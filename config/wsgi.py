@@ -28,7 +28,7 @@ PROCESSES.labels("web").inc()
 keep_trimming()  # its thread starts here, and not in `warm_up`: that is also called before a fork
 
 # They need Django's settings.
-from ingest.endpoint.views import ENDPOINTS, answer_environ  # noqa: E402
+from ingest.endpoint.views import answer_environ, find_endpoint  # noqa: E402
 
 _body_limits = BodyLimits(wait_s=settings.BODY_WAIT_S, bytes_per_s=settings.BODY_BYTES_PER_S)
 _slow_places = SlowPlaces(
@@ -49,7 +49,7 @@ def application(environ: dict[str, Any], start_response: Any) -> Iterable[bytes]
 
 def serve(environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:  # Any: as above
     """Serves a request, whose body is read within limits of time. The endpoint is asked before Django."""
-    endpoint = ENDPOINTS.get(environ["PATH_INFO"])
+    endpoint = find_endpoint(environ["PATH_INFO"])
     if endpoint is None:
         drop_charset(environ)
     if environ.get("CONTENT_LENGTH") in (None, "", "0") and "HTTP_TRANSFER_ENCODING" not in environ:

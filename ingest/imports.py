@@ -27,6 +27,7 @@ from profcore.formats.importers.completing import Defaults
 from profcore.formats.importers.containers import show_name
 from profcore.formats.importers.registry import Imported, read_file
 from profcore.formats.importers.shapes import FileError
+from profcore.surrogates import replace_halves
 from profcore.trace.posted import NO_TRACE
 from projects.audit.acts import Act
 from projects.audit.entries import record
@@ -136,7 +137,7 @@ def _make_arrival(index: int, imported: Imported) -> Arrival:
     completed = imported.completed
     envelope = completed.envelope
     envelope.trace, envelope.marks = NO_TRACE, []
-    packed = gzip.compress(completed.body, compresslevel=1, mtime=0)
+    packed = gzip.compress(replace_halves(completed.body), compresslevel=1, mtime=0)
     return Arrival(index=index, envelope=envelope, body=packed, is_gzip=True, expanded_bytes=len(completed.body))
 
 

@@ -9,7 +9,8 @@ from django.db import transaction
 
 from projects.audit.acts import Act
 from projects.audit.entries import record
-from projects.key_cache import clear_keys, is_origin_entry
+from projects.key_cache import clear_keys
+from projects.keys import clean_origins
 from projects.models import IngestKey, Project
 
 RESERVED: Final = frozenset({"new", "deleting"})  # `/projects/new/` and the like are pages of no project
@@ -20,21 +21,19 @@ def create_project(
 ) -> tuple[Project, IngestKey]:
     """Creates a project with one public key, and returns both.
 
-    `origins` are as in `is_origin_allowed`; without any, only posts that name no origin are accepted. Raises Django's
-    `ValidationError` for a slug or key that exists, and for an entry that is not an origin.
+    `origins` are spelled as browsers send them (`clean_origins`); without any, only posts that name no origin are
+    accepted. Raises Django's `ValidationError` for a slug or key that exists, and for an entry that is not an origin.
     """
-    wrong = [origin for origin in origins if not is_origin_entry(origin)]
-    if wrong:
-        raise ValidationError({"origins": f"{wrong[0]!r} is not an origin, such as https://shop.example, or *."})
+    allowed = clean_origins(origins)
     if slug.lower() in RESERVED:
         raise ValidationError({"slug": f"{slug!r} is an address of the dashboard. Choose another slug."})
     with transaction.atomic():
         project = Project(slug=slug, name=name or slug)
         project.full_clean()
         project.save()
-        ingest_key = IngestKey(project=project, public_key=key or secrets.token_urlsafe(18), origins=list(origins))
+        ingest_key = IngestKey(project=project, public_key=key or secrets.token_urlsafe(18), origins=allowed)
         ingest_key.full_clean(exclude=["origins"])
         ingest_key.save()
-        record(Act.PROJECT_CREATED, project=project, name=project.name, origins=list(origins))
+        record(Act.PROJECT_CREATED, project=project, name=project.name, origins=allowed)
     clear_keys()
     return project, ingest_key

@@ -1,5 +1,7 @@
 """The roll-up of hotspots and call trees: the sums of all rolled cells of a group's UTC day, of any device and browser.
 
+Only bots are not in it: reads leave them out unless they ask for them by name, and then read cells.
+
 Questions about many pages or many views read it instead of a dozen cells per hour. A cell is rolled once its hour is
 over (`roll_up_hours`); day cells always are. Younger cells, which every fold changes, are not rolled, so that few folds
 write a func twice. Code that adds to rolled cells also adds to the roll-up. Code that takes sums back unrolls the day.
@@ -23,6 +25,7 @@ from aggregate.time_budget import end_step
 from profcore.sums.blobs import BlobError, PackedTree, merge_packed, pack_call_tree
 from profcore.sums.calltree import CallTree
 from profcore.times import DAY, HOUR, start_of_hour
+from profcore.trace.dimensions import BOT
 
 ROLL_UP_BATCH_DAYS: Final = 500  # group-days of one run of the task: some seconds; the next run goes on
 
@@ -36,7 +39,8 @@ INSERT INTO aggregate_dayhotspot AS h ({NAMES})
 SELECT c.project_id, c.group_id, date_trunc('day', c.starts_at, 'UTC'), h.func_id, {SUMS}
 FROM aggregate_cell c CROSS JOIN LATERAL (
     SELECT * FROM aggregate_hotspot h WHERE h.project_id = %(project_id)s AND h.cell_id = c.id OFFSET 0) AS h
-WHERE c.project_id = %(project_id)s AND c.id = ANY(%(cell_ids)s::int[]) GROUP BY 1, 2, 3, 4 ORDER BY 1, 2, 3, 4
+WHERE c.project_id = %(project_id)s AND c.id = ANY(%(cell_ids)s::int[]) AND c.browser <> {BOT}
+GROUP BY 1, 2, 3, 4 ORDER BY 1, 2, 3, 4
 ON CONFLICT (project_id, group_id, day_at, func_id) DO UPDATE SET {ADD_HOTSPOTS}
 """
 
@@ -87,8 +91,10 @@ def _sum_trees(project_id: int, cell_ids: Sequence[int]) -> CallTree:
     trees = StoredTreeSum()
     with connection.cursor() as cursor:
         cursor.execute(
-            """SELECT blob, node_count FROM aggregate_calltreepiece
-               WHERE project_id = %s AND cell_id = ANY(%b::int[]) ORDER BY cell_id, id""",
+            f"""SELECT t.blob, t.node_count
+                FROM aggregate_calltreepiece t JOIN aggregate_cell c ON c.project_id = t.project_id AND c.id = t.cell_id
+                WHERE t.project_id = %s AND t.cell_id = ANY(%b::int[]) AND c.browser <> {BOT}
+                ORDER BY t.cell_id, t.id""",
             [project_id, list(cell_ids)],
         )
         for blob, nodes in cursor:
@@ -108,8 +114,8 @@ def add_to_days(
     """
     with connection.cursor() as cursor:
         cursor.execute(
-            """SELECT c.id, c.group_id, date_trunc('day', c.starts_at, 'UTC') FROM aggregate_cell c
-               WHERE c.project_id = %s AND c.id = ANY(%b::int[]) AND c.is_rolled""",
+            f"""SELECT c.id, c.group_id, date_trunc('day', c.starts_at, 'UTC') FROM aggregate_cell c
+                WHERE c.project_id = %s AND c.id = ANY(%b::int[]) AND c.is_rolled AND c.browser <> {BOT}""",
             [project_id, [cell_id for cell_id, _ in deltas]],
         )
         days: dict[int, Key] = {cell_id: (group_id, day_at) for cell_id, group_id, day_at in cursor}

@@ -19,6 +19,7 @@ from profcore.trace.dimensions import DIMENSIONS
 from projects.models import Project
 
 PRESETS: Final = (("Last 24 hours", timedelta(days=1)), ("7 days", timedelta(days=7)), ("30 days", timedelta(days=30)))
+ALL_WORDS: Final = {dimension.name: dimension.all_word for dimension in DIMENSIONS}
 MAX_CHOICES: Final = 500  # of one field, plus those that are selected; an address may name any
 CHIP_WORDS: Final = {
     "func_over": "Views where a function took more than",
@@ -267,6 +268,7 @@ def _field(
     return ChoiceField(
         name=name,
         word=name.capitalize(),
+        all_word=ALL_WORDS.get(name, "Any"),
         choices=choices,
         chosen=[known_choices[value][0] for value in chosen],
         cleared_link=address.without(name),

@@ -33,7 +33,7 @@ ALLOWED: Final = "GET, POST, OPTIONS"
 def take_absence(post: IngestRequest) -> IngestResponse:
     """Counts a report by the ingest contract (docs/ingest.md) and answers 204."""
     if post.method == "OPTIONS":
-        return answer_preflight(ALLOWED)
+        return answer_preflight(post.wanted_headers, ALLOWED)
     if post.method not in ("GET", "POST"):
         return answer_wrong_method(ALLOWED, "Reports are posted, or sent as the parameters of an image.")
     try:

@@ -14,6 +14,7 @@ from ingest.storage.storing import Arrival
 from profcore.errors import Reason, TraceError
 from profcore.formats.importers.registry import translate_envelope
 from profcore.kernel import find_kernel
+from profcore.surrogates import replace_halves
 from profcore.trace.posted import NO_TRACE, CompiledCheck
 from profcore.trace.wire import Envelope, Limits, check_posted, decode_envelope, read_trace_id, split_array
 from profcore.unicode import TextTooLong, to_utf8
@@ -38,7 +39,7 @@ class ParsedBody:
     """The accepted envelopes of a body, without their traces, and the refused ones.
 
     A single envelope is kept as it was sent, and others as their own bytes; but traces in another dialect than the
-    spec's are translated. If a single envelope is wrong, an error is raised instead.
+    spec's are translated, and half surrogate pairs replaced. If a single envelope is wrong, an error is raised instead.
     """
 
     is_batch: bool
@@ -68,8 +69,9 @@ def _find_check(choice: str, limits: Limits, max_bytes: int) -> CompiledCheck | 
 def parse_body(sent: bytes, body: bytes, *, content_type: str, limits: Limits, max_envelopes: int) -> ParsedBody:
     """Returns the envelopes of a body, which is `body` when it is expanded.
 
-    A byte order mark is dropped, and UTF-16 becomes UTF-8: what is stored has neither. Raises `TraceError` for an
-    unreadable body, and for a single envelope that is refused, and `BodyTooLarge`.
+    A byte order mark is dropped, UTF-16 becomes UTF-8, and half surrogate pairs become U+FFFD before anything is
+    stored, so that whatever reads a stored body can decode it. Raises `TraceError` for an unreadable body, and for a
+    single envelope that is refused, and `BodyTooLarge`.
     """
     try:
         text = to_utf8(body, settings.INGEST_MAX_EXPANDED_BYTES)
@@ -81,10 +83,10 @@ def parse_body(sent: bytes, body: bytes, *, content_type: str, limits: Limits, m
     if not start:
         raise TraceError(Reason.EMPTY_BODY, "$", "The body is empty.")
     if start == b"[":
-        return _parse_batch(split_array(body, max_envelopes), limits)
+        return _parse_batch(split_array(replace_halves(body), max_envelopes), limits)
     if content_type in NDJSON_TYPES or _has_several_values(body):
         return _parse_batch(_split_lines(body, max_envelopes), limits)
-    arrival = _check(0, body, limits)
+    arrival = _check(0, replace_halves(body), limits)
     if arrival.body is body:
         arrival = replace(arrival, body=sent, is_gzip=is_gzip(sent))
     return ParsedBody(False, [arrival])
@@ -92,7 +94,7 @@ def parse_body(sent: bytes, body: bytes, *, content_type: str, limits: Limits, m
 
 def _split_lines(body: bytes, most: int) -> list[bytes]:
     """Returns the lines that are not blank. Raises `TraceError` as soon as there are too many."""
-    lines = [match.group() for match in islice(LINE.finditer(body), most + 1)]
+    lines = [replace_halves(match.group()) for match in islice(LINE.finditer(body), most + 1)]
     if len(lines) > most:
         raise TraceError(Reason.TOO_MANY_ENVELOPES, "$", f"The body has more than {most} envelopes.")
     return lines

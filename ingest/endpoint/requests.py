@@ -54,6 +54,7 @@ class IngestRequest:
     method: str
     query: str
     origin: str | None
+    wanted_headers: str  # those that a preflight asks for
     media_type: str  # without its parameters
     coding: str
     headers: SenderHeaders
@@ -71,6 +72,7 @@ def read_request(environ: Mapping[str, Any]) -> IngestRequest:  # Any: WSGI's ow
         method=environ["REQUEST_METHOD"],
         query=environ.get("QUERY_STRING", ""),
         origin=environ.get("HTTP_ORIGIN"),
+        wanted_headers=environ.get("HTTP_ACCESS_CONTROL_REQUEST_HEADERS", ""),
         media_type=environ.get("CONTENT_TYPE", "").partition(";")[0].strip().lower(),
         coding=environ.get("HTTP_CONTENT_ENCODING", "").strip().lower(),
         headers=read_sender_headers(environ),

@@ -1,6 +1,7 @@
 """The endpoint's answers: JSON, all with CORS headers, also errors."""
 
 import logging
+import re
 from dataclasses import dataclass
 from typing import Final
 
@@ -33,6 +34,10 @@ STATUS_OF_REASON: Final = {
 # After an hour, a tab that stays open for days tries again.
 STOP_S: Final = 3_600
 PREFLIGHT_S: Final = 7_200  # Chromium's maximum
+USUAL_HEADERS: Final = "content-type, content-encoding"
+MAX_WANTED_CHARS: Final = 2_000  # those of three tracing libraries together have 300
+# A list of tokens (RFC 9110, 5.6.2). The separator is no character of a token, so this never backtracks far.
+HEADER_NAMES: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]++(?:[ \t]*+,[ \t]*+[!#$%&'*+.^_`|~0-9A-Za-z-]++)*+")
 OPEN: Final = (("Access-Control-Allow-Origin", "*"), ("Cache-Control", "no-store"))  # for any origin, never kept
 _encoder = msgspec.json.Encoder()
 
@@ -97,17 +102,30 @@ def answer_wrong_method(allowed: str = "POST, OPTIONS", detail: str = "Traces ar
     return answer(405, {"reason": "method_not_allowed", "path": "$", "detail": detail}, allowed=allowed)
 
 
+def answer_unknown_address() -> IngestResponse:
+    """Returns the answer to a request for an address next to the endpoint's own ones."""
+    detail = "Traces are posted to /ingest/v1/traces."
+    return answer(404, {"reason": "not_found", "path": "$", "detail": detail})
+
+
 def answer_fault() -> IngestResponse:
     """Returns the answer to a request that failed through a fault of ours."""
     return answer(500, {"reason": "internal_error", "path": "$", "detail": "The server failed; the fault is logged."})
 
 
-def answer_preflight(allowed: str = "POST, OPTIONS") -> IngestResponse:
-    """Returns the answer to a CORS preflight: `fetch` with `application/json` or `Content-Encoding` sends one."""
+def answer_preflight(wanted_headers: str = "", allowed: str = "POST, OPTIONS") -> IngestResponse:
+    """Returns the answer to a CORS preflight: `fetch` with `application/json` or `Content-Encoding` sends one.
+
+    It allows whatever headers are asked for. Scripts that trace requests add theirs to each `fetch` of a page; no
+    cookies are read here, so nothing is gained by refusing. The usual headers are allowed if the list is no list.
+    """
+    wanted_headers = wanted_headers.strip()
+    is_list = len(wanted_headers) <= MAX_WANTED_CHARS and HEADER_NAMES.fullmatch(wanted_headers)
     headers = [
         OPEN[0],
         ("Access-Control-Allow-Methods", allowed),
-        ("Access-Control-Allow-Headers", "content-type, content-encoding"),
+        ("Access-Control-Allow-Headers", wanted_headers if is_list else USUAL_HEADERS),
         ("Access-Control-Max-Age", str(PREFLIGHT_S)),
+        ("Vary", "Access-Control-Request-Headers"),
     ]
     return IngestResponse(204, headers)

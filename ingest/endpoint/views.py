@@ -4,6 +4,7 @@ Django's handler, its request, its signals and its chain of middleware cost more
 """
 
 import logging
+import re
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import nullcontext
 from datetime import UTC, datetime
@@ -41,6 +42,7 @@ from ingest.endpoint.responses import (
     answer_error,
     answer_fault,
     answer_preflight,
+    answer_unknown_address,
     answer_wrong_method,
     explain_outage,
     stop_of,
@@ -59,13 +61,14 @@ CONTENT_TYPES: Final = NDJSON_TYPES | {
 }
 GZIP_CODINGS: Final = frozenset({"gzip", "x-gzip"})
 CODINGS: Final = GZIP_CODINGS | {"", "identity"}
+SLASHES: Final = re.compile(r"/{2,}")
 ACCEPTED: Final = INGEST_ENVELOPES.labels(outcome="accepted", reason="")
 
 
 def take_traces(post: IngestRequest) -> IngestResponse:
     """Accepts envelopes by the ingest contract (docs/ingest.md) and answers 202 once they are durable."""
     if post.method == "OPTIONS":
-        return answer_preflight()
+        return answer_preflight(post.wanted_headers)
     if post.method != "POST":
         return answer_wrong_method()
     received_at = datetime.now(UTC)
@@ -181,6 +184,27 @@ def _describe(refused: Refused) -> dict[str, object]:
 
 
 ENDPOINTS: Final[Mapping[str, View]] = {"/ingest/v1/traces": take_traces, "/ingest/v1/absent": take_absence}
+
+
+def find_endpoint(path: str) -> View | None:
+    """Returns what answers a path of the endpoint; None for any other path.
+
+    A proxy or a framework in between may add a slash at the end, or double the first one. A wrong address below
+    `/ingest/` is answered here too: a page's script can read only an answer with CORS headers.
+    """
+    if (view := ENDPOINTS.get(path)) is not None:
+        return view
+    if not path.lstrip("/").startswith("ingest/"):
+        return None
+    return ENDPOINTS.get(SLASHES.sub("/", path).rstrip("/"), take_nothing)
+
+
+def take_nothing(post: IngestRequest) -> IngestResponse:
+    """Answers a request for an address that does not exist."""
+    if post.method == "OPTIONS":
+        return answer_preflight(post.wanted_headers)
+    skip_body(post)
+    return answer_unknown_address()
 
 
 def answer_environ(view: View, environ: Mapping[str, Any], start_response: Any) -> Iterable[bytes]:  # Any: the server's

@@ -24,6 +24,8 @@ export interface Options {
   readonly gpc?: boolean;
   /** Record on localhost too. */
   readonly localhost?: boolean;
+  /** Count a browser that a program drives as what it is otherwise, for a laboratory. */
+  readonly bots?: boolean;
   /** Share of the views without a recording that tell the server why. */
   readonly absent?: number;
   /** Say in the console why there is no trace, and what the server answered. */

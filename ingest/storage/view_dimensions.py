@@ -7,7 +7,9 @@ from typing import Any, Final
 import ua_parser
 
 from profcore.caching import cached
+from profcore.trace.bots import is_bot, is_local_page
 from profcore.trace.dimensions import (
+    BOT,
     BROWSER,
     DEVICE,
     DIMENSIONS,
@@ -41,8 +43,18 @@ def read_sender_headers(environ: Mapping[str, Any]) -> SenderHeaders:  # Any: WS
 @cached(entries=10_000, chars=MAX_USER_AGENT_CHARS)
 def browser_of(user_agent: str) -> int:
     """Returns the browser code of a user agent. Results are cached, because field traffic repeats itself."""
+    return BOT if is_bot(user_agent[:MAX_USER_AGENT_CHARS]) else _family_of(user_agent)
+
+
+def _family_of(user_agent: str) -> int:
     parsed = ua_parser.parse_user_agent(user_agent[:MAX_USER_AGENT_CHARS])
     return classify_browser(parsed.family if parsed else None)
+
+
+def _browser_of(envelope: Envelope, headers: SenderHeaders) -> int:
+    agent = envelope.userAgent or headers.user_agent
+    code = browser_of(agent)
+    return _family_of(agent) if code == BOT and is_local_page(envelope.url) else code
 
 
 def _device_of(envelope: Envelope, headers: SenderHeaders) -> int:
@@ -57,7 +69,7 @@ def _device_of(envelope: Envelope, headers: SenderHeaders) -> int:
 
 CODE_OF: Final[Mapping[Dimension, Callable[[Envelope, SenderHeaders], int]]] = {
     DEVICE: _device_of,
-    BROWSER: lambda envelope, headers: browser_of(envelope.userAgent or headers.user_agent),
+    BROWSER: _browser_of,
     NAVIGATION: lambda envelope, _: classify_navigation(envelope.navigation),
 }
 

@@ -81,6 +81,8 @@ def present_request() -> RequestMark | None:
 
 def find_kind(path: str) -> str:
     """Returns the kind of what a path asks for; a page unless it is something else."""
+    if path.startswith("//"):
+        path = "/" + path.lstrip("/")
     for start, kind in KINDS:
         if path.startswith(start):
             return kind

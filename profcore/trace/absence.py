@@ -7,6 +7,7 @@ from typing import Final
 import msgspec
 
 from profcore.errors import Reason, TraceError
+from profcore.surrogates import replace_halves
 from profcore.trace.routes import clean_page, route_of_url
 from profcore.trace.wire import UNREADABLE, explain
 
@@ -56,7 +57,7 @@ def decode_absence(body: bytes) -> AbsenceBody:
     if not body.strip():
         raise TraceError(Reason.EMPTY_BODY, "$", "The body is empty.")
     try:
-        return _decoder.decode(body)
+        return _decoder.decode(replace_halves(body))
     except UNREADABLE as error:
         raise explain(error) from None
 

@@ -8,7 +8,12 @@ from dataclasses import dataclass
 from typing import Final
 
 DEVICE_CLASSES: Final = ("unknown", "desktop", "desktop-low", "desktop-high", "mobile", "mobile-low", "mobile-high")
-BROWSERS: Final = ("unknown", "chrome", "edge", "opera", "samsung", "firefox", "safari", "webview", "electron", "other")
+BROWSERS: Final = (
+    *("unknown", "chrome", "edge", "opera", "samsung", "firefox", "safari", "webview", "electron", "other"),
+    "bot",
+)
+# Sums leave it out unless it is asked for by name, and so do the roll-ups, which know no dimension.
+BOT: Final = BROWSERS.index("bot")
 # How the view began. Senders name each of them except the first, which is no word of the wire.
 NAVIGATIONS: Final = ("unknown", "load", "reload", "back_forward", "route", "bfcache", "prerender")
 END_REASONS: Final = (
@@ -33,8 +38,8 @@ class Dimension:
 
     `name` is its parameter and its field in answers, `plural` its field in exports. `column` is that of its code in
     receipts, cells and history; `values` are what the codes stand for. `title` and `titles` head what pages show by it,
-    and `hint` explains a title. The change between two releases is also shown by it, except without `splits_change`.
-    `history_schema` is the version of the history's files since which they have it.
+    and `hint` explains a title; `all_word` is the choice of no value. The change between two releases is also shown by
+    it, except without `splits_change`. `history_schema` is the version of the history's files since which they have it.
     """
 
     name: str
@@ -45,6 +50,7 @@ class Dimension:
     description: str
     values: tuple[str, ...]
     hint: str = ""
+    all_word: str = "Any"
     splits_change: bool = True
     history_schema: int = 1
 
@@ -64,8 +70,10 @@ BROWSER: Final = Dimension(
     column="browser",
     title="Browser",
     titles="Browsers",
-    description="a browser family",
+    description="a browser family; without one, all except bot",
     values=BROWSERS,
+    hint="Bots are left out unless they are chosen",
+    all_word="Any except bots",
 )
 NAVIGATION: Final = Dimension(
     name="navigation",

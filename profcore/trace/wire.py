@@ -13,6 +13,7 @@ from uuid import UUID
 import msgspec
 
 from profcore.errors import Reason, TraceError
+from profcore.surrogates import replace_halves
 from profcore.trace.dimensions import NAVIGATIONS
 from profcore.trace.intervals import MAX_POSTED_MS, MIN_POSTED_MS
 
@@ -154,12 +155,15 @@ _REASON_BY_START: Final = (
 
 
 def decode_envelope(body: bytes | msgspec.Raw, limits: Limits) -> Envelope:
-    """Decodes and checks one envelope. Raises `TraceError` with a reason and a path, and nothing else."""
+    """Decodes and checks one envelope. Raises `TraceError` with a reason and a path, and nothing else.
+
+    Half surrogate pairs become U+FFFD (`replace_halves`).
+    """
     if len(body := bytes(body)) > limits.values:
         # Table sizes are known only after decoding, and 13 million times `"a",` decode to 850 MB of strings.
         _check_count(body.count(b","), limits.values, "$")
     try:
-        envelope = envelope_decoder.decode(body)
+        envelope = envelope_decoder.decode(replace_halves(body))
     except UNREADABLE as error:
         raise explain(error) from None
     check_envelope(envelope, limits)

@@ -5,6 +5,7 @@ from typing import Any
 from aggregate.fold.writes import HOTSPOT_SUMS
 from profcore.sums.blobs import decode_call_tree
 from profcore.sums.calltree import merge_call_trees
+from profcore.trace.dimensions import BOT
 from profcore.trace.weights import TIME_PART_NAMES
 from tests.aggregate.expected_sums import (
     read_trees,
@@ -66,11 +67,11 @@ def summed(state: State, rank: int) -> list[list[tuple[Any, ...]]]:
 
 
 def assert_rollup_is_exact() -> None:
-    """Compares the roll-up with the sums of all cells, by group and day."""
+    """Compares the roll-up with the sums of all cells except those of bots, by group and day."""
     sums = ", ".join(f"sum({name})" for name in SUMS)
     expected = rows(
         f"""SELECT project_id, group_id, date_trunc('day', starts_at, 'UTC'), {sums} FROM aggregate_cell
-            GROUP BY 1, 2, 3 HAVING sum(traces) <> 0 ORDER BY 1, 2, 3"""
+            WHERE browser <> {BOT} GROUP BY 1, 2, 3 HAVING sum(traces) <> 0 ORDER BY 1, 2, 3"""
     )
     kept = rows(
         f"""SELECT project_id, group_id, day_at, {", ".join(SUMS)} FROM aggregate_pageday
@@ -88,13 +89,14 @@ def assert_day_hotspots_are_exact() -> None:
     expected = rows(
         f"""SELECT c.project_id, c.group_id, date_trunc('day', c.starts_at, 'UTC'), h.func_id, {sums}
             FROM aggregate_cell c JOIN aggregate_hotspot h ON h.project_id = c.project_id AND h.cell_id = c.id
-            WHERE c.is_rolled GROUP BY 1, 2, 3, 4 ORDER BY 1, 2, 3, 4"""
+            WHERE c.is_rolled AND c.browser <> {BOT} GROUP BY 1, 2, 3, 4 ORDER BY 1, 2, 3, 4"""
     )
     kept = f"SELECT project_id, group_id, day_at, func_id, {', '.join(HOTSPOT_SUMS)} FROM aggregate_dayhotspot"
     assert rows(f"{kept} ORDER BY 1, 2, 3, 4") == expected
     of_cells = rows(
-        """SELECT c.project_id, c.group_id, date_trunc('day', c.starts_at, 'UTC'), t.blob FROM aggregate_cell c
-           JOIN aggregate_calltreepiece t ON t.project_id = c.project_id AND t.cell_id = c.id WHERE c.is_rolled"""
+        f"""SELECT c.project_id, c.group_id, date_trunc('day', c.starts_at, 'UTC'), t.blob FROM aggregate_cell c
+           JOIN aggregate_calltreepiece t ON t.project_id = c.project_id AND t.cell_id = c.id
+            WHERE c.is_rolled AND c.browser <> {BOT}"""
     )
     of_days = rows("SELECT project_id, group_id, day_at, blob FROM aggregate_daytreepiece")
     assert paths_of(of_days) == paths_of(of_cells)

@@ -21,6 +21,7 @@ from django.conf import settings
 from django.urls import reverse
 
 from dashboard.pages.imports import FORM_BYTES
+from ingest.endpoint.client_reports import MAX_REPORT_BYTES
 from ingest.endpoint.requests import BodyTooLarge
 from ingest.endpoint.responses import STATUS_OF_REASON
 from ops.supervisor.running import find_free_port
@@ -237,6 +238,37 @@ def test_an_import_may_be_larger_than_other_forms(proxy: Proxy, upstream: Upstre
     assert ask(proxy, "POST", "/projects/shop/", b"x" * 2 * MIB).status == 413
 
 
+ADDRESSES = ("/ingest/v1/traces/", "//ingest/v1/traces", "/ingest/v1/absent", "/ingest/v1/absent/")
+
+
+def assert_json_for_any_page(answer: Answer, reason: Reason) -> None:
+    assert (answer.status, json.loads(answer.body)["reason"]) == (STATUS_OF_REASON[reason], reason)
+    assert answer.headers["Content-Type"] == "application/json"
+    assert answer.headers["Access-Control-Allow-Origin"] == "*"
+
+
+@pytest.mark.parametrize("path", ADDRESSES)
+def test_every_address_that_pages_post_to_refuses_large_bodies_in_json(
+    proxy: Proxy, upstream: Upstream, path: str
+) -> None:
+    assert_json_for_any_page(ask(proxy, "POST", path, b"x" * 6 * MIB), Reason.TOO_LARGE)
+    assert upstream.asked == []
+
+
+@pytest.mark.parametrize("path", ADDRESSES)
+def test_every_address_that_pages_post_to_says_in_json_that_the_app_is_absent(lonely_proxy: Proxy, path: str) -> None:
+    assert_json_for_any_page(ask(lonely_proxy, "POST", path, b"{}"), Reason.UNAVAILABLE)
+
+
+def test_the_words_for_a_large_report_are_those_of_the_app(proxy: Proxy) -> None:
+    detail = BodyTooLarge("sent", MAX_REPORT_BYTES).detail
+    assert json.loads(ask(proxy, "POST", "/ingest/v1/absent", b"x" * 5_000).body)["detail"] == detail
+
+
+def test_a_large_trace_passes_at_an_address_with_a_slash(proxy: Proxy) -> None:
+    assert ask(proxy, "POST", f"{ENDPOINT_PATH}/", b"x" * settings.INGEST_MAX_BODY_BYTES).status == 202
+
+
 def test_what_the_app_refuses_itself_is_not_replaced(proxy: Proxy) -> None:
     answer = ask(proxy, "POST", ENDPOINT, b"too many envelopes")
     assert answer.status == 413
@@ -322,7 +354,7 @@ def test_the_logs_hold_no_key_no_address_and_no_referrer(proxy: Proxy) -> None:
 
 def test_the_limit_of_the_proxy_is_that_of_the_endpoint() -> None:
     text = (NGINX / "fieldflame" / "locations.conf").read_text(encoding="utf-8")
-    [endpoint] = re.findall(r"location = (\S+) \{\n\s+client_max_body_size (\d+)m;", text)
+    [endpoint] = re.findall(r"location ~ \^(\S+)/\?\$ \{\n\s+client_max_body_size (\d+)m;", text)
     assert endpoint == (ENDPOINT_PATH, str(settings.INGEST_MAX_BODY_BYTES // MIB))
 
 
@@ -358,7 +390,7 @@ def test_nginx_accepts_the_main_configuration_of_the_container(tmp_path: Path) -
 
 def test_the_limits_of_the_proxy_for_files_are_those_of_page_and_api() -> None:
     text = (NGINX / "fieldflame" / "locations.conf").read_text(encoding="utf-8")
-    [imports, builds, uploads] = re.findall(r"location ~ (\S+) \{\n\s+client_max_body_size (\d+)m;", text)
+    [imports, builds, uploads] = re.findall(r"location ~ (?!\^/ingest/)(\S+) \{\n\s+client_max_body_size (\d+)m;", text)
     assert re.match(imports[0], reverse("import", args=["shop"]))
     assert int(imports[1]) * MIB == settings.IMPORT_MAX_FILE_BYTES + FORM_BYTES
     assert re.match(builds[0], reverse("settings-sourcemaps", args=["shop"]))

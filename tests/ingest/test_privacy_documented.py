@@ -13,7 +13,7 @@ from tests.ingest.endpoint.posting import ENDPOINT, IngestServer
 
 ROOT: Final = Path(__file__).parents[2]
 DOCUMENT: Final = (ROOT / "docs" / "privacy.md").read_text(encoding="utf-8")
-WORDS: Final = {7: "seven", 10: "ten"}
+WORDS: Final = {7: "seven", 11: "eleven"}
 
 
 def test_the_times_are_the_settings_defaults() -> None:

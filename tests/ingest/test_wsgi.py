@@ -15,7 +15,7 @@ from ingest.endpoint import views
 from ingest.endpoint.requests import IngestRequest
 from ingest.endpoint.responses import IngestResponse
 from ingest.endpoint.slow_bodies import BodyLimits, SlowPlaces, TimedBody
-from ingest.endpoint.views import ENDPOINTS, answer_environ
+from ingest.endpoint.views import answer_environ, find_endpoint
 from projects.models import IngestKey, Project
 from tests.envelopes import make_envelope
 from tests.ingest.endpoint.posting import IngestServer, ndjson
@@ -69,6 +69,14 @@ REQUESTS: dict[str, tuple[str, str, str, bytes, dict[str, str]]] = {
     "absence-preflight": ("OPTIONS", ABSENT, KEY, b"", {}),
     "absence-by-another-method": ("DELETE", ABSENT, KEY, b"", {}),
     "absence-of-nobody": ("POST", ABSENT, "", REPORT, {}),
+    "traces-with-a-slash": ("POST", f"{TRACES}/", KEY, ENVELOPE, {}),
+    "traces-with-two-first-slashes": ("POST", f"/{TRACES}", KEY, ENVELOPE, {}),
+    "get-with-a-slash": ("GET", f"{TRACES}/", KEY, b"", {}),
+    "absence-with-slashes": ("POST", f"/{ABSENT}//", KEY, REPORT, {"CONTENT_TYPE": "text/plain"}),
+    "preflight-with-a-slash": ("OPTIONS", f"{TRACES}/", KEY, b"", {}),
+    "unknown": ("POST", "/ingest/v1/trace", KEY, ENVELOPE, {}),
+    "unknown-preflight": ("OPTIONS", "/ingest/v1/trace", KEY, b"", {}),
+    "the-folder": ("GET", "/ingest/", KEY, b"", {}),
 }
 ServerAnswer = tuple[int, dict[str, str], bytes]
 
@@ -86,9 +94,9 @@ def ask_server(method: str, path: str, query: str, body: bytes, more: dict[str, 
         "wsgi.input_terminated": True,
         **more,
     }
-    content = b"".join(
-        answer_environ(ENDPOINTS[path], environ, lambda status, headers: begun.append((status, headers)))
-    )
+    view = find_endpoint(path)
+    assert view is not None
+    content = b"".join(answer_environ(view, environ, lambda status, headers: begun.append((status, headers))))
     ((status, headers),) = begun
     assert len(headers) == len(dict(headers))
     return int(status.split()[0]), dict(headers), content
@@ -114,7 +122,21 @@ def test_every_answer_can_be_read_by_any_page(name: str) -> None:
 @pytest.mark.usefixtures("_small_limits")
 def test_the_table_has_every_status_of_a_request_that_the_endpoint_understands() -> None:
     statuses = {ask_server(*request)[0] for request in REQUESTS.values()}
-    assert statuses == {202, 204, 400, 401, 405, 413, 415}
+    assert statuses == {202, 204, 400, 401, 404, 405, 413, 415}
+
+
+@pytest.mark.usefixtures("endpoint")
+@pytest.mark.parametrize("start", ["", "/", "//"])
+@pytest.mark.parametrize("end", ["", "/", "//"])
+def test_slashes_at_the_start_and_the_end_change_nothing(start: str, end: str) -> None:
+    envelope = json.dumps(make_envelope()).encode()
+    assert ask_server("POST", f"{start}{TRACES}{end}", KEY, envelope, {})[::2] == (202, b'{"accepted":1,"rejected":[]}')
+    assert ask_server("POST", f"{start}{ABSENT}{end}", KEY, REPORT, {"CONTENT_TYPE": "text/plain"})[0] == 204
+
+
+@pytest.mark.parametrize("path", ["/", "/ingest", "/projects/ingest/", "/ingestion/v1/traces", "/snippet.js"])
+def test_other_addresses_are_not_the_endpoints(path: str) -> None:
+    assert find_endpoint(path) is None
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from django.core.exceptions import ValidationError
 from django.core.management import CommandError, call_command
 
 from projects.creation import create_project
+from projects.key_cache import is_origin_allowed
 from projects.models import ApiToken, IngestKey, Project
 from projects.tokens import create_token, digest_token
 
@@ -39,6 +40,22 @@ def test_create_project_makes_a_key_that_fits_into_an_address() -> None:
     assert run("create_project", "shop2", "--origin", "*")["key"] != key
 
 
+@pytest.mark.parametrize(
+    ("written", "sent"),
+    [
+        ("https://münchen.example", "https://xn--mnchen-3ya.example"),
+        ("https://*.münchen.example", "https://www.xn--mnchen-3ya.example"),
+        ("https://münchen.example:8443", "https://xn--mnchen-3ya.example:8443"),
+        ("https://shop.example:443", "https://shop.example"),
+        ("http://shop.example:80/", "http://shop.example"),
+        (" HTTPS://Shop.Example ", "https://shop.example"),
+    ],
+)
+def test_create_project_keeps_origins_as_browsers_send_them(written: str, sent: str) -> None:
+    run("create_project", "shop", "--key", "k1", "--origin", written)
+    assert is_origin_allowed(sent, tuple(IngestKey.objects.get().origins))
+
+
 def test_create_project_takes_a_name() -> None:
     run("create_project", "shop", "--origin", "*", "--name", "The shop")
     assert Project.objects.get().name == "The shop"
@@ -57,8 +74,10 @@ def test_a_project_may_have_no_origins_at_all() -> None:
         (["two words"], "slug"),
         (["fresh", "--key", "taken"], "already exists"),
         (["fresh", "--key", "x" * 81], "at most 80"),
-        (["fresh", "--origin", "shop.example"], "'shop.example' is not an origin"),
-        (["fresh", "--origin", "https://shop.example/app"], "is not an origin"),
+        (["fresh", "--origin", "shop.example"], "“shop.example” has no scheme"),
+        (["fresh", "--origin", "https://shop.example/app"], "has a path"),
+        (["fresh", "--origin", "https://shop.example:https"], "is not an origin"),
+        (["fresh", "--origin", "https://a*.shop.example"], "stands for all subdomains"),
     ],
 )
 def test_what_cannot_be_created_is_said_in_one_sentence(arguments: list[str], sentence: str) -> None:

@@ -7,7 +7,7 @@ from django.conf import settings
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 
 from ingest.endpoint.requests import read_request
-from ingest.endpoint.views import ENDPOINTS, View, take_traces
+from ingest.endpoint.views import View, find_endpoint, take_traces
 
 PATH = "tests.runner.endpoint_middleware.EndpointMiddleware"
 
@@ -19,7 +19,7 @@ class EndpointMiddleware:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        view = ENDPOINTS.get(request.path_info)
+        view = find_endpoint(request.path_info)
         return self.get_response(request) if view is None else answer_request(view, request)
 
 

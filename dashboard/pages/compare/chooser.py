@@ -105,7 +105,7 @@ def _field(side: str, field: ChoiceField, chosen: Sequence[str]) -> ChoiceField:
     choices = [replace(choice, is_chosen=choice.value in chosen) for choice in field.choices]
     choices += [Choice(value=value, word=value, views=None, is_chosen=True) for value in chosen if value not in known]
     shared = ", ".join(field.chosen)
-    all_word = f"Any (both sides: {shared})" if shared else "Any"
+    all_word = f"Any (both sides: {shared})" if shared else field.all_word
     return ChoiceField(name=f"{side}_{field.name}", word=field.word, all_word=all_word, choices=choices, chosen=chosen)
 
 

@@ -30,17 +30,22 @@ const SCRIPT_FACTS = /* @__PURE__ */ read(
   'start:startTime duration url:sourceURL function:sourceFunctionName position:sourceCharPosition'
     + ' forced:forcedStyleAndLayoutDuration invoker invokerType',
 );
-/** Of one view: the scripts of long frames, and all marks. A page that sets a mark for each frame stays small. */
+/** Of one view: the scripts of long frames, and the marks of each type: a page that sets many crowds out no long task. */
 const MAX_SCRIPTS = 200;
 const MAX_MARKS = 1e3;
-/** The first characters of a text, without query and fragment. */
-const TEXT = /[^?#]{0,200}/;
+/** Of `mark` and of `measure`. A page that sets one for each frame stays small. */
+const MAX_TIMINGS = 500;
+/** The first characters of a text, none of them halved, without query and fragment. */
+const TEXT = /[^?#]{0,200}/u;
 /** In ms, of interactions. */
 const INTERACTION_MS = 40;
 
 let marks: Mark[] = [];
 let scriptsLeft: number;
-let marksLeft: number;
+/** By type. */
+let counts: Record<string, number>;
+/** How many marks of the view were more than its bounds. */
+export let marksDropped: number | undefined;
 let observer: PerformanceObserver | undefined;
 let watchedFrom: number;
 let onSoftNavigation: (start: number) => void;
@@ -51,17 +56,27 @@ const clean = (value: any): unknown => value?.match?.(TEXT)[0] ?? value;
 const pick = (entry: Entry, facts: Facts): any =>
   Object.fromEntries(facts.map(([ours, theirs = ours]) => [ours, clean(entry[theirs!])]));
 
+/** Returns whether the view has room for one more of a type. */
+const count = (type: string): boolean => {
+  counts[type] = (counts[type] || 0) + 1;
+  const isDropped = counts[type]! > (!BARE && type[0] === 'm' ? MAX_TIMINGS : MAX_MARKS);
+  if (!BARE && isDropped) {
+    marksDropped = (marksDropped || 0) + 1;
+  }
+  return !isDropped;
+};
+
 const keep = (entry: Entry): void => {
   const { entryType, name, startTime: start, duration } = entry;
   if (BARE) {
-    if (marksLeft-- > 0) {
+    if (count(entryType)) {
       marks.push({ type: entryType, start, duration });
     }
   } else if (entryType === 'soft-navigation') {
     onSoftNavigation(start);
   } else if (
     // "first-paint" says nothing that the contentful one does not. An event without an interaction is a mere movement.
-    start + duration >= watchedFrom && name !== 'first-paint' && entry.interactionId !== 0 && marksLeft-- > 0
+    start + duration >= watchedFrom && name !== 'first-paint' && entry.interactionId !== 0 && count(entryType)
   ) {
     const element: Element | undefined = entry.target || entry.element;
     marks.push({
@@ -83,7 +98,8 @@ const keep = (entry: Entry): void => {
  */
 export const watchMarks = (from: number, heard: (start: number) => void): void => {
   scriptsLeft = MAX_SCRIPTS;
-  marksLeft = MAX_MARKS;
+  counts = {};
+  marksDropped = undefined;
   if (!observer) {
     watchedFrom = from;
     onSoftNavigation = heard;

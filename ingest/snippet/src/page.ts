@@ -29,6 +29,8 @@ export interface Options {
   readonly gpc?: boolean | string;
   /** Record on localhost too. */
   readonly localhost?: boolean | string;
+  /** Count a browser that a program drives as what it is otherwise, for a laboratory. */
+  readonly bots?: boolean | string;
   /** Say in the console what happens. */
   readonly debug?: boolean | string;
 }
@@ -58,7 +60,7 @@ export const numberOf = (name: 'rate' | 'interval' | 'duration' | 'buffer' | 'ab
 };
 
 /** Returns whether something is switched on. An attribute without a value is. */
-export const isOn = (name: 'interactions' | 'consent' | 'gpc' | 'localhost' | 'debug'): boolean =>
+export const isOn = (name: 'interactions' | 'consent' | 'gpc' | 'localhost' | 'bots' | 'debug'): boolean =>
   `${settings[name] ?? false}` !== 'false';
 
 /** Returns the share of the views of a page that are recorded; the endpoint accepts none above 1. */
@@ -101,7 +103,7 @@ export const miss = (reason: string, error: unknown = ''): void => {
     settings.absent = 0; // once
     const url = location.origin + location.pathname;
     const facts = { reason, rate, release: settings.release, url } as unknown as Record<string, string>;
-    const address = `${endpoint.replace('/traces?', '/absent?')}&${new URLSearchParams(facts)}`;
+    const address = `${endpoint.replace(/traces\/?\?/, 'absent?')}&${new URLSearchParams(facts)}`;
     if (reason === 'csp') {
       new Image().src = address; // a policy that stops the connection may still let an image pass
     } else {

@@ -4,7 +4,7 @@
  */
 
 import { add, type Answer, clear, flush, onAnswer } from './delivery';
-import { takeMarks, watchMarks } from './marks';
+import { marksDropped, takeMarks, watchMarks } from './marks';
 import { drop, endpoint, header, isOn, load, log, miss, numberOf, rateOf, settings } from './page';
 import type { Profiler } from './profiler';
 
@@ -23,6 +23,7 @@ interface View {
   /** Share of such views that are recorded: that of the header times that of the draw. */
   readonly sampleRate: number;
   readonly navigation: string | undefined;
+  readonly userAgent: string | undefined;
   readonly isolated: boolean;
   readonly device: Readonly<Record<string, unknown>>;
   /** The number of its next trace. */
@@ -33,8 +34,11 @@ interface View {
 const EAGER_MS = 1e4;
 /** A timer may fire a little early. */
 const EARLY_MS = 5;
-/** A page may say its new route a moment before it changes the address. */
-const RENAME_MS = 100;
+/** What changes the address so soon after the view's begin or another change, without the user, redirects. */
+const REDIRECT_MS = 1e3;
+/** Views by route in one document: some, and one more every so many ms. */
+const MAX_ROUTES = 30;
+const ROUTE_MS = 2e4;
 const DURATION_MS = 6e4;
 const INTERVAL_MS = 10;
 /** A busy page's bursts give up to 14 times as many samples as the interval promises. */
@@ -66,12 +70,43 @@ let mutedUntil = 0;
 /** Marks from before, as before consent, are not sent. */
 let marksFrom = 0;
 let path: string;
+/** When the view began, or its address last changed. */
+let movedAt: number;
+/** Whether the user did something since. */
+let hasInput: boolean;
+let routes = 0;
 /** Main-thread ms that the snippet has taken, how many of them have been sent, and may be taken in all. */
 let spent = 0;
 let told = 0;
 let allowed: number;
 
 const now = (): number => performance.now();
+
+/** Reads past what a `toJSON` made of a value. */
+function readOwn(this: Record<string, unknown>, key: string): unknown {
+  return this[key];
+}
+
+const stringify = (value: unknown): string =>
+  JSON.stringify(value, ([] as { toJSON?: unknown }).toJSON ? readOwn : undefined);
+
+/**
+ * Returns a value's JSON. Old libraries give all arrays or objects of a page a `toJSON`, which makes texts of lists: it is
+ * hidden meanwhile. Where it cannot be, and in the bare core, its results are not used.
+ */
+const write = BARE ? stringify : (value: unknown): string => {
+  const owners = [Array, Object].map(({ prototype }) =>
+    [prototype, Object.getOwnPropertyDescriptor(prototype, 'toJSON')] as const);
+  const define = (hidden?: PropertyDescriptor): void => owners.forEach(
+    ([prototype, own]) => own && Reflect.defineProperty(prototype, 'toJSON', hidden || own),
+  );
+  define({ value: undefined });
+  try {
+    return stringify(value);
+  } finally {
+    define();
+  }
+};
 
 /** Returns `run`, with its time on the main thread counted. An error of ours never reaches the page. */
 export const counted = <T extends unknown[]>(run: (...values: T) => void): (...values: T) => void => {
@@ -180,8 +215,8 @@ const cut = (reason: string, goesOn?: boolean, of = view): void => {
         told = spent;
         const marks = takeMarks(Math.max(of.viewStart - timeOrigin, marksFrom), end);
         const { sampleInterval } = old;
-        const envelope = { ...of, seq, sampleInterval, reason, tags, marks, trace, ...(!BARE && { cost: { ms } }) };
-        add(of.viewId, JSON.stringify(envelope), isDue);
+        const envelope = { ...of, seq, sampleInterval, reason, tags, marks, trace, ...(!BARE && { marksDropped, cost: { ms } }) };
+        add(of.viewId, write(envelope), isDue);
       }
     })).catch(() => {}); // an unhandled rejection would show up in the page's own error reports
   }
@@ -191,13 +226,20 @@ const endChunk = counted(() => {
   cut('timer', BARE || document.readyState !== 'complete' || now() - inputAt <= INTERACTION_MS);
 });
 
+/** Notes the address. */
+const move = (): void => {
+  path = location.pathname;
+  movedAt = now();
+};
+
 /** Begins a view at `start`, ms. `stubs` is the stub's profiler. */
 const begin = (navigation: string | undefined, start: number, page?: string, stubs?: Profiler): void => {
   const former = view;
-  path = location.pathname;
+  move();
+  hasInput = false;
   const rate = rateOf(page || path);
-  const isDrawn = Math.random() < rate;
-  const { deviceMemory: memory, hardwareConcurrency: cores, userAgentData } = navigator;
+  const isDrawn = Math.random() < rate && (navigation !== 'route' || ++routes <= MAX_ROUTES + now() / ROUTE_MS);
+  const { deviceMemory: memory, hardwareConcurrency: cores, userAgentData, userAgent, webdriver } = navigator;
   formerStart = former?.viewStart;
   early = stubs;
   since = early ? start : now();
@@ -215,6 +257,8 @@ const begin = (navigation: string | undefined, start: number, page?: string, stu
     requestedInterval: numberOf('interval', INTERVAL_MS),
     sampleRate: BARE ? rate : rate * Number(header.rate || 1),
     navigation,
+    // By default the header says it. A browser that a program drives does not say so there.
+    userAgent: !BARE && isOn('bots') ? userAgent.replace('Headless', '') : webdriver ? `webdriver ${userAgent}` : undefined,
     isolated: crossOriginIsolated,
     device: { memory, cores, mobile: userAgentData?.mobile },
   };
@@ -246,7 +290,7 @@ export const setPage = (value: unknown): void => {
 };
 
 export const setTags = (value: unknown): void => {
-  tags = JSON.parse(JSON.stringify(value)); // throws here rather than in each chunk
+  tags = JSON.parse(write(value)); // throws here rather than in each chunk
 };
 
 /** The name of the event that ends the page's being seen is the chunk's reason. */
@@ -276,26 +320,38 @@ export const record = (stubs: Profiler | undefined, from: number): void => {
       begin('bfcache', now(), view.page);
     }
   });
-  on('currententrychange', () => {
+  on<Event & { navigationType?: string }>('currententrychange', ({ navigationType: type }) => {
     if (location.pathname === path) {
       return;
     }
-    if (view.page && !view.seq && now() - since < RENAME_MS) {
-      path = location.pathname; // the page named its route just before it went there
-      view.url = location.href;
+    const isReplaced = type === 'replace';
+    if (
+      type !== 'traverse'
+        && (now() - movedAt < REDIRECT_MS || (isReplaced && document.readyState !== 'complete'))
+        // Where each key or move replaces the address of a route, the first one has begun the view.
+        && (!hasInput || (isReplaced && view.navigation === 'route'))
+    ) {
+      move();
+      if (!view.seq) {
+        view.url = location.href; // later, the view's name has been sent
+      }
     } else {
       begin('route', now());
     }
   }, window.navigation); // without it, the window hears nothing of that name
-  if (!BARE && isOn('interactions')) {
+  const isSparse = !BARE && isOn('interactions');
+  if (isSparse) {
     inputAt = 0;
-    const input = (): void => {
+  }
+  const input = (): void => {
+    hasInput = true;
+    if (isSparse) {
       inputAt = now();
       resume();
-    };
-    on('pointerdown', input);
-    on('keydown', input);
-  }
+    }
+  };
+  // Assistive technology sends nothing but the click.
+  ['pointerdown', 'keydown', 'click'].forEach((type) => on(type, input));
   if (!BARE) {
     on<SecurityPolicyViolationEvent>('securitypolicyviolation', ({ blockedURI, disposition }) => {
       if (disposition === 'enforce' && blockedURI.startsWith(endpoint.split('?')[0]!)) {

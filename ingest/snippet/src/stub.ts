@@ -14,8 +14,12 @@ if (!window.fieldflame) {
   window.fieldflame = stub;
   try {
     // Where the page's server announced that it did not send the header, the constructor would only throw.
-    const announced = JSON.stringify(performance.getEntriesByType('navigation'));
-    if (!document.prerendering && !/"ff"[^}]*\bon=0/.test(announced)) {
+    // No JSON is made here: a page's `toJSON` may spoil it.
+    const [load] = performance.getEntriesByType('navigation') as PerformanceNavigationTiming[];
+    const isOff = load && (load.serverTiming || []).some(
+      ({ name, description }) => name === 'ff' && /\bon=0/.test(description),
+    );
+    if (!document.prerendering && !isOff) {
       stub.p = new window.Profiler!({ sampleInterval: 10, maxBufferSize: 1e4 });
     }
   } catch (error) {

@@ -1,11 +1,15 @@
 """What browsers need: preflights answered, beacons without one, and CORS headers on every answer, errors too."""
 
 import gzip
+import io
 
 import pytest
 from django.db import OperationalError
 from pytest_django import Settings
 
+from ingest.endpoint import responses
+from ingest.endpoint.requests import read_request
+from ingest.endpoint.views import find_endpoint
 from tests.envelopes import make_envelope
 from tests.ingest.endpoint.posting import IngestResponse, IngestServer, ndjson
 
@@ -31,6 +35,48 @@ def test_a_preflight_allows_what_the_snippet_sends(endpoint: IngestServer) -> No
     allowed = {name.strip() for name in answer.headers["Access-Control-Allow-Headers"].split(",")}
     assert allowed >= {"content-type", "content-encoding"}
     assert int(answer.headers["Access-Control-Max-Age"]) > 0
+
+
+TRACING_HEADERS = [
+    "traceparent",
+    "baggage,sentry-trace",
+    "tracestate, traceparent,x-datadog-trace-id",
+    "x-b3-traceid ,\tx_odd.name",
+    "*",
+    ",".join(f"x-{n}" for n in range(300)),
+]
+NO_LISTS = ["", ",", "a b", "a,,b", "a,", "a;b", "é", "a\r\nset-cookie: b", "a" * 2_001, "a," * 5_000, "(a)"]
+
+
+@pytest.mark.parametrize("path", ["/ingest/v1/traces", "/ingest/v1/absent", "/ingest/v1/traces/", "//ingest/v1/absent"])
+@pytest.mark.parametrize("wanted", TRACING_HEADERS)
+def test_a_preflight_allows_the_headers_that_other_scripts_of_the_page_add(path: str, wanted: str) -> None:
+    answer = answer_preflight_of(path, wanted)
+    assert answer.status == 204
+    assert dict(answer.headers)["Access-Control-Allow-Headers"] == wanted
+    assert dict(answer.headers)["Vary"] == "Access-Control-Request-Headers"
+
+
+@pytest.mark.parametrize("path", ["/ingest/v1/traces", "/ingest/v1/absent"])
+@pytest.mark.parametrize("wanted", NO_LISTS)
+def test_what_is_no_list_of_headers_is_not_repeated(path: str, wanted: str) -> None:
+    headers = dict(answer_preflight_of(path, wanted).headers)
+    assert headers["Access-Control-Allow-Headers"] == "content-type, content-encoding"
+    assert headers["Vary"] == "Access-Control-Request-Headers"
+
+
+def answer_preflight_of(path: str, wanted: str) -> responses.IngestResponse:
+    view = find_endpoint(path)
+    assert view is not None
+    environ = {
+        "REQUEST_METHOD": "OPTIONS",
+        "PATH_INFO": path,
+        "HTTP_ORIGIN": SHOP,
+        "HTTP_ACCESS_CONTROL_REQUEST_METHOD": "POST",
+        "HTTP_ACCESS_CONTROL_REQUEST_HEADERS": wanted,
+        "wsgi.input": io.BytesIO(),
+    }
+    return view(read_request(environ))
 
 
 def test_a_preflight_needs_no_key_and_no_database() -> None:

@@ -10,6 +10,7 @@ from tests.envelopes import make_envelope
 from tests.ingest.endpoint.posting import IngestServer
 
 CHROME = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/150.0.0.0 Safari/537.36"
+HEADLESS = CHROME.replace("Chrome/", "HeadlessChrome/")
 EDGE = CHROME + " Edg/150.0.0.0"
 PHONE = (
     "Mozilla/5.0 (Linux; Android 10; K) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/150.0.0.0 Mobile Safari/537.36"
@@ -65,6 +66,12 @@ def test_a_start_within_seven_days_is_kept(endpoint: IngestServer) -> None:
         (CHROME, {"userAgent": ""}, "chrome"),
         ("", {}, "unknown"),
         ("curl/8.0", {}, "other"),
+        (HEADLESS, {}, "bot"),
+        (CHROME, {"userAgent": f"webdriver {CHROME}"}, "bot"),
+        (HEADLESS, {"userAgent": CHROME}, "chrome"),
+        (HEADLESS, {"url": "https://shop.example/"}, "bot"),
+        (HEADLESS, {"url": "http://127.0.0.1:3000/"}, "chrome"),
+        (CHROME, {"userAgent": f"webdriver {EDGE}", "url": "http://shop.localhost/"}, "edge"),
         ("\x7f\\'\"" * 400, {}, "unknown"),
     ],
 )

@@ -1,5 +1,6 @@
 """Each refusal of an envelope says why, where and in a sentence, and is counted apart from what was taken."""
 
+import gzip
 import json
 from collections.abc import Callable
 from typing import Any
@@ -184,13 +185,52 @@ def test_numbers_that_are_none_are_refused(endpoint: IngestServer, number: str, 
     assert answer.reason in ("invalid_json", "out_of_range")
 
 
-def test_a_lone_surrogate_is_refused(endpoint: IngestServer) -> None:
-    for escaped in (rb"\ud800", rb"a\udfffb"):
-        for field in ("release", "page", "traceId"):
-            body = json.dumps(make_changed({field: "PLACE"})).replace("PLACE", escaped.decode()).encode()
-            answer = endpoint.post(b"[" + body + b"]")
-            assert answer.status in (202, 400)
-            assert endpoint.receipts() == []
+PLACES = [
+    "release",
+    "page",
+    "url",
+    "reason",
+    "userAgent",
+    "tags",
+    "marks.name",
+    "trace.name",
+    "trace.resource",
+    "unknown",
+]
+
+
+def make_halved(place: str, half: str) -> bytes:
+    """Returns an envelope with an escape at a place."""
+    fields: dict[str, Any] = {
+        "tags": {"tags": ["PLACE"]},
+        "marks.name": {"marks": [{"type": "mark", "start": 1, "name": "PLACE"}]},
+        "trace.name": {"trace.frames": [{"name": "PLACE"}] * 4},
+        "trace.resource": {"trace.resources": ["https://shop.example/PLACE.js"]},
+    }
+    return json.dumps(make_changed(fields.get(place, {place: "PLACE"}))).replace("PLACE", half).encode()
+
+
+@pytest.mark.parametrize("kernel", ["pure", "auto"])
+@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("half", [r"a\ud83d", r"\udfffb", r"\uD83D\ud83d\ude00"])
+@pytest.mark.parametrize("shape", ["one", "gzip", "array", "lines"])
+def test_half_a_surrogate_pair_is_replaced_and_refuses_nothing(
+    endpoint: IngestServer, settings: Settings, kernel: str, place: str, half: str, shape: str
+) -> None:
+    settings.KERNEL = kernel
+    body = make_halved(place, half)
+    shapes = {"one": body, "gzip": gzip.compress(body), "array": b"[%b]" % body, "lines": b"%b\n%b" % (body, body)}
+    sent = shapes[shape]
+    assert endpoint.post(sent).status == 202
+    assert endpoint.refusals() == {}
+    (stored,) = endpoint.bodies()
+    json.dumps(json.loads(stored), ensure_ascii=False).encode()  # raises for a half
+    assert b"\\ufffd" in stored
+
+
+def test_half_a_surrogate_pair_where_a_word_is_wanted_is_refused_as_any_other_text(endpoint: IngestServer) -> None:
+    body = json.dumps(make_changed({"viewId": "PLACE"})).replace("PLACE", r"\ud83d").encode()
+    assert endpoint.post(body).reason == "invalid_value"
 
 
 @pytest.mark.parametrize("opening", [b"[", b'{"a":', b'{"trace":[', b'{"trace":{"samples":['])

@@ -109,6 +109,7 @@ def test_marks_from_before_a_late_view_leave_it_its_room(site: Site, page: Page)
     for (let n = 0; n < 1500; n += 1) performance.mark(`early${n}`);
     setTimeout(() => {
       Math.random = () => 0.1;
+      document.body.click();
       history.pushState({}, '', '/late');
       performance.mark('late');
     }, 300);
@@ -117,3 +118,75 @@ def test_marks_from_before_a_late_view_leave_it_its_room(site: Site, page: Page)
     page.goto(site.url())
     wait_until(page, lambda: len(site.envelopes) >= 2)
     assert [mark["name"] for mark in marks_of(site, "mark")] == ["late"]
+
+
+FLOODS = {
+    "marks": "performance.mark(`m${n}`)",
+    "measures": "performance.measure(`m${n}`, {start: 1, end: 9})",
+    "both": "(performance.mark(`m${n}`), performance.measure(`n${n}`, {start: 1, end: 9}))",
+}
+
+
+@pytest.mark.parametrize("flood", FLOODS)
+def test_user_timings_crowd_out_nothing_that_the_browser_reports(site: Site, page: Page, flood: str) -> None:
+    after = f"""
+    {BUSY}
+    for (let n = 0; n < 2500; n += 1) {FLOODS[flood]};
+    document.body.innerHTML = '<p style="font-size:80px">A large text</p><button id=buy onclick=spin(120)>Buy</button>';
+    setTimeout(() => spin(200), 600);
+    """
+    site.add_page(attributes="data-duration=4500", after=after)
+    page.goto(site.url())
+    page.wait_for_timeout(1_000)
+    page.click("#buy")
+    for kind in ("longtask", "long-animation-frame", "first-contentful-paint", "interaction"):
+        wait_until(page, lambda kind=kind: marks_of(site, kind) != [])  # type: ignore[misc]  # a lambda's default
+    assert marks_of(site, "largest-contentful-paint") != []
+    assert max(mark["duration"] for mark in marks_of(site, "longtask")) >= 190
+
+
+def test_the_marks_beyond_the_bounds_are_counted(site: Site, page: Page) -> None:
+    site.add_page(attributes="data-duration=900", after="for (let n = 0; n < 1700; n += 1) performance.mark(`m${n}`);")
+    page.goto(site.url())
+    wait_until(page, lambda: len(site.envelopes) >= 2)
+    assert len(marks_of(site, "mark")) == 500
+    assert {envelope["marksDropped"] for envelope in site.envelopes} == {1200}
+
+
+def test_a_view_whose_marks_all_fit_does_not_speak_of_dropped_ones(site: Site, page: Page) -> None:
+    site.add_page(after="for (let n = 0; n < 400; n += 1) performance.mark(`m${n}`);")
+    page.goto(site.url())
+    wait_until(page, lambda: len(marks_of(site, "mark")) == 400)
+    assert not any("marksDropped" in envelope for envelope in site.envelopes)
+
+
+def test_a_flood_of_layout_shifts_crowds_out_no_long_task(site: Site, page: Page) -> None:
+    """The browser reports one for each frame that moves; here its entries are played."""
+    before = """
+    const real = PerformanceObserver;
+    window.PerformanceObserver = class {
+      static supportedEntryTypes = ['layout-shift', 'longtask'];
+      constructor(run) { this.run = run; window.observer = this; }
+      observe() {}
+      takeRecords() { return []; }
+    };
+    """
+    after = """
+    const play = (entryType, count, startTime, duration) => observer.run({getEntries: () =>
+      Array.from({length: count}, () => ({entryType, name: '', startTime, duration}))});
+    play('layout-shift', 3000, 10, 0);
+    play('longtask', 1, 20, 80);
+    """
+    site.add_page(before=before, after=after)
+    page.goto(site.url())
+    wait_until(page, lambda: marks_of(site, "longtask") != [])
+    assert len(marks_of(site, "layout-shift")) == 1_000
+    assert site.envelopes[0]["marksDropped"] == 2_000
+
+
+def test_a_text_is_not_cut_within_a_character(site: Site, page: Page) -> None:
+    site.add_page(after="for (const n of [198, 199, 200]) performance.mark('x'.repeat(n) + '\\u{1f600}\\u{1f600}');")
+    page.goto(site.url())
+    wait_until(page, lambda: len(marks_of(site, "mark")) == 3)
+    names = [mark["name"] for mark in marks_of(site, "mark")]
+    assert names == ["x" * 198 + "😀😀", "x" * 199 + "😀", "x" * 200]

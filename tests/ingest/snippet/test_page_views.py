@@ -13,7 +13,7 @@ import pytest
 from playwright.sync_api import Page
 
 from tests.e2e.browser import find_chromium
-from tests.ingest.snippet.browsing import HIDE, wait_until
+from tests.ingest.snippet.browsing import BUSY, HIDE, wait_until
 from tests.ingest.snippet.site import WAIT_S, Site
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow(20)]
@@ -57,6 +57,7 @@ def test_another_path_begins_a_view_and_another_query_does_not(site: Site, page:
     page.wait_for_timeout(300)
     page.evaluate("() => history.pushState({}, '', '/?a=2')")
     page.wait_for_timeout(200)
+    page.keyboard.press("a")
     page.evaluate("() => history.pushState({}, '', '/product/7?b=1#c')")
     wait_for_views(site, page, 2)
     first, second = list(views_of(site).values())[:2]
@@ -90,6 +91,89 @@ def test_a_name_that_comes_just_before_its_address_begins_one_view(site: Site, p
     page.wait_for_timeout(700)
     assert len(views_of(site)) == 2
     assert [list(views_of(site).values())[1][0][name] for name in ("page", "url")] == ["/a/:id", site.url("/a/1")]
+
+
+def go(kind: str, path: str) -> str:
+    return f"history.{kind}State({{}}, '', '{path}');"
+
+
+@pytest.mark.parametrize("kind", ["push", "replace"])
+def test_a_redirect_during_the_load_renames_the_load(site: Site, page: Page, kind: str) -> None:
+    site.add_page(after=f"{BUSY} setTimeout(() => {{ {go(kind, '/home')} }}, 60); setTimeout(spin, 120, 250);")
+    page.goto(site.url())
+    page.wait_for_timeout(1_500)
+    assert navigations_of(site) == [("load", "/home")]
+
+
+def test_a_replaced_address_while_a_slow_page_loads_belongs_to_the_load(site: Site, page: Page) -> None:
+    site.delays["/slow.js"] = 2.5
+    site.files["/slow.js"] = ""
+    site.add_page(after="setTimeout(() => {" + go("replace", "/home") + "}, 1500);")
+    site.pages["/"] += "<script async src=/slow.js></script>"
+    page.goto(site.url())
+    page.wait_for_timeout(700)
+    # Its first chunk had been sent by then, under the first name.
+    assert navigations_of(site) == [("load", "/")]
+    assert {envelope["url"] for envelope in site.envelopes} == {site.url("/")}
+
+
+@pytest.mark.parametrize("kind", ["push", "replace"])
+@pytest.mark.parametrize("event", ["keydown", "pointerdown", "click"])
+def test_a_change_of_the_address_after_input_begins_a_view(site: Site, page: Page, kind: str, event: str) -> None:
+    site.add_page(
+        after=f"setTimeout(() => {{ document.body.dispatchEvent(new Event('{event}')); {go(kind, '/a')} }}, 200);"
+    )
+    page.goto(site.url())
+    wait_for_views(site, page, 2)
+    assert navigations_of(site) == [("load", "/"), ("route", "/a")]
+
+
+def test_a_change_of_the_address_after_a_second_begins_a_view_without_input(site: Site, page: Page) -> None:
+    site.add_page(after="setTimeout(() => {" + go("replace", "/a") + "}, 1300);")
+    page.goto(site.url())
+    wait_for_views(site, page, 2)
+    assert navigations_of(site) == [("load", "/"), ("route", "/a")]
+
+
+def test_going_back_begins_a_view_without_input(site: Site, page: Page) -> None:
+    site.add_page(after=go("push", "/a"))
+    page.goto(site.url())
+    page.wait_for_timeout(300)
+    page.evaluate("() => history.back()")
+    wait_for_views(site, page, 2)
+    assert [navigation for navigation, _ in navigations_of(site)] == ["load", "route"]
+
+
+@pytest.mark.parametrize("kind", ["push", "replace"])
+def test_a_flood_of_addresses_belongs_to_one_view(site: Site, page: Page, kind: str) -> None:
+    after = "let n = 0; setInterval(() => { " + go(kind, "/map/'+n+++'") + " }, 50);"
+    site.add_page(after=after, path="/map/start")
+    page.goto(site.url("/map/start"))
+    page.wait_for_timeout(3_500)
+    assert len(views_of(site)) == 1
+    assert len(site.envelopes) <= 5
+    assert len({envelope["url"] for envelope in site.envelopes[1:]}) <= 1  # it stays as it was first sent
+
+
+def test_addresses_that_each_key_replaces_are_one_route(site: Site, page: Page) -> None:
+    site.add_page(after="addEventListener('keydown', ({ key }) => { " + go("replace", "/search/'+key+'") + " });")
+    page.goto(site.url())
+    page.wait_for_timeout(1_200)
+    for key in "abcdefgh":
+        page.keyboard.press(key)
+        page.wait_for_timeout(100)
+    page.wait_for_timeout(900)
+    assert navigations_of(site) == [("load", "/"), ("route", "/search/h")] or [
+        path[:8] for _, path in navigations_of(site)
+    ] == ["/", "/search/"]
+
+
+def test_a_document_has_a_bounded_number_of_routes(site: Site, page: Page) -> None:
+    change = "document.body.click(); " + go("push", "/'+n+++'")
+    site.add_page(after="let n = 0; setInterval(() => { " + change + " }, 20);")
+    page.goto(site.url())
+    page.wait_for_timeout(3_500)
+    assert 25 <= len(views_of(site)) <= 32
 
 
 def test_a_page_from_the_back_forward_cache_is_a_view_of_its_own(site: Site, page: Page) -> None:

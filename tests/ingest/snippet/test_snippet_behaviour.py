@@ -39,6 +39,7 @@ def test_an_envelope_holds_every_field_of_the_contract(site: Site, page: Page) -
     assert isinstance(envelope.pop("marks"), list)  # a slow machine has a long task even on this page
     assert 0 <= envelope.pop("cost")["ms"] < 100
     assert uuid.UUID(envelope.pop("viewId")).version == 4
+    assert envelope.pop("userAgent") == page.evaluate("() => `webdriver ${navigator.userAgent}`")  # a program drives it
     assert envelope == {
         "seq": 0,
         "release": "r1",

@@ -15,7 +15,7 @@ from ingest.snippet.views import SNIPPET_PATH
 
 SOURCE_DIR = Path(__file__).resolve().parent.parent.parent.parent / "ingest" / "snippet"
 # What a page loads, gzipped. The bare core lacks what docs/snippet.md lists.
-LIMITS_BYTES = {"stub.js": 300, "bare.mjs": 2_300, "snippet.js": 3_800}
+LIMITS_BYTES = {"stub.js": 300, "bare.mjs": 2_500, "snippet.js": 4_150}
 
 
 @pytest.mark.parametrize("name", LIMITS_BYTES)

@@ -222,3 +222,26 @@ def test_an_address_that_looks_like_an_announcement_changes_nothing(site: Site, 
     site.pages["/"] = f"<!doctype html><title>page</title><script>{STUB}</script>"
     page.goto(site.url("/?location=0;on=0"))
     assert page.evaluate("() => 'p' in fieldflame")
+
+
+def test_a_browser_that_a_program_drives_says_so(site: Site, page: Page) -> None:
+    site.add_page()
+    page.goto(site.url())
+    wait_until(page, lambda: site.posts != [])
+    assert site.envelopes[0]["userAgent"].startswith("webdriver Mozilla/5.0")
+
+
+def test_a_laboratory_may_count_it_as_what_it_is_otherwise(site: Site, page: Page) -> None:
+    site.add_page(attributes="data-bots")
+    page.goto(site.url())
+    wait_until(page, lambda: site.posts != [])
+    agent = site.envelopes[0]["userAgent"]
+    assert agent == page.evaluate("() => navigator.userAgent").replace("Headless", "")
+    assert agent.startswith("Mozilla/5.0")
+
+
+def test_a_persons_browser_sends_no_user_agent_of_its_own(site: Site, page: Page) -> None:
+    site.add_page(before="Object.defineProperty(navigator, 'webdriver', {value: false});")
+    page.goto(site.url())
+    wait_until(page, lambda: site.posts != [])
+    assert "userAgent" not in site.envelopes[0]

@@ -120,3 +120,11 @@ def test_debug_speaks_of_every_answer(site: Site, page: Page, status: int) -> No
     site.add_page(attributes="data-debug")
     page.goto(site.url())
     wait_until(page, lambda: f"fieldflame: {status} A sentence." in lines)
+
+
+def test_an_endpoint_with_a_slash_at_its_end_gets_the_reason_at_its_own_address(site: Site, page: Page) -> None:
+    attributes = "data-absent=1 data-endpoint=/ingest/v1/traces/"
+    site.add_page(attributes=attributes, before="delete window.Profiler;")
+    page.goto(site.url())
+    wait_until(page, lambda: site.absents != [])
+    assert [absent["reason"] for absent in site.absents] == ["no-api"]

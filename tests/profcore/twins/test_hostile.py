@@ -60,6 +60,17 @@ def test_any_bytes_at_any_place(data: st.DataObject) -> None:
     compare_twins([SentTrace(SentBody(BODY[:start] + more + BODY[start + cut :]))])
 
 
+HALVED = st.lists(st.sampled_from(["\ud83d", "\ude00", "😀", "\\", "a", "u", '"']), max_size=6).map("".join)
+
+
+@bounded(150)
+@given(st.sampled_from(["$.trace.frames[0].name", "$.trace.samples[2].marker", "$.release", "$.tags.team"]), HALVED)
+def test_half_a_surrogate_pair_anywhere_is_no_reason_to_refuse(path: str, text: str) -> None:
+    body = json.dumps(changed(path, f"x{text}")).encode()
+    outcome = compare_twins([SentTrace(SentBody(BODY)), SentTrace(SentBody(body))])
+    assert outcome.refused == 0
+
+
 @PROPERTY
 @given(traces(), mark_lists, st.floats(0.001, 100))
 def test_random_traces(trace: Any, marks: Any, interval_ms: float) -> None:
