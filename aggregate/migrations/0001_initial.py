@@ -80,6 +80,15 @@ class Migration(migrations.Migration):
             ],
         ),
         migrations.CreateModel(
+            name='QueueTurn',
+            fields=[
+                ('pk', models.CompositePrimaryKey('project_id', 'queue', blank=True, editable=False, primary_key=True, serialize=False)),
+                ('queue', models.SmallIntegerField(choices=[(0, 'Jobs'), (1, 'Scripts')])),
+                ('last_turn_at', models.DateTimeField()),
+                ('project', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.CASCADE, to='projects.project')),
+            ],
+        ),
+        migrations.CreateModel(
             name='FuncScan',
             fields=[
                 ('project', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, primary_key=True, serialize=False, to='projects.project')),
