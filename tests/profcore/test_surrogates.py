@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from profcore.surrogates import replace_halves
+from profcore.surrogates import MAX_HALVES, replace_halves
 from tests.profcore.strategies import PROPERTY
 
 UNITS = st.sampled_from(
@@ -62,3 +62,9 @@ def test_a_body_full_of_escapes_takes_linear_time(piece: bytes) -> None:
         replace_halves(body)
         seconds.append(time.perf_counter() - began)
     assert seconds[1] < 40 * seconds[0] + 0.2
+
+
+def test_a_body_of_very_many_halves_stays_as_it_is() -> None:
+    for count, is_repaired in ((MAX_HALVES, True), (MAX_HALVES + 1, False)):
+        body = b'"' + b"\\ud83d" * count + b'"'
+        assert (replace_halves(body) is not body) is is_repaired
