@@ -6,6 +6,10 @@ from functools import lru_cache
 from typing import Final
 from urllib.parse import quote, unquote, urlsplit
 
+import msgspec
+
+from profcore.trace.wire import UNREADABLE
+
 ID: Final = ":id"
 MAX_SEGMENTS: Final = 12  # deeper paths are cut: the rest does not make a page of its own
 MAX_ROUTE_CHARS: Final = 400  # longer ones are cut too; this is the endpoint's limit for pages
@@ -176,3 +180,21 @@ def _template_segment(segment: str) -> str:
     is_token = TOKEN.match(text) and len(WORD.findall(text)) < 2
     is_numbered = NUMBER_AT_END.search(text) and LETTER.search(text)
     return ID if is_id or is_token or is_numbered else segment
+
+
+class PageAddress(msgspec.Struct, gc=False):
+    """The client's name of its page, or its full address. Addresses are private; routes are made from them."""
+
+    page: str | None = None
+    url: str | None = None
+
+
+_page_decoder: Final = msgspec.json.Decoder(PageAddress)
+
+
+def read_page_address(body: bytes) -> PageAddress | None:
+    """Returns the page of an accepted envelope, to try route rules on it; None if it cannot be read."""
+    try:
+        return _page_decoder.decode(body)
+    except UNREADABLE:
+        return None

@@ -11,8 +11,7 @@ from aggregate.selectors.project.overview import select_overview
 from aggregate.selectors.slice.slices import Slice
 from ingest.endpoint.requests import BodyTooLarge
 from profcore.errors import TraceError
-from profcore.trace.page_address import PageAddress, read_page_address
-from profcore.trace.routes import route_of_path, route_of_url
+from profcore.trace.routes import PageAddress, read_page_address, route_of_path, route_of_url
 
 # Traces whose addresses are tried: a body of 16 kB takes about 0.2 ms, and bodies above the limits are passed over.
 PREVIEW_MAX_TRACES: Final = 200
