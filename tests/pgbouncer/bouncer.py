@@ -15,6 +15,7 @@ from urllib.parse import parse_qsl, quote, urlsplit
 import psycopg
 
 from ops.supervisor.running import find_free_port
+from ops.supervisor.stores.access import appear_as
 from ops.supervisor.stores.logins import MAP
 from ops.supervisor.stores.postgres import USER
 from tests.deploy.proxy import require_program
@@ -78,15 +79,26 @@ def run_bouncer(database_url: str) -> Iterator[str]:
     """Runs PgBouncer before the server of an address until the block ends; yields the address through it."""
     program, port, is_root = require_program("pgbouncer"), find_free_port(), os.geteuid() == 0
     folder = Path(tempfile.mkdtemp(prefix="fieldflame-bouncer-"))
-    server = " ".join(f"{name}={value}" for name, value in read_server(database_url).items())
-    user = f"user = {pwd.getpwnam(SERVER_USER).pw_name}" if is_root else ""
+    fields = read_server(database_url)
+    server = " ".join(f"{name}={value}" for name, value in fields.items())
+    # As the server runs (ops/supervisor/stores/access.py): in a user namespace, or as a user of its own.
+    host = str(fields["host"])
+    is_in_namespace = is_root and host.startswith("/") and Path(host).stat().st_uid == 0
+    is_demoted = is_root and not is_in_namespace
+    user = f"user = {SERVER_USER}" if is_demoted else ""
+    enter = appear_as(pwd.getpwnam(SERVER_USER)).enter if is_in_namespace else None
     configuration = folder / "pgbouncer.ini"
     configuration.write_text(CONFIGURATION.format(server=server, port=port, user=user), encoding="utf-8")
     name = urlsplit(database_url).path
     url = f"postgresql://{quote(str(read_server(database_url)['user']))}@127.0.0.1:{port}{name}"
-    with admit_bouncer(database_url) if is_root else nullcontext():
+    with admit_bouncer(database_url) if is_demoted else nullcontext():
         with (folder / "log").open("wb") as log:
-            process = subprocess.Popen([program, str(configuration)], stdout=log, stderr=log)
+            process = subprocess.Popen(
+                [program, str(configuration)],
+                stdout=log,
+                stderr=log,
+                preexec_fn=enter,  # noqa: PLW1509  # it only changes the user
+            )
         try:
             wait_until_answering(url, process, folder / "log")
             yield url
