@@ -112,7 +112,7 @@ def select_texts(project_id: int, sources: Mapping[str, int], *, most_bytes: int
             [project_id, list(sources.values())],
         )
         size_of = dict(cursor.fetchall())
-        wanted, left = [], settings.SOURCE_TEXTS_MAX_BYTES if most_bytes is None else most_bytes
+        wanted, left = [], min(most_bytes or settings.SOURCE_TEXTS_MAX_BYTES, settings.SOURCE_TEXTS_MAX_BYTES)
         for source_id in dict.fromkeys(sources.values()):
             if source_id in size_of and size_of[source_id] <= left:
                 left -= size_of[source_id]

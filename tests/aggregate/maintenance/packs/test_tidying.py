@@ -174,11 +174,15 @@ def test_an_erasure_that_waits_for_the_transaction_that_moves_its_row_reaches_th
 
 
 def wait_until_locked() -> None:
-    """Waits until some session waits for a lock of another one's transaction."""
+    """Waits until some session waits for a lock of another one's transaction.
+
+    In a transaction PostgreSQL shows the activity of the first look again, unless it is told to forget it.
+    """
     deadline = time.monotonic() + LIMIT_S
     while not rows("SELECT 1 FROM pg_stat_activity WHERE wait_event = 'transactionid'"):
         assert time.monotonic() < deadline, "nobody waits for a lock"
         time.sleep(0.01)
+        rows("SELECT pg_stat_clear_snapshot()")
 
 
 def test_two_workers_tidy_the_same_pack(
