@@ -19,15 +19,15 @@ MAX_HALVES: Final = 100_000  # of a body; 50 MiB of nothing else would keep all 
 _STAND_IN: Final = b"\0\0"  # in no JSON
 
 
-def replace_halves(body: bytes) -> bytes:
+def replace_halves(body: bytes, most: int = MAX_HALVES) -> bytes:
     """Returns JSON whose escaped half surrogate pairs are U+FFFD. The same object if it has none, or is no JSON.
 
-    Nothing else changes, and the length does not. All steps are linear. A body with more than `MAX_HALVES` stays as it
-    is, and no decoder takes it.
+    Nothing else changes, and the length does not. All steps are linear. A body with more than `most` stays as it is,
+    and no decoder takes it.
     """
     if b"\\u" not in body or _ANY.search(body) is None or b"\0" in body:
         return body
     # An escaped backslash may come before a mere `ud83d`. Runs of backslashes pair up from their left end.
     shielded = body.replace(_BACKSLASH, _STAND_IN)
-    repaired, count = _HALF.subn(_REPLACEMENT, shielded, MAX_HALVES + 1)
-    return repaired.replace(_STAND_IN, _BACKSLASH) if 0 < count <= MAX_HALVES else body
+    repaired, count = _HALF.subn(_REPLACEMENT, shielded, most + 1)
+    return repaired.replace(_STAND_IN, _BACKSLASH) if 0 < count <= most else body

@@ -13,6 +13,7 @@ from uuid import UUID
 import msgspec
 import numpy as np
 
+from profcore.surrogates import replace_halves
 from profcore.symbolicate.mappings import MAX_NUMBER, Ints, MappingsError, Segments, decode_mappings
 
 T = TypeVar("T")
@@ -21,12 +22,8 @@ XSSI_PREFIX: Final = b")]}'"
 BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
 MAX_OFFSET: Final = 2**30  # bound of a section's offset
 _PATH: Final = re.compile(r"^(?P<what>.*?)(?: - at `(?:key in )?(?P<path>\$.*)`)?$", re.DOTALL)
-# In JSON: a pair of surrogates, a half of one, and any other escape; and a half in bytes that are not quite UTF-8.
-SURROGATES: Final = re.compile(
-    rb"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(\\u[dD][89a-fA-F][0-9a-fA-F]{2})|\\."
-    rb"|(\xed[\xa0-\xbf][\x80-\xbf])",
-    re.DOTALL,
-)
+# Half a surrogate pair, in bytes that are not quite UTF-8.
+HALF_BYTES: Final = re.compile(b"\xed[\xa0-\xbf][\x80-\xbf]")
 REPLACEMENT: Final = "\ufffd".encode()
 
 
@@ -174,7 +171,7 @@ def _decode(decoder: msgspec.json.Decoder[T], content: bytes) -> T:
     try:
         return decoder.decode(json)
     except (msgspec.DecodeError, UnicodeDecodeError):
-        repaired = SURROGATES.sub(lambda match: REPLACEMENT if match[1] or match[2] else match[0], json)
+        repaired = HALF_BYTES.sub(REPLACEMENT, replace_halves(json, most=len(json)))
         if repaired == json:
             raise
     return decoder.decode(repaired)
