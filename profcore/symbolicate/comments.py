@@ -8,7 +8,8 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
-SEPARATOR: Final = re.compile(b"\xe2\x80[\xa8\xa9]")  # U+2028 and U+2029 in UTF-8
+from profcore.symbolicate.lines import SEPARATOR
+
 WHITE: Final = re.compile("[\\s\ufeff]*")
 NAMED: Final = re.compile("[#@]\\s*(sourceMappingURL|debugId)=([^\\s\ufeff'\"`]+)[\\s\ufeff]*")
 OPENINGS: Final = ("//#", "//@", "/*#", "/*@")

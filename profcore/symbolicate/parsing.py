@@ -10,12 +10,11 @@ import tree_sitter_typescript
 from tree_sitter import Language, Node, Parser
 
 from profcore.symbolicate.languages import Grammar, language_of, language_of_script
-from profcore.symbolicate.lines import blank
+from profcore.symbolicate.lines import SEPARATOR, blank
 
 SCRIPT_BEGIN: Final = re.compile(r"<script\b", re.IGNORECASE)
 SCRIPT_END: Final = re.compile(r"</script\b", re.IGNORECASE)
 LONE_CR: Final = re.compile(rb"\r(?!\n)")
-SEPARATOR: Final = re.compile(b"\xe2\x80[\xa8\xa9]")  # U+2028 and U+2029
 
 
 class OtherLanguage(ValueError):

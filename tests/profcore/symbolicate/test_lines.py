@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from profcore.symbolicate.labels import label_positions
-from profcore.symbolicate.lines import blank, count_lines, find_character, find_line_starts, read_lines, split_lines
+from profcore.symbolicate.lines import blank, count_line_ends, find_character, find_line_starts, read_lines, split_lines
 from profcore.symbolicate.maps import read_map
 from profcore.symbolicate.scopes import ScopeTree, read_scopes
 from tests.source_map_writer import write_map
@@ -111,7 +111,7 @@ def test_a_stretch_of_lines_is_that_of_all_lines(block: int, text: str, first: i
         patch.setattr("profcore.symbolicate.lines.BLOCK_CHARS", block)
         lines = split_lines(text)
         assert read_lines(text, first, count) == (lines[first : first + count], len(lines))
-        assert 1 + count_lines(text) == len(lines)
+        assert 1 + count_line_ends(text) == len(lines)
 
 
 def test_a_stretch_of_many_lines_takes_little_memory() -> None:
