@@ -6,7 +6,7 @@ does so as long as the project's uploaded scripts and their progress do not chan
 
 import json
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Final, NamedTuple, TypeVar
@@ -371,7 +371,7 @@ def _clear_others(caches: dict[int, Cache], project_id: int, count_rows: Callabl
             del rows[project]
 
 
-@lru_cache(maxsize=1_000)
+@lru_cache(maxsize=LABELS_CACHE_PROJECTS)  # compiled patterns take up to 38 MB
 def _read_rules(text: str) -> CodeRules:
     return read_code_rules(json.loads(text))
 
@@ -385,29 +385,3 @@ def _select_doubtful(project_id: int) -> frozenset[tuple[str, str | None]]:
     with connection.cursor() as cursor:
         cursor.execute(DOUBTFUL, [project_id])
         return frozenset((canonical_source(path), name) for path, name in cursor)
-
-
-@dataclass(frozen=True, slots=True)
-class RowOf:
-    """The row of a table that a func is summed up in. `by_pair` has funcs whose row differs between releases."""
-
-    by_func: Mapping[int, RowId]
-    by_pair: Mapping[Pair, RowId] = field(default_factory=dict)
-
-    @classmethod
-    def of_pairs(cls, rows: Mapping[Pair, RowId]) -> "RowOf":
-        """Returns the mapping for the given row of each func in each release."""
-        by_func: dict[int, RowId] = {}
-        split: set[int] = set()
-        for (_, func_id), row_id in rows.items():
-            if by_func.setdefault(func_id, row_id) != row_id:
-                split.add(func_id)
-        return cls(
-            {func_id: row_id for func_id, row_id in by_func.items() if func_id not in split},
-            {pair: row_id for pair, row_id in rows.items() if pair[1] in split},
-        )
-
-    def of(self, release: str, func_id: int) -> RowId | None:
-        """Returns the row of a func in a release, None if it is in no row."""
-        row_id = self.by_func.get(func_id)
-        return row_id if row_id is not None else self.by_pair.get((release, func_id))

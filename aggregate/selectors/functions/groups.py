@@ -8,7 +8,8 @@ from django.conf import settings
 from django.db import connection
 
 from aggregate.fold.hotspots import spots_of_funcs
-from aggregate.selectors.code.symbols import Pair, RowId, RowOf, Symbols, load_symbols
+from aggregate.selectors.code.rows import RowOf
+from aggregate.selectors.code.symbols import Pair, RowId, Symbols, load_symbols
 from aggregate.selectors.functions.display_rows import id_of_part, is_made_id, make_part_row, stored_id_of_part
 from aggregate.selectors.functions.merged_slice import merge_slice
 from aggregate.selectors.functions.table import (

@@ -7,7 +7,8 @@ from typing import Any, Final
 from django.db import connection
 
 from aggregate.selectors.code.labels import label_func, label_original, place_of
-from aggregate.selectors.code.symbols import FuncLabel, RowOf, Symbols, load_symbols
+from aggregate.selectors.code.rows import RowOf
+from aggregate.selectors.code.symbols import FuncLabel, Symbols, load_symbols
 from aggregate.selectors.functions.hotspots import from_hotspots
 from aggregate.selectors.page_views.contributions import SliceFuncSums
 from aggregate.selectors.page_views.fine_sums import sum_fine

@@ -9,7 +9,8 @@ from uuid import UUID
 import numpy as np
 from django.conf import settings
 
-from aggregate.selectors.code.symbols import RowId, RowOf
+from aggregate.selectors.code.rows import RowOf
+from aggregate.selectors.code.symbols import RowId
 from aggregate.selectors.page_views.contributions import SliceView
 from aggregate.selectors.page_views.decoded import COLUMNS, decode_sample
 from aggregate.selectors.page_views.tag_values import select_tag_values

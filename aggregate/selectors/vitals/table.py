@@ -11,7 +11,8 @@ from typing import Final
 
 from django.conf import settings
 
-from aggregate.selectors.code.symbols import Pair, RowId, RowOf, Symbols, load_symbols
+from aggregate.selectors.code.rows import RowOf
+from aggregate.selectors.code.symbols import Pair, RowId, Symbols, load_symbols
 from aggregate.selectors.exports.slice_export import select_ids
 from aggregate.selectors.functions.display_rows import id_of_part, make_part_row
 from aggregate.selectors.functions.groups import empty_group, name_group
