@@ -63,7 +63,7 @@ def is_url_prefix(text: str) -> bool:
         return False
     if parts.query or parts.fragment or not text.isprintable() or "*" in parts.netloc.removeprefix("*."):
         return False
-    is_file = text[:8].lower() == "file:///"
+    is_file = parts.scheme == "file" and text[len("file:") :].startswith("///")
     return is_file or bool(parts.scheme and parts.netloc.removeprefix("*."))
 
 
