@@ -17,11 +17,9 @@ from profcore.litter import is_litter
 from profcore.symbolicate.builds import clean_path
 
 GZIP_MAGIC: Final = b"\x1f\x8b"
+MAX_FOLDERS: Final = 20_000  # of a build: links may lead into each other, or to a whole disk
 # The exceptions that `tarfile` and `gzip` raise for damaged or hostile archives.
 DAMAGED: Final = (tarfile.TarError, zlib.error, EOFError, OSError, ValueError)
-
-
-MAX_FOLDERS: Final = 20_000  # of a build: links may lead into each other, or to a whole disk
 
 
 class ArchiveError(Exception):

@@ -77,8 +77,8 @@ def set_up_postgres(folder: DataFolder, *, is_root: bool, is_throw_away: bool = 
     place = choose_place(bin_folder=binaries.bin_folder, data=folder.postgres, digest=folder.digest, is_root=is_root)
     if is_root and place.run_as.uid != os.geteuid() and not is_throw_away:
         say(
-            f"PostgreSQL runs as {place.run_as.description}, because this machine refuses user namespaces. Any other "
-            "process of that user can read and change its data. Start ./run as an account of its own."
+            f"PostgreSQL runs as {place.run_as.description}. Any other process of that user can read and change its "
+            "data. Start ./run as an account of its own."
         )
     sockets = folder.socket_folder("postgres")
     if place.data != folder.postgres:

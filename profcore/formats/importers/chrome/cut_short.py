@@ -1,6 +1,6 @@
 """Trace events that end too early: the array needs no closing bracket, and a process that crashed writes none.
 
-Only brackets are looked at, so the time is linear in the bytes, and no memory is needed but for the result.
+Only brackets are looked at, so the time is linear in the bytes. Only the result takes memory.
 """
 
 import re
