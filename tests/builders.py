@@ -1,7 +1,7 @@
 """Rows of the fold's tables, made directly: what selectors and pages read, without traces."""
 
 import gzip
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
 from hashlib import blake2b
 from typing import Any
@@ -9,6 +9,7 @@ from uuid import NAMESPACE_OID, UUID, uuid4, uuid5
 
 from django.db import connection
 from django.db.models import F
+from psycopg import sql
 
 from aggregate.fold.receipt_counts import add_receipt_counts
 from aggregate.label_models import Label, ReleaseScript, Source
@@ -27,6 +28,7 @@ from projects.creation import create_project
 from projects.models import Project
 
 MONDAY = datetime(2026, 11, 16, 9, tzinfo=UTC)
+EMPTY_CONTRIBUTION = encode_contribution(Contribution())
 
 
 def make_project(slug: str = "shop", *, name: str | None = None) -> Project:
@@ -239,7 +241,7 @@ def make_view(cell: Cell, receipt: Receipt) -> PageView:
         traces=1,
         is_truncated=False,
         fold_version=1,
-        contribution=encode_contribution(Contribution()),
+        contribution=EMPTY_CONTRIBUTION,
         **{name: getattr(parts, name) for name in TimeParts.__slots__},
     )
 
@@ -254,23 +256,40 @@ def make_timed_views(
     count = len(js_us)
     ordinal = Cell.objects.filter(project=project).count()
     made = make_cell(project, views=count, traces=count, js_us=sum(js_us), hidden_us=hidden_us * count, **cell)
-    nothing = dict.fromkeys(TimeParts.__slots__, 0)
-    PageView.objects.bulk_create(
-        PageView(
-            project_id=project.pk,
-            view_id=uuid5(NAMESPACE_OID, f"{project.slug} {ordinal} {number}"),
-            group_id=made.group_id,
-            cell_id=made.id,
-            traces=1,
-            is_truncated=False,
-            fold_version=1,
-            sample_rate=sample_rate,
-            contribution=encode_contribution(Contribution()),
-            **{**nothing, "js_us": us, "hidden_us": hidden_us, "span_us": us + hidden_us},
-        )
+    row = {
+        **dict.fromkeys(TimeParts.__slots__, 0),
+        "project_id": project.pk,
+        "group_id": made.group_id,
+        "cell_id": made.id,
+        "traces": 1,
+        "is_truncated": False,
+        "fold_version": 1,
+        "sample_rate": sample_rate,
+        "contribution": EMPTY_CONTRIBUTION,
+        "hidden_us": hidden_us,
+    }
+    rows = [
+        {
+            **row,
+            "view_id": uuid5(NAMESPACE_OID, f"{project.slug} {ordinal} {number}"),
+            "js_us": us,
+            "span_us": us + hidden_us,
+        }
         for number, us in enumerate(js_us)
-    )
+    ]
+    copy_rows(PageView._meta.db_table, rows)
     return made
+
+
+def copy_rows(table: str, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Writes rows with the same columns by COPY: thousands take a twentieth of their time as objects of a model."""
+    if not rows:
+        return
+    names = sql.SQL(", ").join(map(sql.Identifier, rows[0]))
+    copying = sql.SQL("COPY {} ({}) FROM STDIN").format(sql.Identifier(table), names)
+    with connection.cursor() as cursor, cursor.copy(copying) as copy:
+        for row in rows:
+            copy.write_row(list(row.values()))
 
 
 def make_source(project: Project, path: str, content: str | None = None) -> Source:
