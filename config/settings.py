@@ -111,6 +111,7 @@ TEMPLATES = [
         },
     }
 ]
+FILE_UPLOAD_HANDLERS = ["dashboard.web.uploads.NoFiles"]  # pages that take files say so: dashboard.web.uploads
 PASSWORD_RESET_TIMEOUT = 3 * 86_400  # seconds for a link that opens an account: over a weekend
 DATA_UPLOAD_MAX_NUMBER_FIELDS = 4_000  # of a form: that of code rules has 2,700 at their limits
 DATA_UPLOAD_MAX_MEMORY_SIZE = 2_621_440  # bytes of a form, or of JSON for the read API: 400 kB of rules are much

@@ -8,7 +8,7 @@ from typing import Final
 
 from django.db import connection
 
-from profcore.trace.addresses import WILDCARD, wildcard_forms
+from profcore.trace.addresses import MAX_LABELS, WILDCARD, wildcard_forms
 
 HAS_WILDCARD: Final = f"strpos(s.uri, '{WILDCARD}') > 0"
 
@@ -23,6 +23,12 @@ COVERS: Final = f"""{_path_of("f.uri")} = {_path_of("s.uri")}
     AND split_part(f.uri, '/', 1) = split_part(s.uri, '/', 1)
     AND right(split_part(f.uri, '/', 3), length(split_part(s.uri, '/', 3)) - 1)
       = substr(split_part(s.uri, '/', 3), 2)"""
+
+# The URIs of scripts that may cover `f`: its own, and its `wildcard_forms`. So the index on scripts' URIs finds them.
+NAMES: Final = f"""SELECT f.uri UNION ALL
+    SELECT split_part(f.uri, '/', 1) || '//*.' || array_to_string(labels[number:], '.') || {_path_of("f.uri")}
+    FROM string_to_array(split_part(f.uri, '/', 3), '.') AS labels,
+         generate_series(2, least(cardinality(labels), {MAX_LABELS + 1})) AS number"""
 
 
 def is_among(uri: str, scripts: Collection[str]) -> bool:

@@ -13,6 +13,7 @@ from django.views.decorators.csrf import csrf_exempt, csrf_protect
 from dashboard.layout.shell import Shell, build_tabs
 from dashboard.web.access import get_visible_project, may_administer
 from dashboard.web.decorators import project_page
+from dashboard.web.uploads import take_files
 from ingest.imports import FileReport, import_file
 from profcore.formats.importers.registry import IMPORTERS
 from profcore.formats.importers.shapes import FileError
@@ -43,6 +44,7 @@ def show_import(request: HttpRequest, slug: str) -> HttpResponse:
     if request.method == "POST" and sent_bytes(request) > settings.IMPORT_MAX_FILE_BYTES + FORM_BYTES:
         problem = f"These files are larger than {settings.IMPORT_MAX_FILE_BYTES / 2**20:.0f} MiB together."
         return show(request, project, status=413, problem=problem)
+    take_files(request)
     return answer_form(request, project)
 
 

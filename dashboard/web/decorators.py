@@ -15,6 +15,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from aggregate.selectors.slice.read_context import read_context
 from aggregate.selectors.slice.slices import SliceError
 from dashboard.web.access import Guest
+from dashboard.web.load_shedding import take_place
 from dashboard.web.params import ParamError
 from dashboard.web.project_pages import PageTraits, View
 from dashboard.web.replica.reading import answer_from_replica
@@ -86,6 +87,7 @@ def _path_of(url: str) -> str:
 def _guard(view: View, problem_template: str, problem_status: int) -> View:
     @wraps(view)
     def answer(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:  # Any: a view's arguments
+        take_place(request, kwargs.get("slug", ""))
         try:
             with read_context():
                 return answer_from_replica(request, lambda: view(request, *args, **kwargs))

@@ -1,22 +1,23 @@
 """Bounds how many heavy reads a web process computes at a time: tables, call trees, comparisons and exports.
 
 Each may take some hundred MB while it is computed, and a core. What is beyond the bound waits for a moment, and is then
-answered 503 with `Retry-After`. One project may not take all places, so others' readers find one.
+answered 503 with `Retry-After`. One project may not take all places, so others' readers find one. Only a reader who is
+logged in, or has a token or a shared link, takes a place or waits for one.
 """
 
 import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Final
 
 from django.conf import settings
-from django.http import HttpRequest, HttpResponseBase
-from django.urls import Resolver404, resolve
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
 
 from dashboard.web.project_pages import find_traits
 from dashboard.web.unavailable import answer_later
+from ingest.deadline import release_connection
 
 # Waiting reads hold threads, and posts need some too: of 64 threads, a quarter.
 MAX_WAITING: Final = 16
@@ -37,7 +38,7 @@ class Places:
 
     @contextmanager
     def take(self, project: str, *, places: int, wait_s: float) -> Iterator[None]:
-        """Holds a place meanwhile. Raises `TooManyReads`."""
+        """Holds a place meanwhile. Raises `TooManyReads`. A read that waits holds no connection of the pool."""
         with self._changed:
             if not self._is_free(project, places):
                 self._wait(project, places, wait_s)
@@ -56,6 +57,7 @@ class Places:
     def _wait(self, project: str, places: int, wait_s: float) -> None:
         if self._waiting >= MAX_WAITING:
             raise TooManyReads
+        release_connection()
         self._waiting += 1
         deadline_s = time.monotonic() + wait_s
         try:
@@ -70,7 +72,7 @@ PLACES: Final = Places()
 
 
 class LoadSheddingMiddleware:
-    """Gives each heavy read a place until its answer begins: a slow receiver keeps no place.
+    """Gives the place of a heavy read (`take_place`) back when its answer begins: a slow receiver keeps no place.
 
     An export is complete then, except for its text, which is written piece by piece.
     """
@@ -79,21 +81,23 @@ class LoadSheddingMiddleware:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        project = find_heavy(request)
-        if project is None:
+        with ExitStack() as held:
+            request.held_places = held  # type: ignore[attr-defined]  # for `take_place`
             return self.get_response(request)
-        try:
-            with PLACES.take(project, places=settings.READ_HEAVY_AT_ONCE, wait_s=settings.READ_HEAVY_WAIT_S):
-                return self.get_response(request)
-        except TooManyReads:
-            detail = "This server is computing as many large answers as it may at a time. Try again in a moment."
-            return answer_later(request, api_detail=detail, page_detail=detail, retry_after_s=RETRY_AFTER_S)
+
+    def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
+        """Answers a read that found no place; passes on all other errors."""
+        if not isinstance(error, TooManyReads):
+            return None
+        detail = "This server is computing as many large answers as it may at a time. Try again in a moment."
+        return answer_later(request, api_detail=detail, page_detail=detail, retry_after_s=RETRY_AFTER_S)
 
 
-def find_heavy(request: HttpRequest) -> str | None:
-    """Returns the project of a heavy read ("" if its address does not name it), None for any other request."""
-    try:
-        match = resolve(request.path_info)
-    except Resolver404:
-        return None
-    return str(match.kwargs.get("slug", "")) if find_traits(match).is_heavy(request) else None
+def take_place(request: HttpRequest, project: str) -> None:
+    """Holds a place for a heavy read until its answer begins; does nothing for any other. Raises `TooManyReads`.
+
+    It is called once the reader is known to be one. `project` is the slug of theirs, "" if the address has none.
+    """
+    if find_traits(request.resolver_match).is_heavy(request):
+        place = PLACES.take(project, places=settings.READ_HEAVY_AT_ONCE, wait_s=settings.READ_HEAVY_WAIT_S)
+        request.held_places.enter_context(place)  # type: ignore[attr-defined]  # set by the middleware

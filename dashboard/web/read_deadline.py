@@ -1,7 +1,8 @@
 """A page or an answer of the read API that the database takes too long for, or is away for, says what to do."""
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 from django.conf import settings
 from django.db import OperationalError, connection
@@ -18,8 +19,15 @@ RETRY_AFTER_S = 30
 OUTAGE_S = 10  # a restart of the database takes seconds
 
 
-class ReadDeadlineMiddleware:
+@contextmanager
+def bounded_read() -> Iterator[None]:
     """Bounds how long a read waits for the database: READ_WAIT_S for all its statements. They end there too."""
+    with with_deadline(settings.READ_WAIT_S, cancels=True):
+        yield
+
+
+class ReadDeadlineMiddleware:
+    """Bounds each GET as a read (`bounded_read`). What only reads by POST, such as a preview, does so itself."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self.get_response = get_response
@@ -27,7 +35,7 @@ class ReadDeadlineMiddleware:
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         if request.method not in ("GET", "HEAD"):
             return self.get_response(request)
-        with with_deadline(settings.READ_WAIT_S, cancels=True):
+        with bounded_read():
             return self.get_response(request)
 
     def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:

@@ -12,7 +12,7 @@ from ingest.deadline import release_connection, with_deadline
 from ingest.endpoint.admission import ABSENT_RATE, ADMISSION, check_sender, read_key
 from ingest.endpoint.client_report_counts import count_absence
 from ingest.endpoint.outcomes import INGEST_ABSENCES
-from ingest.endpoint.requests import MAX_QUERY_FIELDS, BodyTooLarge, IngestRequest, TryLater, read_bounded
+from ingest.endpoint.requests import MAX_QUERY_FIELDS, BodyTooLarge, IngestRequest, TryLater, read_short
 from ingest.endpoint.responses import (
     IngestResponse,
     answer_error,
@@ -70,8 +70,7 @@ def admit_report(post: IngestRequest, key: KeyConfig) -> None:
 def read_absence(post: IngestRequest, key: KeyConfig) -> Absence:
     """Returns the checked report of a body, or of an image's query. Raises `TraceError`."""
     if post.method == "POST":
-        body = read_bounded(post.stream, declared=post.length, max_bytes=MAX_REPORT_BYTES)
-        sent = decode_absence(body)
+        sent = decode_absence(read_short(post, max_bytes=MAX_REPORT_BYTES))
     else:
         if len(post.query) > MAX_REPORT_BYTES:
             raise BodyTooLarge("sent", MAX_REPORT_BYTES)

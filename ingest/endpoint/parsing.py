@@ -9,7 +9,7 @@ from typing import Final
 import msgspec
 from django.conf import settings
 
-from ingest.endpoint.requests import BodyTooLarge, is_gzip
+from ingest.endpoint.requests import as_utf8, is_gzip
 from ingest.storage.storing import Arrival
 from profcore.errors import Reason, TraceError
 from profcore.formats.importers.registry import translate_envelope
@@ -17,7 +17,6 @@ from profcore.kernel import find_kernel
 from profcore.surrogates import replace_halves
 from profcore.trace.posted import NO_TRACE, CompiledCheck
 from profcore.trace.wire import Envelope, Limits, check_posted, decode_envelope, read_trace_id, split_array
-from profcore.unicode import TextTooLong, to_utf8
 
 WHITESPACE: Final = b" \t\r\n"
 NDJSON_TYPES: Final = frozenset({"application/x-ndjson", "application/ndjson", "application/jsonl"})
@@ -73,10 +72,7 @@ def parse_body(sent: bytes, body: bytes, *, content_type: str, limits: Limits, m
     stored, so that whatever reads a stored body can decode it. Raises `TraceError` for an unreadable body, and for a
     single envelope that is refused, and `BodyTooLarge`.
     """
-    try:
-        text = to_utf8(body, settings.INGEST_MAX_EXPANDED_BYTES)
-    except TextTooLong:
-        raise BodyTooLarge("expanded", settings.INGEST_MAX_EXPANDED_BYTES) from None
+    text = as_utf8(body, max_bytes=settings.INGEST_MAX_EXPANDED_BYTES)
     if text is not body:
         sent = body = text
     start = body[:64].lstrip(WHITESPACE)[:1] or body.lstrip(WHITESPACE)[:1]

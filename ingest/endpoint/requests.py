@@ -17,6 +17,7 @@ from ingest.storage.view_dimensions import SenderHeaders, read_sender_headers
 from profcore.caching import cached
 from profcore.errors import Reason, TraceError
 from profcore.inflating import CutShort, Damaged, TooLong, TooManyMembers, inflate
+from profcore.unicode import TextTooLong, to_utf8
 
 MAX_QUERY_FIELDS: Final = 20
 # Nearly all traces are shorter. A sender of more may find its connection closed before it reads why.
@@ -153,6 +154,20 @@ def expand(body: bytes, *, max_bytes: int) -> bytes:
     except TooManyMembers:
         detail = f"The gzip body has more than {MAX_MEMBERS} members."
     raise TraceError(Reason.INVALID_GZIP, "$", detail)
+
+
+def as_utf8(body: bytes, *, max_bytes: int) -> bytes:
+    """Returns an expanded body as UTF-8 without a byte order mark: `body` itself if it is. Raises `BodyTooLarge`."""
+    try:
+        return to_utf8(body, max_bytes)
+    except TextTooLong:
+        raise BodyTooLarge("expanded", max_bytes) from None
+
+
+def read_short(post: IngestRequest, *, max_bytes: int) -> bytes:
+    """Returns a short body as bodies of traces are read: expanded if it is gzip, as UTF-8. Raises `TraceError`."""
+    sent = read_bounded(post.stream, declared=post.length, max_bytes=max_bytes)
+    return as_utf8(expand(sent, max_bytes=max_bytes) if is_gzip(sent) else sent, max_bytes=max_bytes)
 
 
 @contextmanager

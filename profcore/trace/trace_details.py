@@ -9,7 +9,7 @@ from typing import Final
 
 import msgspec
 
-from profcore.trace.marks import TimelineMark, read_marks
+from profcore.trace.marks import EXACT_INTEGERS, TimelineMark, read_marks
 from profcore.trace.weights import to_us
 from profcore.trace.wire import UNREADABLE, Device
 
@@ -34,12 +34,16 @@ class Vitals:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TraceDetails:
-    """Facts of one trace about its view. Texts are hostile; tags are unchanged and sorted."""
+    """Facts of one trace about its view. Texts are hostile; tags are unchanged and sorted.
+
+    `marks_dropped` is the number of marks of the view so far that its sender left out, because they were too many.
+    """
 
     user_agent: str | None = None
     device: Device | None = None
     tags: tuple[str, ...] = ()
     reason: str | None = None
+    marks_dropped: int = 0
     vitals: Vitals = field(default_factory=Vitals)
 
 
@@ -50,6 +54,7 @@ class _Head(msgspec.Struct, gc=False, rename="camel", kw_only=True):
     device: Device | None = None
     tags: dict[str, str] | list[str] | None = None
     reason: str | None = None
+    marks_dropped: object = None  # no one has checked it
 
 
 _decoder: Final = msgspec.json.Decoder(_Head)
@@ -66,8 +71,18 @@ def read_details(body: bytes) -> TraceDetails:
     marks = read_marks(body, page_url=None, page="")
     vitals = find_vitals(marks, shift_us=to_us(head.time_origin - start))
     return TraceDetails(
-        user_agent=head.user_agent, device=head.device, tags=tuple(sorted(tags)), reason=head.reason, vitals=vitals
+        user_agent=head.user_agent,
+        device=head.device,
+        tags=tuple(sorted(tags)),
+        reason=head.reason,
+        marks_dropped=_read_number(head.marks_dropped),
+        vitals=vitals,
     )
+
+
+def _read_number(value: object) -> int:
+    """Returns a number of things; 0 if the value is not one."""
+    return value if type(value) is int and 0 < value < EXACT_INTEGERS else 0
 
 
 def find_vitals(marks: Iterable[TimelineMark], *, shift_us: int = 0) -> Vitals:

@@ -5,7 +5,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -29,6 +29,7 @@ from tests.aggregate.jobs.running_jobs import again, say_words, start
 from tests.aggregate.posting import WAITING, database_url, post, rows
 from tests.envelopes import make_envelope
 from tests.ingest.broker import renew_broker_client
+from tests.runner.waiting import wait_until
 
 LIMIT_S = 240.0
 GATE = 0x6A6F_6267  # of tests.fault_injection.slow_jobs
@@ -49,13 +50,6 @@ def are_done_after_sweep(jobs: Sequence[Job]) -> bool:
     current_app.send_task(JOB_TASK)
     time.sleep(1.0)
     return all(again(job).state == Job.State.DONE for job in jobs)
-
-
-def wait_until(is_so: Callable[[], bool], what: str) -> None:
-    deadline = time.monotonic() + LIMIT_S
-    while not is_so():
-        assert time.monotonic() < deadline, what
-        time.sleep(0.05)
 
 
 @contextmanager

@@ -5,7 +5,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -27,6 +26,7 @@ from projects.models import Project
 from tests.aggregate.jobs.running_jobs import again, start
 from tests.aggregate.posting import WAITING, database_url, post, rows
 from tests.envelopes import make_envelope
+from tests.runner.waiting import wait_until
 
 LIMIT_S = 240.0
 TRACES = 40
@@ -46,13 +46,6 @@ def stop() -> Iterator[Callable[[], None]]:
     """What tells this process to stop, until the test ends."""
     yield tell_to_stop
     tell_to_stop(is_wanted=False)
-
-
-def wait_until(is_so: Callable[[], bool], what: str) -> None:
-    deadline = time.monotonic() + LIMIT_S
-    while not is_so():
-        assert time.monotonic() < deadline, what
-        time.sleep(0.05)
 
 
 def test_a_turn_ends_after_its_batch(

@@ -2,8 +2,7 @@
 
 import os
 import subprocess
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -19,6 +18,7 @@ from projects.creation import create_project
 from tests.aggregate.posting import database_url, post, rows
 from tests.deploy.files import DEPLOY
 from tests.envelopes import make_envelope
+from tests.runner.waiting import wait_until
 
 LIMIT_S = 240.0
 FOLDING = {"aggregate.fold_pending", "aggregate.sweep"}
@@ -59,13 +59,6 @@ def run_part(part: str, ready: Path) -> Iterator[None]:
     finally:
         worker.terminate()
         worker.wait(LIMIT_S)
-
-
-def wait_until(is_so: Callable[[], bool], what: str) -> None:
-    deadline = time.monotonic() + LIMIT_S
-    while not is_so():
-        assert time.monotonic() < deadline, what
-        time.sleep(0.05)
 
 
 @pytest.mark.django_db(transaction=True)

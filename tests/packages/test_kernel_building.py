@@ -36,6 +36,7 @@ class Place:
     """A project with the kernel's sources and an environment, and a PATH with a made-up cargo or none."""
 
     root: Path
+    system: Path  # the system's programs without its cargo
 
     @property
     def folder(self) -> Path:
@@ -64,7 +65,7 @@ class Place:
     def call(self, function: str, **more: str) -> subprocess.CompletedProcess[str]:
         """Calls a function of bootstrap.sh, as `run` and `test` do."""
         script = f'set -eu; root="{self.root}"; . "{ROOT}/ops/supervisor/bootstrap.sh"; {function}; echo started'
-        environment = {"PATH": f"{self.root}/programs:/usr/bin:/bin", "HOME": str(self.root), "PYTHON": sys.executable}
+        environment = {"PATH": f"{self.root}/programs:{self.system}", "HOME": str(self.root), "PYTHON": sys.executable}
         return subprocess.run(
             ["sh", "-c", script],
             env=environment | more,
@@ -75,11 +76,19 @@ class Place:
         )
 
 
+@pytest.fixture(scope="module")
+def system(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with links to the system's programs, except to a cargo, which would be found."""
+    folder = tmp_path_factory.mktemp("system")
+    programs = {path.name: path for folder in ("/bin", "/usr/bin") for path in Path(folder).iterdir()}
+    for name in programs.keys() - {"cargo"}:
+        (folder / name).symlink_to(programs[name])
+    return folder
+
+
 @pytest.fixture
-def place(tmp_path: Path) -> Place:
-    if shutil.which("cargo", path="/usr/bin:/bin"):
-        pytest.skip("the system's own cargo would be found")
-    made = Place(tmp_path)
+def place(tmp_path: Path, system: Path) -> Place:
+    made = Place(tmp_path, system)
     shutil.copytree(FOLDER, made.folder, ignore=shutil.ignore_patterns("target", "Cargo.lock"))
     (tmp_path / ".venv").mkdir()
     made.write_program(

@@ -5,7 +5,6 @@ import pwd
 import shutil
 import subprocess
 import tempfile
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
@@ -19,6 +18,7 @@ from ops.supervisor.stores.access import appear_as
 from ops.supervisor.stores.logins import MAP
 from ops.supervisor.stores.postgres import USER
 from tests.deploy.proxy import require_program
+from tests.runner.waiting import wait_until
 
 START_LIMIT_S = 120.0
 STOP_LIMIT_S = 60.0
@@ -100,21 +100,16 @@ def run_bouncer(database_url: str) -> Iterator[str]:
                 preexec_fn=enter,  # noqa: PLW1509  # it only changes the user
             )
         try:
-            wait_until_answering(url, process, folder / "log")
+            wait_until(
+                lambda: is_answering(url),
+                lambda: f"PgBouncer does not answer: {(folder / 'log').read_text(encoding='utf-8')}",
+                is_alive=lambda: process.poll() is None,
+            )
             yield url
         finally:
             process.terminate()
             process.wait(STOP_LIMIT_S)
             shutil.rmtree(folder, ignore_errors=True)
-
-
-def wait_until_answering(url: str, process: "subprocess.Popen[bytes]", log: Path) -> None:
-    deadline = time.monotonic() + START_LIMIT_S
-    while not is_answering(url):
-        said = log.read_text(encoding="utf-8")
-        assert process.poll() is None, f"PgBouncer ended: {said}"
-        assert time.monotonic() < deadline, f"PgBouncer does not answer: {said}"
-        time.sleep(0.05)
 
 
 def is_answering(url: str) -> bool:

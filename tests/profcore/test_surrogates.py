@@ -1,13 +1,15 @@
 """Half surrogate pairs in JSON, against what JavaScript's `toWellFormed` would give."""
 
 import json
+import threading
 import time
+from unittest import mock
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from profcore.surrogates import MAX_HALVES, replace_halves
+from profcore.surrogates import MAX_HALVES, PIECE_BYTES, replace_halves
 from tests.profcore.strategies import PROPERTY
 
 UNITS = st.sampled_from(
@@ -46,6 +48,38 @@ def mend(value: object) -> object:
 )
 def test_no_bytes_are_too_odd(body: bytes) -> None:
     assert len(replace_halves(body)) == len(body)
+
+
+TOKENS = st.sampled_from([b"\\", b"\\\\", b"u", b"d83d", b"\\ud83d", b"\\ude00", b"\\ud83d\\ude00", b"\\u00e9", b"x"])
+
+
+@PROPERTY
+@given(st.lists(TOKENS, min_size=8, max_size=40).map(b"".join), st.integers(16, 40), st.integers(1, 10))
+def test_a_body_is_repaired_alike_in_pieces_of_any_size(body: bytes, size: int, most: int) -> None:
+    whole = replace_halves(body, most)
+    with mock.patch("profcore.surrogates.PIECE_BYTES", size):
+        assert replace_halves(body, most) == whole
+
+
+def test_other_threads_run_while_a_large_body_is_repaired() -> None:
+    body = b'"' + b"\\ud83d\\ude00" * (8 * PIECE_BYTES // 12) + b'"'
+    has_ended, turns = threading.Event(), 0
+
+    def count_turns() -> None:
+        nonlocal turns
+        while not has_ended.wait(0.001):
+            turns += 1
+
+    other = threading.Thread(target=count_turns)
+    other.start()
+    while not turns:
+        time.sleep(0.001)
+    before = turns
+    replace_halves(body)
+    ran = turns - before
+    has_ended.set()
+    other.join()
+    assert ran >= 4  # of about eight: one call for the whole body leaves one
 
 
 @pytest.mark.parametrize("body", [b"{}", b'"\\u00e9"', b'"\\ud83d\\ude00"', b'"\\\\ud83d"', b'"\\ud83d\0"', b""])

@@ -3,7 +3,6 @@
 import os
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import ExitStack
 from datetime import UTC, datetime
@@ -18,6 +17,7 @@ from ops.database.migration_lock import NAME
 from ops.supervisor.services import BASE_DIR
 from profcore.times import DAY
 from tests.runner.servers import run_stores
+from tests.runner.waiting import wait_until
 
 pytestmark = [pytest.mark.stack, pytest.mark.slow(40)]
 
@@ -45,11 +45,11 @@ class Migrating:
         return self.path.read_text(encoding="utf-8")
 
     def wait_until_said(self, sentence: str) -> None:
-        deadline = time.monotonic() + LIMIT_S
-        while sentence not in self.said():
-            assert self.process.poll() is None, self.said()
-            assert time.monotonic() < deadline, f"never said {sentence!r}: {self.said()}"
-            time.sleep(0.05)
+        wait_until(
+            lambda: sentence in self.said(),
+            lambda: f"never said {sentence!r}: {self.said()}",
+            is_alive=lambda: self.process.poll() is None,
+        )
 
     def finish(self) -> str:
         assert self.process.wait(LIMIT_S) == 0, self.said()

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from django.db import connection
 
 from aggregate.selectors.code.symbols import Labels, Pair, RowId, Symbols, load_symbols
+from aggregate.sourcemaps.wildcards import NAMES
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,9 +87,9 @@ def select_owned(project_id: int, funcs: Sequence[int]) -> frozenset[Pair]:
     """Returns the releases that have uploaded the scripts of some funcs, with these funcs. One statement."""
     with connection.cursor() as cursor:
         cursor.execute(
-            """SELECT r.release, f.id FROM aggregate_func f
+            f"""SELECT r.release, f.id FROM aggregate_func f CROSS JOIN LATERAL ({NAMES}) script (uri)
                JOIN aggregate_releasescript r
-                 ON r.project_id = f.project_id AND md5(r.uri) = md5(f.uri) AND r.uri = f.uri
+                 ON r.project_id = f.project_id AND md5(r.uri) = md5(script.uri) AND r.uri = script.uri
                WHERE f.project_id = %s AND f.id = ANY(%s::int[])""",
             [project_id, list(funcs)],
         )

@@ -71,6 +71,11 @@ class ViewDetails:
         return join_vitals([facts.vitals for facts in self.facts.values()])
 
     @property
+    def marks_dropped(self) -> int:
+        """The number of its marks that the page left out, because they were too many."""
+        return max((facts.marks_dropped for facts in self.facts.values()), default=0)
+
+    @property
     def folded(self) -> Sequence[TraceRow]:
         """The traces that are in its sums."""
         return [trace for trace in self.traces if trace.state == FOLDED]

@@ -17,13 +17,12 @@ SAFE: Final = ("GET", "HEAD", "OPTIONS")
 class AlertsEndpoint(ProjectView):
     """The base of these endpoints. Administrators and tokens with the scope `alerts` change; others read.
 
-    With `is_private`, others do not read either; with `only_reads`, nothing is changed by any method.
+    With `is_private`, others do not read either.
     """
 
     reading_scopes: ClassVar[tuple[str, ...]] = (ApiToken.Scope.READ, ApiToken.Scope.ALERTS)
     errors = {**ERRORS, 403: FORBIDDEN, 404: MISSING}
     is_private: ClassVar = False
-    only_reads: ClassVar = False
     has_secret = False  # set by a handler whose answer no cache may keep
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:  # Any: as in DRF's stubs

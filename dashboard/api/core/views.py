@@ -26,7 +26,9 @@ from dashboard.api.core.parameters import Parameter, check_known
 from dashboard.api.core.permissions import HasCredentials
 from dashboard.web.access import Guest, get_visible_project, may_administer, reader_of
 from dashboard.web.answers import answer_json
+from dashboard.web.load_shedding import take_place
 from dashboard.web.params import ParamError, read_slice_query
+from dashboard.web.read_deadline import bounded_read
 from dashboard.web.replica.reading import SAFE, answer_from_replica
 from projects.models import ApiToken, Project
 
@@ -59,6 +61,7 @@ class ProjectView(APIView):
     token_scopes: tuple[str, ...] = (ApiToken.Scope.READ,)
     known_params: Sequence[Parameter] = ()
     errors: ClassVar[Mapping[int, str]] = ERRORS
+    only_reads: ClassVar = False  # by any method: nothing is changed, and reading has a limit
     job_kind: str | None = None  # the kind of job that gives the same answer for a slice that is too large
     project: Project
 
@@ -85,6 +88,7 @@ class ProjectView(APIView):
         self, handler: Callable[..., object], request: Request, **captured: Any
     ) -> HttpResponseBase:  # Any: as above
         """Answers with what a handler returns, which may read the replica if that is near enough."""
+        take_place(request._request, self.project.slug)
 
         def make() -> HttpResponseBase:
             answer = handler(request, **captured)
@@ -94,7 +98,8 @@ class ProjectView(APIView):
                 return answer
             return Response(answer, status=204 if answer is None else 200)
 
-        return answer_from_replica(request._request, make)
+        with bounded_read() if self.only_reads else nullcontext():
+            return answer_from_replica(request._request, make)
 
     def handle_exception(self, exc: Exception) -> Response:
         """Answers 400 with the wrong field, and names the job that could answer instead."""

@@ -26,6 +26,7 @@ from dashboard.api.jobs.signing import (
 from dashboard.api.slices.profile import CONTENT, ProfileQuery, ProfileView
 from dashboard.web.access import reader_of
 from dashboard.web.exports import name_export
+from dashboard.web.load_shedding import take_place
 from dashboard.web.params import ParamError
 from dashboard.web.project_pages import PageTraits
 
@@ -48,6 +49,7 @@ class LinkAnswer(Answer):
 
 class LinksView(ProjectView):
     http_method_names = ["post", "options"]
+    only_reads = True  # a link is stored nowhere
 
     @operation("make_link", body=LinkRequest, answers={201: LinkAnswer})
     def post(self, request: Request, slug: str) -> Response:
@@ -85,13 +87,13 @@ def _read_expiry(body: dict[str, Any], now: datetime) -> datetime:  # Any: JSON
 
 
 class SharedProfileView(ProfileView):
-    traits = PageTraits(heavy="yes")
     """Serves an export to anyone with its link, from any origin, without cookies or tokens.
 
     An invalid link gets 404; an expired one, and one whose creator lost access, 410. It is never 403: the viewer would
     read that as a file that is still being written.
     """
 
+    traits = PageTraits(heavy="yes")
     authentication_classes = []
     permission_classes = []
     known_params = ()
@@ -108,6 +110,7 @@ class SharedProfileView(ProfileView):
         self.project = link.project
         check_known(link.params, ProfileView.known_params)
         request._request.GET = link.params  # type: ignore[assignment]  # a request's is immutable by type alone
+        take_place(request._request, self.project.slug)
 
     def handle_exception(self, exc: Exception) -> Response:
         """Answers 404 or 410 for dead links."""

@@ -125,6 +125,7 @@ class CodeView(ProjectView):
 
 class CodePreviewView(ProjectView):
     traits = PageTraits(heavy="yes")
+    only_reads = True
 
     @operation("preview_code", body={"application/json": PREVIEWED})
     def post(self, request: Request, slug: str) -> CodePreviewAnswer:

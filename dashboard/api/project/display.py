@@ -122,6 +122,7 @@ class DisplayView(ProjectView):
 
 class DisplayPreviewView(ProjectView):
     traits = PageTraits(heavy="yes")
+    only_reads = True
 
     @operation("preview_display", body={"application/json": RULES})
     def post(self, request: Request, slug: str) -> DisplayPreviewAnswer:

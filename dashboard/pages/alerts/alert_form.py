@@ -20,6 +20,7 @@ from alerts.rules import MAX_NAME_CHARS, RELEASE_ALERT_ID, change_alert, create_
 from dashboard.layout.forms import SettingsForm
 from dashboard.pages.alerts.previews import PreviewProgress, prepare_preview
 from dashboard.pages.settings.layout import SettingsRequest, settings_page
+from dashboard.web.read_deadline import bounded_read
 from profcore.numbers import write_interval, write_ms, write_share
 from profcore.stats.summaries import MIN_VIEWS
 from profcore.trace.dimensions import DEVICE_CLASSES
@@ -148,7 +149,9 @@ def _show(page: SettingsRequest, alert: AlertRule | None) -> HttpResponse:
                 if form.cleaned_data["about"] == INTERACTION:
                     return _render(page, alert, form, prepared=prepare_preview(page, question, now))
                 make = preview_budget if form.kind == AlertRule.Kind.BUDGET else preview_new_third_parties
-                return _render(page, alert, form, preview=make(page.project.pk, AlertQuery(**question), now))
+                with bounded_read():
+                    preview = make(page.project.pk, AlertQuery(**question), now)
+                return _render(page, alert, form, preview=preview)
             _save(page, alert, form, question, now)
         except ValidationError as error:
             form.add_service_errors(error)

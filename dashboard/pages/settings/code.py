@@ -11,6 +11,7 @@ from aggregate.selectors.previews.code_preview import preview_code, preview_move
 from aggregate.selectors.slice.slices import Slice
 from dashboard.layout.forms import SettingsForm, SettingsRows, read_lines
 from dashboard.pages.settings.layout import SettingsRequest, settings_page
+from dashboard.web.read_deadline import bounded_read
 from profcore.code.categories import FUNC_CATEGORIES
 from profcore.code.code_rules import (
     MAX_RULES,
@@ -166,9 +167,11 @@ def show_code(page: SettingsRequest) -> HttpResponse:
             page.log_change("code rules changed:", *(f"{kind} {len(kind_rules)}" for kind, kind_rules in rules.items()))
             return page.redirect("The rules are saved. They apply immediately, to all recorded data.")
         since = (datetime.now(UTC) - timedelta(days=PREVIEW_DAYS)).replace(minute=0, second=0, microsecond=0)
-        preview = preview_code(page.project.pk, checked)
+        with bounded_read():
+            preview = preview_code(page.project.pk, checked)
+            moves = preview_moves(Slice(project_id=page.project.pk, ranges=((since, None),)), checked)
         context |= {
-            "moves": preview_moves(Slice(project_id=page.project.pk, ranges=((since, None),)), checked),
+            "moves": moves,
             "preview": preview,
             "moved": preview.moved[:MAX_MOVED],
             "days": PREVIEW_DAYS,

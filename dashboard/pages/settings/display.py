@@ -14,6 +14,7 @@ from django.http import HttpResponse
 from aggregate.selectors.previews.display_preview import RuleEffect, preview_display
 from dashboard.layout.forms import SettingsForm, SettingsRows
 from dashboard.pages.settings.layout import SettingsRequest, settings_page
+from dashboard.web.read_deadline import bounded_read
 from profcore.code.display_rules import (
     COLOURS,
     MAX_PATTERN_CHARS,
@@ -177,7 +178,8 @@ def answer_form(page: SettingsRequest, rows: DisplayRuleRows, button: str) -> Ht
         change_display_rules(page.project, rules)
         page.log_change("display rules changed:", len(rules))
         return page.redirect("The rules are saved. They apply immediately, to all recorded data.")
-    preview = preview_display(page.project.pk, rules)
+    with bounded_read():
+        preview = preview_display(page.project.pk, rules)
     for form, effect in zip(rows.rule_forms, preview.effects, strict=True):
         form.effect = effect
     is_changed = encode_display_rules(rules) != page.project.display_rules

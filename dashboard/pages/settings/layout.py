@@ -15,6 +15,7 @@ from dashboard.layout.forms import SettingsForm, SettingsRows
 from dashboard.layout.shell import Shell, build_tabs
 from dashboard.web.access import get_visible_project, may_administer
 from dashboard.web.decorators import project_page
+from dashboard.web.load_shedding import take_place
 from dashboard.web.project_pages import View
 from projects.models import Project
 
@@ -101,6 +102,7 @@ def settings_page(
             page = SettingsRequest(request, project, section, may_administer(request.user, project))
             if not page.may_change and (for_admins or (page.has_posted and not members_post)):
                 return page.render("refused", status=403)
+            take_place(request, slug)
             return view(page, **ids)
 
         return answer

@@ -9,6 +9,7 @@ from django.http import HttpResponse
 from aggregate.selectors.previews.route_preview import preview_addresses, preview_routes
 from dashboard.layout.forms import SettingsForm, read_lines
 from dashboard.pages.settings.layout import SettingsRequest, settings_page
+from dashboard.web.read_deadline import bounded_read
 from profcore.trace.routes import MAX_ROUTE_CHARS, RouteRuleError, check_rule, find_unreached
 from projects.descriptions import MAX_ROUTE_RULES, change_route_rules
 from projects.key_cache import CACHE_S
@@ -63,10 +64,12 @@ def show_routes(page: SettingsRequest) -> HttpResponse:
             return page.redirect(
                 f"The rules are saved. They apply within {CACHE_S:.0f} seconds, to traces received from then on."
             )
-        preview = preview_routes(page.project.pk, rules)
         since = datetime.now(UTC) - timedelta(days=ADDRESS_DAYS)
+        with bounded_read():
+            preview = preview_routes(page.project.pk, rules)
+            addresses = preview_addresses(page.project.pk, page.project.route_rules, rules, since=since)
         context |= {
-            "addresses": preview_addresses(page.project.pk, page.project.route_rules, rules, since=since),
+            "addresses": addresses,
             "address_days": ADDRESS_DAYS,
             "preview": preview,
             "renamed": preview.renamed[:MAX_SHOWN],

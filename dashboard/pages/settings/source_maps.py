@@ -26,6 +26,7 @@ from dashboard.pages.imports import FORM_BYTES, sent_bytes
 from dashboard.pages.settings.layout import SettingsRequest, settings_page
 from dashboard.web.access import get_visible_project, may_administer
 from dashboard.web.decorators import private_part
+from dashboard.web.uploads import take_files
 from projects.models import Project
 
 MAX_RELEASES: Final = 100
@@ -76,6 +77,7 @@ def show_source_maps(page: SettingsRequest) -> HttpResponse:
     if sent_bytes(page.request) > settings.SOURCE_MAP_MAX_UPLOAD_BYTES + FORM_BYTES:
         limit = settings.SOURCE_MAP_MAX_UPLOAD_BYTES / 2**20
         return show(page, UploadForm(), status=413, problem=f"These files are larger than {limit:.0f} MiB together.")
+    take_files(page.request)
     try:
         _ = page.request.FILES
     except TooManyFilesSent:

@@ -4,8 +4,7 @@ import os
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 
 import psycopg
@@ -22,6 +21,7 @@ from tests.aggregate.old_views import NOW, old_views
 from tests.aggregate.posting import database_url, fold_all, post, rows
 from tests.aggregate.stored_state import assert_rollup_is_exact, dump_rows
 from tests.envelopes import make_envelope
+from tests.runner.waiting import wait_until
 
 LIMIT_S = 120.0
 GATE = 4_711
@@ -57,15 +57,6 @@ def gate(event: str, passages: int) -> Iterator[None]:
             holder.execute("SELECT pg_advisory_unlock_all()")
             with connection.cursor() as cursor:
                 cursor.execute(NO_GATE)
-
-
-def wait_until(is_so: Callable[[], bool]) -> None:
-    """Waits for what another process does. Raises `TimeoutError`."""
-    deadline = time.monotonic() + LIMIT_S
-    while not is_so():
-        if time.monotonic() > deadline:
-            raise TimeoutError
-        time.sleep(0.01)
 
 
 def find_at_gate() -> list[int]:

@@ -4,7 +4,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from datetime import timedelta
 from pathlib import Path
@@ -24,6 +23,7 @@ from projects.models import Project
 from tests.aggregate.posting import database_url, rows
 from tests.alerts.delivery.receivers import HANGS, Kept, web_receiver
 from tests.builders import MONDAY, make_group, make_project, make_timed_views
+from tests.runner.waiting import wait_until
 
 pytestmark = [pytest.mark.kills, pytest.mark.slow(25), pytest.mark.django_db(transaction=True)]
 
@@ -69,14 +69,13 @@ def start(code: str, hook: tuple[str, Kept]) -> subprocess.Popen[str]:
     )
 
 
-def wait_until(is_so: Callable[[], bool], process: subprocess.Popen[str]) -> None:
-    """Waits for what a process does. Raises `TimeoutError`, or fails with what it said if it ended."""
-    deadline = time.monotonic() + LIMIT_S
-    while not is_so():
-        assert process.poll() is None, process.communicate()
-        if time.monotonic() > deadline:
-            raise TimeoutError
-        time.sleep(0.01)
+def wait_while_running(is_so: Callable[[], bool], process: subprocess.Popen[str]) -> None:
+    """Waits for what a process does; fails with what it said if it ended."""
+
+    def is_running() -> bool:
+        return process.poll() is None
+
+    wait_until(is_so, lambda: "nothing came" if is_running() else str(process.communicate()), is_alive=is_running)
 
 
 def kill(process: subprocess.Popen[str]) -> None:
@@ -104,12 +103,10 @@ def test_kills_lose_nothing_and_repeats_have_the_same_id(
     with psycopg.connect(database_url()) as holder:
         holder.execute("LOCK TABLE alerts_notice IN ACCESS EXCLUSIVE MODE")
         process = start(EVALUATE, hook)
-        wait_until(lambda: rows(WAITS)[0][0] > 0, process)
+        wait_while_running(lambda: rows(WAITS)[0][0] > 0, process)
         kill(process)
         holder.rollback()
-    deadline = time.monotonic() + LIMIT_S
-    while rows(WAITS)[0][0] and time.monotonic() < deadline:
-        time.sleep(0.01)
+    wait_until(lambda: rows(WAITS)[0][0] == 0, "its session did not end")
     finish(start(EVALUATE, hook))
     assert StateChange.objects.filter(state=State.CONFIRMED).count() == AlertState.objects.count() == 1
     assert VerdictLook.objects.count() == Notice.objects.count() == 1
@@ -117,7 +114,7 @@ def test_kills_lose_nothing_and_repeats_have_the_same_id(
     # Killed while the receiver has the message and has not answered: claimed, and nobody knows that it arrived.
     hook[1].answer_with(HANGS)
     process = start(SEND.format(minutes=0), hook)
-    wait_until(lambda: len(hook[1].list()) == 1, process)
+    wait_while_running(lambda: len(hook[1].list()) == 1, process)
     kill(process)
     message = Message.objects.get()
     assert (message.state, message.attempts) == (Message.State.WAITING, 1)

@@ -30,6 +30,15 @@ def read_crosses(bar: str) -> dict[str, str]:
     return {re.sub(r"<[^>]+>", "", label).strip(): link for link, label in links}
 
 
+def test_the_menu_of_browsers_says_that_no_selection_leaves_bots_out(member: Client) -> None:
+    bar = read_bar(member, "/projects/shop/")
+    menus = {re.findall(r"<legend[^>]*>(\w+)", menu)[0]: menu for menu in bar.split("<fieldset>")[1:]}
+    assert ">No selection = any except bots.<" in menus["Browser"]
+    assert "selection = all" not in menus["Browser"]
+    assert "Device: no selection = all" in menus["Device"]
+    assert "bots" not in menus["Device"]
+
+
 @pytest.mark.parametrize("here", ["/projects/shop/", "/projects/shop/functions/", "/projects/shop/flame-graph/"])
 def test_category_and_search_go_along_to_every_page_of_a_slice(member: Client, here: str) -> None:
     tabs = read_tabs(member, f"{here}?{ALL}")

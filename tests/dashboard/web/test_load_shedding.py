@@ -3,22 +3,23 @@
 import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
+from django.db import connection
 from django.http import HttpRequest, HttpResponse
 from django.test import Client, RequestFactory
+from django.urls import resolve
 from pytest_django import Settings
 
-from dashboard.web.load_shedding import (
-    MAX_WAITING,
-    PLACES,
-    LoadSheddingMiddleware,
-    Places,
-    TooManyReads,
-    find_heavy,
-)
+from dashboard.api.jobs.signing import sign_link
+from dashboard.web.load_shedding import MAX_WAITING, PLACES, LoadSheddingMiddleware, Places, TooManyReads, take_place
+from projects.models import Project
+from tests.dashboard.conftest import VIEW_ID, People
+from tests.dashboard.web.addresses import ADMIN_ADDRESSES, API, API_ADDRESSES, PAGE_ADDRESSES, SETTINGS, list_names
+from tests.dashboard.web.guests.guests import below, open_as_guest, share
 
-API = "/api/v1/projects/shop/"
 LONG_S = 300.0  # of a busy machine
 
 
@@ -71,11 +72,66 @@ def test_an_export_that_is_received_slowly_keeps_no_place(client: Client, bearer
 
 def test_a_read_that_fails_gives_its_place_back() -> None:
     def fail(request: HttpRequest) -> HttpResponse:
+        request.resolver_match = resolve(request.path_info)
+        take_place(request, "shop")
+        assert find_places() == 1
         raise LookupError
 
     with pytest.raises(LookupError):
         LoadSheddingMiddleware(fail)(RequestFactory().get(API + "flamegraph"))
     assert find_places() == 0
+
+
+PREVIEWS = [API + "code/preview", API + "display/preview", API + "alerts/preview"]  # take a body
+OTHERS = [*ADMIN_ADDRESSES, *PREVIEWS, SETTINGS + "alerts/7/", API + f"views/{VIEW_ID}/timeline"]
+
+
+def list_heavy() -> list[str]:
+    """Returns an address of each heavy page and endpoint of a project."""
+    known = [*API_ADDRESSES, *PAGE_ADDRESSES, *OTHERS]
+    addresses = {resolve(address.partition("?")[0]).url_name: address for address in known}
+    names = list_names(lambda traits: traits.heavy != "no") - {"shared-profile"}
+    return sorted(addresses[name] for name in names)
+
+
+@pytest.mark.parametrize("address", list_heavy())
+def test_each_heavy_read_takes_a_place_once_its_reader_is_known(people: People, address: str) -> None:
+    def ask(client: Client, **headers: str) -> Any:  # Any: the test client's own response
+        if address in PREVIEWS:
+            return client.post(address, headers=headers)
+        plain = "" if "/api/" in address else "&plain=1" if "?" in address else "?plain=1"
+        return client.get(address + plain, headers=headers)
+
+    owner = Client()
+    owner.force_login(people.owner)
+    with taken("a", "b"):
+        assert ask(Client()).status_code in (302, 401)
+        assert ask(Client(), Authorization="Bearer ff_00000000_x").status_code in (302, 401)
+        refused = ask(owner)
+        assert (refused.status_code, refused["Retry-After"]) == (503, "5")
+    assert find_places() == 0
+
+
+def test_strangers_and_guests_without_the_cookie_take_no_place(people: People, shop: Project) -> None:
+    link, clear = share(shop, people.member)
+    guest, stranger = open_as_guest(clear), Client()
+    stranger.force_login(people.stranger)
+    tree = below(link, API + "flamegraph")
+    with taken("a", "b"):
+        assert guest.get(tree).status_code == 503
+        assert Client().get(tree).status_code == 404
+        assert stranger.get(API + "functions").status_code == 404
+        assert stranger.post(SETTINGS + "display/").status_code == 404
+    assert guest.get(tree).status_code == 200
+
+
+def test_only_a_valid_signed_link_takes_a_place(people: People, shop: Project) -> None:
+    expires_at = datetime.now(UTC) + timedelta(hours=1)
+    link = sign_link(shop, [("format", "csv")], expires_at, "shop.csv", maker=people.member)
+    with taken("a", "b"):
+        assert Client().get(link).status_code == 503
+        assert Client().get(link.replace("/shop.csv", "x/shop.csv")).status_code == 404
+    assert Client().get(link).status_code == 200
 
 
 def find_places() -> int:
@@ -117,7 +173,17 @@ def test_few_reads_wait_so_that_threads_are_left() -> None:
         thread.join()
 
 
-def test_other_addresses_are_not_heavy() -> None:
-    assert find_heavy(RequestFactory().get("/projects/")) is None
-    assert find_heavy(RequestFactory().get("/ingest/v1/traces")) is None
-    assert find_heavy(RequestFactory().get("/no-such-page")) is None
+@pytest.mark.django_db(transaction=True)
+def test_a_read_that_waits_holds_no_connection(monkeypatch: pytest.MonkeyPatch) -> None:
+    Project.objects.exists()
+    assert connection.connection is not None
+    places = Places()
+    with places.take("a", places=1, wait_s=0), pytest.raises(TooManyReads), places.take("b", places=1, wait_s=0):
+        raise AssertionError
+    assert connection.connection is None
+
+
+def test_other_addresses_are_not_heavy(member: Client) -> None:
+    with taken("a", "b"):
+        assert member.get("/projects/").status_code == 200
+        assert member.get("/no-such-page").status_code == 404

@@ -1,7 +1,6 @@
 """A read that the database takes too long for is given up with an answer that says so, and its statement ends there."""
 
 import threading
-import time
 from collections.abc import Iterator
 
 import psycopg
@@ -14,10 +13,13 @@ from projects.models import Membership, Project
 from projects.tokens import create_token
 from tests.aggregate.posting import database_url, rows
 from tests.dashboard.conftest import make_shop
+from tests.runner.waiting import wait_until
 
 pytestmark = pytest.mark.django_db(transaction=True)
 WAITING = """SELECT count(*) FROM pg_stat_activity
              WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%%aggregate_%%'"""
+
+TABLES = "aggregate_cell, aggregate_pageday, aggregate_func, aggregate_hotspot, aggregate_pageview"
 
 
 @pytest.fixture
@@ -35,17 +37,14 @@ def reader(settings: Settings) -> Client:
 def blocked(reader: Client) -> Iterator[None]:
     """Somebody holds the cells and hotspots, as a migration or a hung session may."""
     with psycopg.connect(database_url()) as holder:
-        holder.execute("LOCK TABLE aggregate_cell, aggregate_hotspot, aggregate_pageview IN ACCESS EXCLUSIVE MODE")
+        holder.execute(f"LOCK TABLE {TABLES} IN ACCESS EXCLUSIVE MODE".encode())
         yield
         holder.rollback()
 
 
 def assert_no_statement_goes_on() -> None:
     """The database ends a statement a moment after it took the request to cancel it; its answer is not waited for."""
-    deadline = time.monotonic() + 30
-    while rows(WAITING) != [(0,)]:
-        assert time.monotonic() < deadline, "the statement that was given up still waits"
-        time.sleep(0.02)
+    wait_until(lambda: rows(WAITING) == [(0,)], "the statement that was given up still waits", limit_s=30)
 
 
 def test_a_page_says_what_to_do(reader: Client, blocked: None) -> None:
@@ -70,6 +69,42 @@ def test_the_read_api_says_it_as_json(reader: Client, blocked: None) -> None:
     assert_no_statement_goes_on()
 
 
+BUDGET = {"name": "a", "about": "time", "by": "party", "new_by": "party", "limit": "1"}
+DISPLAY = {"rules-TOTAL_FORMS": "0", "rules-INITIAL_FORMS": "0", "do": "preview"}
+CODE = {
+    f"{kind}-{count}_FORMS": "0" for kind in ("categories", "parties", "packages") for count in ("TOTAL", "INITIAL")
+}
+
+
+@pytest.mark.parametrize(
+    ("section", "fields"),
+    [("alerts/new", BUDGET), ("routes", {"rules": "/product/:sku"}), ("display", DISPLAY), ("code", CODE)],
+)
+def test_a_preview_by_a_form_is_a_read_too(reader: Client, blocked: None, section: str, fields: dict[str, str]) -> None:
+    Membership.objects.update(role=Membership.Role.ADMIN)
+    answer = reader.post(f"/projects/shop/settings/{section}/", {**fields, "preview": ""})
+    assert (answer.status_code, answer["Retry-After"]) == (503, "30")
+    assert_no_statement_goes_on()
+
+
+@pytest.mark.parametrize(
+    ("address", "body"),
+    [
+        ("alerts/preview", {"kind": "budget", "question": {"measure": "time", "limit": 1}}),
+        ("code/preview", {"rules": {}}),
+        ("display/preview", {"rules": []}),
+    ],
+)
+def test_a_preview_by_the_api_is_a_read_too(
+    reader: Client, blocked: None, address: str, body: dict[str, object]
+) -> None:
+    _, token = create_token(project=Project.objects.get())
+    headers = {"Authorization": f"Bearer {token}"}
+    answer = Client().post(f"/api/v1/projects/shop/{address}", body, "application/json", headers=headers)
+    assert (answer.status_code, answer["Retry-After"]) == (503, "30"), answer.content
+    assert_no_statement_goes_on()
+
+
 def test_afterwards_the_same_page_is_answered(reader: Client, settings: Settings) -> None:
     with psycopg.connect(database_url()) as holder:
         holder.execute("LOCK TABLE aggregate_cell IN ACCESS EXCLUSIVE MODE")
@@ -81,12 +116,9 @@ def test_afterwards_the_same_page_is_answered(reader: Client, settings: Settings
 
 def end_waiting_sessions() -> None:
     """Ends what waits for the tables, as PostgreSQL does with every session when it is restarted."""
-    deadline = time.monotonic() + 120
     end = WAITING.replace("count(*)", "count(pg_terminate_backend(pid))").replace("%%", "%")
     with psycopg.connect(database_url(), autocommit=True) as other:
-        while other.execute(end).fetchone() == (0,):
-            assert time.monotonic() < deadline, "nothing waited"
-            time.sleep(0.02)
+        wait_until(lambda: other.execute(end).fetchone() != (0,), "nothing waited")
 
 
 @pytest.mark.parametrize("address", ["/projects/shop/", "/api/v1/projects/shop/functions"])

@@ -3,10 +3,9 @@
 import json
 import shutil
 import tempfile
-import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -19,6 +18,7 @@ from tests.deploy.containers.building import Builder, Container, require_builder
 from tests.deploy.containers.relay import relay
 from tests.envelopes import make_envelope
 from tests.runner.servers import Stores, run_stores
+from tests.runner.waiting import wait_until
 
 pytestmark = pytest.mark.slow(400)
 LIMIT_S = 600.0
@@ -88,15 +88,6 @@ def ask(url: str, *, body: bytes | None = None, token: str = "") -> tuple[int, A
         return 0, None
 
 
-def wait_until(is_so: Callable[[], bool], what: str, *logs: Path) -> None:
-    deadline = time.monotonic() + LIMIT_S
-    while not is_so():
-        assert time.monotonic() < deadline, "\n".join(
-            [what, *(log.read_text(encoding="utf-8")[-2000:] for log in logs)]
-        )
-        time.sleep(0.2)
-
-
 def test_its_settings_are_those_of_the_recipe(builder: Builder) -> None:
     settings = builder.read_settings()
     assert settings["User"] == "10001:10001"
@@ -124,13 +115,17 @@ def test_a_trace_that_is_posted_to_it_is_folded_and_read(container: Container, t
     assert made.returncode == 0, made.stderr
     token = json.loads(container.run(START, "manage", "create_token", "--project", "shop").stdout)["token"]
     web, worker = tmp_path / "web", tmp_path / "worker"
+
+    def read_ends() -> str:
+        return "\n".join(log.read_text(encoding="utf-8")[-2000:] for log in (web, worker))
+
     with container.run_part(web, START, "web"), container.run_part(worker, START, "worker"):
-        wait_until(lambda: ask(f"{url}/readyz")[0] == 200, "not ready", web, worker)
+        wait_until(lambda: ask(f"{url}/readyz")[0] == 200, read_ends, limit_s=LIMIT_S)
         assert container.run(PYTHON, "-I", "-S", "/opt/fieldflame/deploy/check_health.py").returncode == 0
         body = json.dumps(make_envelope("first")).encode()
         assert ask(f"{url}/ingest/v1/traces?key=shop-key", body=body) == (202, {"accepted": 1, "rejected": []})
         status = f"{url}/api/v1/projects/shop/status"
-        wait_until(lambda: ask(status, token=token)[1]["folded"] == 1, "nothing was folded", web, worker)
+        wait_until(lambda: ask(status, token=token)[1]["folded"] == 1, read_ends, limit_s=LIMIT_S)
         functions = ask(f"{url}/api/v1/projects/shop/functions", token=token)[1]
     assert functions["views"] == 1
     assert functions["functions"]

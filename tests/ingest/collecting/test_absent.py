@@ -1,7 +1,10 @@
 """Reports of pages that recorded nothing: each is counted once, for the views it stands for; strangers fill nothing."""
 
+import codecs
+import gzip
 import json
 import threading
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -107,6 +110,27 @@ def test_known_statuses_are_told_apart_and_others_are_not(endpoint: IngestServer
 def test_half_a_surrogate_pair_is_replaced(endpoint: IngestServer) -> None:
     assert report(b'{"reason": "csp", "page": "/\\ud83d"}').status == 204
     assert {page for page, *_ in counted()} == {"/\ufffd"}
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda text: codecs.BOM_UTF8 + text.encode(),
+        lambda text: codecs.BOM_UTF16_LE + text.encode("utf-16-le"),
+        lambda text: gzip.compress(codecs.BOM_UTF16_BE + text.encode("utf-16-be")),
+        lambda text: gzip.compress(text.encode()),
+    ],
+)
+def test_a_report_is_read_as_a_trace_is(endpoint: IngestServer, write: Callable[[str], bytes]) -> None:
+    assert report(write('{"reason": "csp", "page": "/é"}')).status == 204
+    assert {page for page, *_ in counted()} == {"/é"}
+
+
+def test_a_report_has_few_bytes_also_expanded(endpoint: IngestServer) -> None:
+    for large in (gzip.compress(b"x" * 4_097), codecs.BOM_UTF16_LE + ("€" * 2_000).encode("utf-16-le")):
+        assert report(large).status == 413
+    assert report(gzip.compress(b"{}")[:-1]).status == 400
+    assert counted() == {}
 
 
 def test_pages_go_through_the_projects_route_rules(endpoint: IngestServer) -> None:

@@ -1,11 +1,10 @@
 """A page in a real browser for the tests of the snippet."""
 
-import time
 from collections.abc import Callable
 
 from playwright.sync_api import Page
 
-from tests.ingest.snippet.site import WAIT_S
+from tests.runner import waiting
 
 # Work that keeps its stack, for so many milliseconds.
 BUSY = """
@@ -25,7 +24,4 @@ HIDE = """(isHidden) => {
 
 def wait_until(page: Page, is_so: Callable[[], bool]) -> None:
     """Lets the browser's events through until they have made it so."""
-    deadline = time.monotonic() + WAIT_S
-    while not is_so():
-        assert time.monotonic() < deadline, "waited in vain"
-        page.wait_for_timeout(20)
+    waiting.wait_until(is_so, sleep=lambda seconds: page.wait_for_timeout(1_000 * seconds))

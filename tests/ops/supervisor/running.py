@@ -17,6 +17,7 @@ from ops.supervisor.proc import Process, list_processes
 from ops.supervisor.running import RunningStack, find_free_port, isolated_environment
 from ops.supervisor.services import make_manage_command
 from tests.acceptance.corpus_stack import post_until_accepted
+from tests.runner.waiting import wait_until
 
 COMMAND_LIMIT_S = 180.0
 WAIT_LIMIT_S = 120.0
@@ -51,11 +52,9 @@ class Running(RunningStack):
         return self.process.pid
 
     def wait_until(self, is_so: Callable[[], bool], what: str, limit_s: float = WAIT_LIMIT_S) -> None:
-        deadline = time.monotonic() + limit_s
-        while not is_so():
-            assert self.is_running(), f"it ended, before {what}:\n{self.read_output()}"
-            assert time.monotonic() < deadline, f"waited in vain: {what}\n{self.read_output()}"
-            time.sleep(0.1)
+        wait_until(
+            is_so, lambda: f"waited in vain: {what}\n{self.read_output()}", limit_s=limit_s, is_alive=self.is_running
+        )
 
     def kill(self) -> None:
         """Kills the supervisor with SIGKILL."""

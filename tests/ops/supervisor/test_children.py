@@ -20,6 +20,7 @@ from ops.supervisor.folder import DataFolder, FolderLock
 from ops.supervisor.forking import has_code
 from ops.supervisor.messages import StartError
 from ops.supervisor.proc import read_process, read_used_s
+from tests.runner.waiting import wait_until
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 SLEEPER = "import time\ntime.sleep(60)"
@@ -52,13 +53,6 @@ child.start()
 print(child.process.wait())
 """
 DEAF = "import signal\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\nprint('deaf', flush=True)\n"
-
-
-def wait_until(is_so: Callable[[], bool], limit_s: float = 60.0) -> None:
-    deadline = time.monotonic() + limit_s
-    while not is_so():
-        assert time.monotonic() < deadline, "waited in vain"
-        time.sleep(0.02)
 
 
 def is_alive(pid: int) -> bool:
@@ -95,7 +89,7 @@ def revive_until_running(child: Child, limit_s: float = 60.0) -> list[str]:
             lines.append(line)
         return child.is_running()
 
-    wait_until(is_running, limit_s)
+    wait_until(is_running, limit_s=limit_s)
     return lines
 
 

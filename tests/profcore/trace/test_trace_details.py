@@ -3,6 +3,8 @@
 import json
 from typing import Any
 
+import pytest
+
 from profcore.trace.trace_details import TraceDetails, Vitals, join_vitals, read_details
 from tests.envelopes import make_envelope
 
@@ -21,6 +23,15 @@ def test_browser_machine_tags_and_reason_are_read() -> None:
     assert details.tags == ("a:1", "b:2")
     assert details.reason == "pagehide"
     assert details_of(tags=["z", "y"]).tags == ("y", "z")
+
+
+@pytest.mark.parametrize(
+    ("sent", "read"),
+    [(1, 1), (1_200, 1_200), (0, 0), (-1, 0), (None, 0), (True, 0), ("7", 0), (1.5, 0), ([{}], 0), (10**18, 0)],
+)
+def test_marks_that_the_sender_left_out_are_a_number_or_none(sent: object, read: int) -> None:
+    details = details_of(marksDropped=sent, reason="timer")
+    assert (details.marks_dropped, details.reason) == (read, "timer")
 
 
 def test_an_envelope_that_tells_nothing_has_no_facts() -> None:

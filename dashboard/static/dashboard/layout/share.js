@@ -100,8 +100,9 @@ async function copyAgain(box) {
 
 // Copies a text that comes later, and tells whether that worked. It needs https, or this computer.
 async function copyLater(text) {
+  const blob = text.then((words) => new Blob([words], { type: "text/plain" }));
+  blob.catch(() => {}); // without a clipboard, nothing else handles that no link comes
   try {
-    const blob = text.then((words) => new Blob([words], { type: "text/plain" }));
     await navigator.clipboard.write([new ClipboardItem({ "text/plain": blob })]);
     return true;
   } catch {

@@ -1,7 +1,6 @@
 """What no row names leaves the object store: erased views, expired days, deleted projects, orphans."""
 
 import threading
-import time
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
@@ -28,6 +27,7 @@ from projects.models import Project
 from tests.aggregate.posting import everything, fold_all, post, rows
 from tests.envelopes import make_envelope, view_id_of
 from tests.object_stores import MemoryStore
+from tests.runner.waiting import wait_until
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("without_old_partitions")]
 
@@ -178,11 +178,12 @@ def wait_until_locked() -> None:
 
     In a transaction PostgreSQL shows the activity of the first look again, unless it is told to forget it.
     """
-    deadline = time.monotonic() + LIMIT_S
-    while not rows("SELECT 1 FROM pg_stat_activity WHERE wait_event = 'transactionid'"):
-        assert time.monotonic() < deadline, "nobody waits for a lock"
-        time.sleep(0.01)
+
+    def is_locked() -> bool:
         rows("SELECT pg_stat_clear_snapshot()")
+        return bool(rows("SELECT 1 FROM pg_stat_activity WHERE wait_event = 'transactionid'"))
+
+    wait_until(is_locked, "nobody waits for a lock")
 
 
 def test_two_workers_tidy_the_same_pack(

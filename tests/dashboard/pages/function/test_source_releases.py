@@ -124,6 +124,15 @@ def test_a_change_is_bounded(client: Client, app: Project) -> None:
     assert page.count("source-line is-") <= 400
 
 
+@pytest.mark.parametrize("host", ["*.example", "*.b.shop.example"])
+def test_scripts_of_all_subdomains_belong_to_their_releases_too(client: Client, app: Project, host: str) -> None:
+    for script in ReleaseScript.objects.all():
+        script.uri = script.uri.replace("://shop.example/", f"://{host}/")
+        script.save(update_fields=["uri"])
+    page = client.get(address(app, "release=2.0.0")).content.decode()
+    assert ("source_view=changes" in page) == (host == "*.example")
+
+
 def test_a_function_of_one_release_has_no_tabs(client: Client, app: Project) -> None:
     Label.objects.filter(release="2.0.0").delete()
     ReleaseScript.objects.filter(release="2.0.0").delete()

@@ -113,6 +113,17 @@ def test_the_timeline_and_functions_come_by_themselves_or_with_the_page(member: 
     assert "hx-get" not in member.get(PAGE + "?plain=1").content.decode()
 
 
+def test_it_says_how_many_marks_the_page_left_out(member: Client, web: Project) -> None:
+    assert "than it sends" not in text_of(member, PAGE)
+    post("KEY-web", *(make_envelope("many", "A", seq=n, page="/a", marksDropped=700 + 500 * n) for n in range(2)))
+    post("KEY-web", make_envelope("odd", "A", page="/a", marksDropped="<b>"))
+    fold_all()
+    for query in ("", "?plain=1"):
+        text = text_of(member, f"/projects/web/views/{view_id_of('many')}/{query}")
+        assert "The page had 1 200 more marks than it sends." in text
+    assert "than it sends" not in text_of(member, f"/projects/web/views/{view_id_of('odd')}/")
+
+
 def test_members_are_told_who_may_download_and_admins_may(client: Client, people: People, web: Project) -> None:
     client.force_login(people.member)
     text = text_of(client, PAGE)

@@ -218,7 +218,9 @@ test("a page that cannot be shared says why", async () => {
     [html("", 500), "The server could not create a link (status 500)."],
     [new TypeError("offline"), "The server did not answer. Check the connection and try again."],
   ]) {
-    const { box } = await share({ "/share": answer });
-    assert.equal(box.querySelector("[role=alert]").textContent, words);
+    for (const hasClipboard of [true, false]) { // no rejection is left unhandled: it would fail this test
+      const { box } = await share({ "/share": answer }, { hasClipboard });
+      assert.equal(box.querySelector("[role=alert]").textContent, words);
+    }
   }
 });

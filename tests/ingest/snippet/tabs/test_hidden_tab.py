@@ -1,14 +1,14 @@
 """A tab that is really hidden, seen again, and frozen: what has been recorded leaves at once."""
 
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.ingest.snippet.browsing import BUSY
-from tests.ingest.snippet.site import WAIT_S, Site
+from tests.ingest.snippet.site import Site
 from tests.ingest.snippet.tabs.pipe import Chromium, Tab, start_chromium
+from tests.runner.waiting import wait_until
 
 pytestmark = pytest.mark.e2e
 WORK = BUSY + "setInterval(() => spin(30), 100);"
@@ -18,13 +18,6 @@ WORK = BUSY + "setInterval(() => spin(30), 100);"
 def browser(tmp_path: Path) -> Iterator[Chromium]:
     with start_chromium(tmp_path / "profile") as browser:
         yield browser
-
-
-def wait_until(is_so: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + WAIT_S
-    while not is_so():
-        assert time.monotonic() < deadline, "waited in vain"
-        time.sleep(0.02)
 
 
 def reasons_of(site: Site) -> list[str]:

@@ -1,7 +1,6 @@
 """Threads that share a statement: who writes for whom, what a fault costs the others, and how long anybody waits."""
 
 import threading
-import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
@@ -14,6 +13,7 @@ from django.db import DataError, Error, OperationalError
 
 from ingest.deadline import DeadlineExceeded, with_deadline
 from ingest.storage.group_commit import FlushPolicy, GroupCommit, PendingWrite
+from tests.runner.waiting import wait_until
 
 LIMIT_S = 120.0  # the machine may be busy
 SHOP, BLOG = 1, 2
@@ -69,13 +69,6 @@ class Table:
 
     def count_waiting(self) -> int:
         return len(self.writes._waiting)
-
-
-def wait_until(is_so: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + LIMIT_S
-    while not is_so():
-        assert time.monotonic() < deadline, "it did not come to be"
-        time.sleep(0.001)
 
 
 @pytest.fixture

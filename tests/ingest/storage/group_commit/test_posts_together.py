@@ -1,7 +1,6 @@
 """Posts that arrive at the same time share a statement: each is answered for itself, and once its rows are durable."""
 
 import threading
-import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
@@ -18,6 +17,7 @@ from projects.creation import create_project
 from tests.envelopes import make_envelope, view_id_of
 from tests.ingest.endpoint.posting import IngestResponse, IngestServer
 from tests.partitions import drop_made_partitions
+from tests.runner.waiting import wait_until
 
 pytestmark = pytest.mark.slow(10)
 
@@ -42,10 +42,10 @@ class Statements:
         storing._store(posts)
 
     def wait_for(self, waiting: int) -> None:
-        deadline = time.monotonic() + LIMIT_S
-        while len(GROUP_COMMIT._waiting) != waiting:
-            assert time.monotonic() < deadline, f"{len(GROUP_COMMIT._waiting)} posts wait, not {waiting}"
-            time.sleep(0.001)
+        wait_until(
+            lambda: len(GROUP_COMMIT._waiting) == waiting,
+            lambda: f"{len(GROUP_COMMIT._waiting)} posts wait, not {waiting}",
+        )
 
 
 @pytest.fixture
