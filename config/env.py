@@ -4,6 +4,7 @@ A value that cannot be read stops the start with one sentence that names the var
 """
 
 import os
+import re
 from collections.abc import Iterable, Mapping, MutableMapping
 from ipaddress import ip_network
 from pathlib import Path
@@ -15,6 +16,14 @@ from projects.accounts.group_roles import GroupRole
 
 TRUE_WORDS = frozenset({"1", "true", "yes", "on"})
 FALSE_WORDS = frozenset({"0", "false", "no", "off", ""})
+SEGMENT = re.compile(r"[A-Za-z0-9._~-]+")  # what no proxy, cookie or browser writes in another way
+# The first words of the server's own addresses: below a path that begins with one, some could be read in two ways.
+OWN_WORDS = frozenset(
+    {
+        *("account", "api", "audit", "demo", "healthz", "ingest", "login", "logout", "metrics", "projects", "readyz"),
+        *("search", "server", "shared", "snippet", "snippet.js", "static", "stub.js", "style", "users"),
+    }
+)
 
 
 def read_str(name: str, default: str, environ: Mapping[str, str] = os.environ) -> str:
@@ -140,6 +149,22 @@ def read_bucket(name: str, environ: Mapping[str, str] = os.environ) -> str:
     if address and not (address.startswith("s3://") and urlsplit(address).netloc):
         raise ImproperlyConfigured(f"{name} must be s3://bucket or s3://bucket/folder, not {address!r}.")
     return address
+
+
+def read_url_path(name: str, environ: Mapping[str, str] = os.environ) -> str:
+    """Returns the path below which browsers reach this server, such as `/fieldflame`; empty for its host's root."""
+    path = environ.get(name, "")
+    if not path:
+        return ""
+    before, *segments = path.split("/")
+    if before or not all(SEGMENT.fullmatch(segment) and segment.strip(".") for segment in segments):
+        raise ImproperlyConfigured(
+            f"{name} must be a path such as /fieldflame: letters, digits and -._~ between slashes, none at the end; "
+            f"not {path!r}."
+        )
+    if segments[0] in OWN_WORDS:
+        raise ImproperlyConfigured(f"{name} must not begin with /{segments[0]}, which is one of the server's own.")
+    return path
 
 
 def read_path(name: str, default: Path, environ: Mapping[str, str] = os.environ) -> Path:

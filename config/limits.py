@@ -82,7 +82,7 @@ IMPORT_MAX_VALUES = 4_000_000
 
 # --- The fold ---------------------------------------------------------------------------------------------------------
 FOLD_BATCH_TRACES = read_int("FIELDFLAME_FOLD_BATCH_TRACES", 200, low=1)
-FOLD_BATCH_BYTES = read_int("FIELDFLAME_FOLD_BATCH_BYTES", 8 * 2**20, low=1)  # expanded; keeps a worker under 300 MB
+FOLD_BATCH_BYTES = 8 * 2**20  # expanded; keeps a worker under 300 MB, and recorded traces meet the limit above first
 # New funcs of a project in a UTC day, then "(other)": ten releases of a large site, each with 10,000 new ones that run.
 FOLD_MAX_NEW_FUNCS = 100_000
 FOLD_BATCH_CPU_S = 2  # then its rest waits: 200 recorded traces take 0.2 s

@@ -27,6 +27,7 @@ from config.env import (
     read_path,
     read_secret,
     read_str,
+    read_url_path,
 )
 from config.limits import *  # noqa: F403  # settings like those below, in a file of their own
 from config.limits import (
@@ -62,6 +63,10 @@ if not SECRET_KEY:
         IS_SECRET_KEPT = False
 ALLOWED_HOSTS = read_list("FIELDFLAME_ALLOWED_HOSTS", ["127.0.0.1", "localhost", "[::1]", "testserver"])
 CSRF_TRUSTED_ORIGINS = read_list("FIELDFLAME_CSRF_TRUSTED_ORIGINS", [])
+# The path below which browsers reach this server, empty for the root of its host. Django begins all addresses with it;
+# config.wsgi takes it off requests. No header of a proxy says it: worker and beat write links too, and get no requests.
+URL_PATH = read_url_path("FIELDFLAME_PATH")
+FORCE_SCRIPT_NAME = URL_PATH or None
 ROOT_URLCONF = "config.urls"
 WSGI_APPLICATION = "config.wsgi.application"
 INSTALLED_APPS = [
@@ -121,7 +126,7 @@ LOGOUT_REDIRECT_URL = "login"
 USE_TZ = True
 TIME_ZONE = "UTC"
 LANGUAGE_CODE = "en-us"
-STATIC_URL = "/static/"
+STATIC_URL = f"{URL_PATH}/static/"
 STATIC_ROOT = read_path("FIELDFLAME_STATIC_ROOT", DATA_DIR / "static")
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
@@ -143,6 +148,11 @@ SECURE_CONTENT_TYPE_NOSNIFF = True
 HTTPS = read_bool("FIELDFLAME_HTTPS", False)
 SESSION_COOKIE_SECURE = HTTPS
 CSRF_COOKIE_SECURE = HTTPS
+SESSION_COOKIE_PATH = CSRF_COOKIE_PATH = URL_PATH or "/"
+# Below a path, browsers also send the cookies of the host's root. Those of another Django would have the same names.
+COOKIE_PREFIX = "fieldflame_" if URL_PATH else ""
+SESSION_COOKIE_NAME, CSRF_COOKIE_NAME = f"{COOKIE_PREFIX}sessionid", f"{COOKIE_PREFIX}csrftoken"
+MESSAGE_STORAGE = "dashboard.layout.messages.MessageStorage"
 SECURE_HSTS_SECONDS = read_int("FIELDFLAME_HSTS_SECONDS", 0)
 BEHIND_PROXY = read_bool("FIELDFLAME_BEHIND_PROXY", False)
 if BEHIND_PROXY:

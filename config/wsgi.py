@@ -13,6 +13,7 @@ from ops.malloc_trim import keep_trimming
 from ops.preload import warm_up
 from ops.telemetry.requests import RequestMark, begin_series
 from ops.telemetry.tasks import PROCESSES
+from ops.url_path import take_off_path
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
@@ -40,6 +41,8 @@ _slow_places = SlowPlaces(
 
 def application(environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:  # Any: the server's own types
     """Serves a request, and notes how long that took."""
+    if settings.URL_PATH:
+        take_off_path(environ, settings.URL_PATH)
     mark = RequestMark(environ)
     try:
         return serve(environ, mark.begin(start_response))

@@ -111,7 +111,7 @@ def find_in_page(
 ) -> Iterator[Finding]:
     """Yields what the page itself shows: the tag, its policy, and the scripts."""
     tags = find_tags(result, page)
-    host = server or "https://fieldflame.example"
+    host = server or f"https://fieldflame.example{settings.URL_PATH}"
     public_key = find_own_key(project) if project and not key else key
     data_key = public_key or "PUBLIC_KEY"
     line = f'<script src="{host}/snippet.js" data-key="{data_key}" data-release="1.4.2" crossorigin></script>'

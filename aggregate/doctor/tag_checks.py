@@ -7,6 +7,8 @@ from html import escape
 from typing import Final
 from urllib.parse import urlsplit
 
+from django.conf import settings
+
 from aggregate.doctor.addresses import RefusedAddress, split_url
 from aggregate.doctor.findings import MAX_QUOTED_CHARS, Finding, ok, problem, quote, warning
 from aggregate.doctor.header_checks import read_announcement
@@ -23,7 +25,7 @@ from projects.key_cache import MAX_KEY_CHARS, is_origin_allowed
 from projects.models import IngestKey, Project
 
 SNIPPET_PATH: Final = re.compile(r"/snippet(?:\.js|/([^/]+)\.js)$")
-INGEST_PATH: Final = "/ingest/v1/traces"
+INGEST_PATH: Final = "/ingest/v1/traces"  # below this server's own path, as in its snippet
 POLICY: Final = "content-security-policy"
 
 
@@ -63,7 +65,8 @@ def find_tags(result: VisitResult, page: Hop) -> list[SnippetTag]:
         match = SNIPPET_PATH.search(urlsplit(url).path) if origin_of(url) else None
         if match is None or not (match[1] or "data-key" in tag.attributes):
             continue
-        endpoint = urljoin_safely(base, tag.attributes.get("data-endpoint", "") or origin_of(url) + INGEST_PATH)
+        usual = origin_of(url) + settings.URL_PATH + INGEST_PATH
+        endpoint = urljoin_safely(base, tag.attributes.get("data-endpoint", "") or usual)
         key = tag.attributes.get("data-key", "") or match[1] or ""
         tags.append(SnippetTag(at=at, tag=tag, url=url, key=key, endpoint=endpoint))
     return tags

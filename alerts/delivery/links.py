@@ -86,8 +86,8 @@ def sides_of(change: StateChange) -> list[tuple[str, str]]:
 
 
 def absolute(path: str) -> str:
-    """Returns an address as browsers need it."""
-    address = settings.ADDRESS.rstrip("/")
+    """Returns an address as browsers need it. `path` begins with this server's own, which ADDRESS may end with."""
+    address = settings.ADDRESS.rstrip("/").removesuffix(settings.URL_PATH)
     if address and "://" not in address:
         address = f"{'https' if settings.HTTPS else 'http'}://{address}"
     return f"{address}{path}"

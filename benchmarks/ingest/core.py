@@ -21,7 +21,7 @@ from profcore.trace.wire import Envelope, Limits, decode_envelope
 
 T = TypeVar("T")
 MAX_BODY_BYTES: Final = 4 * 2**20  # expanded: larger ones are left to the pure twin
-# A worker's batch: FIELDFLAME_FOLD_BATCH_TRACES and FIELDFLAME_FOLD_BATCH_BYTES.
+# A worker's batch: FIELDFLAME_FOLD_BATCH_TRACES and FOLD_BATCH_BYTES.
 BATCH_TRACES: Final = 200
 BATCH_BYTES: Final = 8 * 2**20
 

@@ -3,8 +3,9 @@
 from typing import Final
 from urllib.parse import parse_qsl, urlsplit
 
-from django.urls import Resolver404, resolve, reverse
+from django.urls import Resolver404, reverse
 
+from dashboard.web.own_address import resolve_address
 from dashboard.web.params import ParamError
 from dashboard.web.project_pages import find_traits
 from dashboard.web.queries import write_query
@@ -22,7 +23,7 @@ def read_saved_address(project: Project, address: str) -> ViewAddress:
         raise wrong
     try:
         parts = urlsplit(address)
-        match = resolve(parts.path)
+        match = resolve_address(parts.path)
         pairs = parse_qsl(parts.query, max_num_fields=MAX_PARAMS)
     except (ValueError, Resolver404):
         raise wrong from None

@@ -16,6 +16,7 @@ from dashboard.layout.forms import SettingsForm
 from dashboard.layout.shell import Shell, build_tabs
 from dashboard.web.access import get_visible_project
 from dashboard.web.decorators import project_page
+from dashboard.web.own_address import server_url
 from projects.models import Project
 
 HOUR_S: Final = 3_600
@@ -55,7 +56,7 @@ def show_doctor(request: HttpRequest, slug: str) -> HttpResponse:
         if not may_visit_now(request):
             refusal = f"You have started {settings.DOCTOR_PER_HOUR} visits within an hour. Try again later."
             return show(request, project, status=429, form=form, refusal=refusal)
-        server = request.build_absolute_uri("/").rstrip("/")
+        server = server_url(request)
         report = examine(form.cleaned_data["url"], project=project, server=server)
     return show(request, project, form=form, report=report)
 

@@ -41,7 +41,8 @@ def private_part(view: View) -> View:
         if may_read(request.user) or "HX-Request" not in request.headers:
             return answer(request, *args, **kwargs)
         page = _path_of(request.headers.get("HX-Current-URL", ""))
-        return HttpResponse(headers={"HX-Redirect": f"{reverse('login')}?{urlencode({'next': page or '/'})}"})
+        query = urlencode({"next": page or reverse("home")})
+        return HttpResponse(headers={"HX-Redirect": f"{reverse('login')}?{query}"})
 
     return require_safe(answer_part)
 

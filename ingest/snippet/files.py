@@ -14,6 +14,7 @@ CODINGS: Final = ("br", "gzip")  # the smaller first
 PLACEHOLDER: Final = b'"FIELDFLAME_SETTINGS"'  # once in the snippet; without settings it stays, and is ignored
 # Different settings that a process keeps the snippet of, about 20 kB each. Unknown keys share one.
 MAX_FILLED: Final = 256
+ENDPOINT: Final = b"/ingest/v1/traces"  # once in the snippet: where it posts to, on the server of its tag
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,10 +37,17 @@ def read_fixed_file(path: Path) -> FixedFile:
     return pack_file(path.read_bytes())
 
 
+@cache
+def read_snippet(path: Path, url_path: str) -> FixedFile:
+    """Returns the snippet of a server that is below a path of its host, to which the snippet posts."""
+    fixed = read_fixed_file(path)
+    return pack_file(fixed.bodies[""].replace(ENDPOINT, url_path.encode() + ENDPOINT, 1)) if url_path else fixed
+
+
 @lru_cache(maxsize=MAX_FILLED)
-def fill_settings(path: Path, settings: str) -> FixedFile:
+def fill_settings(path: Path, settings: str, url_path: str) -> FixedFile:
     """Returns the snippet with settings inside, as JSON that is safe in a script. One without their place is plain."""
-    return pack_file(read_fixed_file(path).bodies[""].replace(PLACEHOLDER, settings.encode(), 1))
+    return pack_file(read_snippet(path, url_path).bodies[""].replace(PLACEHOLDER, settings.encode(), 1))
 
 
 def choose_coding(accepted: str) -> str:

@@ -13,7 +13,7 @@ from django.utils.http import quote_etag
 from django.views.decorators.http import require_safe
 
 from ingest.deadline import drop_silent_connection, with_deadline
-from ingest.snippet.files import FixedFile, choose_coding, fill_settings, read_fixed_file
+from ingest.snippet.files import FixedFile, choose_coding, fill_settings, read_fixed_file, read_snippet
 from profcore.trace.collection import encode_for_snippet, write_for_script
 from projects.key_cache import KeyConfig, find_key
 
@@ -80,7 +80,7 @@ def answer_if_changed(request: HttpRequest, response: HttpResponse) -> HttpRespo
 
 @require_safe
 def snippet(request: HttpRequest) -> HttpResponse:
-    return answer_snippet(request, read_fixed_file(SNIPPET_PATH), SNIPPET_CACHE_CONTROL)
+    return answer_snippet(request, read_snippet(SNIPPET_PATH, settings.URL_PATH), SNIPPET_CACHE_CONTROL)
 
 
 @require_safe
@@ -103,7 +103,7 @@ def keyed_snippet(request: HttpRequest, public_key: str) -> HttpResponse:
         return response
     inside = write_for_script(UNKNOWN_SETTINGS if key is None or key.is_archived else choose_settings(key))
     cache_control = UNKNOWN_CACHE_CONTROL if key is None else KEYED_CACHE_CONTROL
-    return answer_snippet(request, fill_settings(SNIPPET_PATH, inside), cache_control)
+    return answer_snippet(request, fill_settings(SNIPPET_PATH, inside, settings.URL_PATH), cache_control)
 
 
 def choose_settings(key: KeyConfig) -> dict[str, object]:

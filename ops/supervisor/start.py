@@ -110,7 +110,8 @@ def start_all(supervisor: Supervisor, options: Options) -> None:
     """Starts every part, each when the one before is ready. Raises StartError or StopRequested."""
     began = time.monotonic()
     fold = describe_fold()
-    folder, url = supervisor.folder, make_url(options.host, options.port)
+    folder = supervisor.folder
+    url = make_url(options.host, options.port) + os.environ.get("FIELDFLAME_PATH", "")  # checked with all settings
     folder.create()
     supervisor.take_folder()
     check_port_is_free(options.host, options.port)

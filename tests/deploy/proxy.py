@@ -62,22 +62,28 @@ def require_program(name: str) -> str:
     return path
 
 
-def lay_out_proxy(folder: Path, conf: str, upstream_port: int) -> Proxy:
-    """Copies a shipped configuration and changes what belongs to the machine: ports, upstream, logs, certificate."""
+def lay_out_proxy(folder: Path, conf: str, upstream_port: int, *, site: str = "", start: str = "") -> Proxy:
+    """Copies a shipped configuration and changes what belongs to the machine: ports, upstream, logs, certificate.
+
+    `site` is another server of the same nginx, `start` what the container's start adds to its own file.
+    """
     program = require_program("nginx")
     proxy = Proxy(program, folder, find_free_port(), find_free_port())
     (folder / "log").mkdir(parents=True)
     shutil.copytree(NGINX / "fieldflame", folder / "fieldflame")
-    locations = folder / "fieldflame" / "locations.conf"
-    locations.write_text(locations.read_text(encoding="utf-8").replace("/var/log/nginx", f"{folder}/log"))
-    site = (NGINX / conf).read_text(encoding="utf-8")
+    site = (NGINX / conf).read_text(encoding="utf-8") + site
+    inner = f"127.0.0.1:{find_free_port()}"  # of the server that only another one asks
+    site = site.replace("127.0.0.1:8001", inner)
+    for part in (folder / "fieldflame").glob("*.conf"):
+        text = part.read_text(encoding="utf-8").replace("/var/log/nginx", f"{folder}/log")
+        part.write_text(text.replace("127.0.0.1:8001", inner), encoding="utf-8")
     site = re.sub(r"^.*listen \[::\].*\n", "", site, flags=re.MULTILINE)
     site = site.replace("listen 80", f"listen 127.0.0.1:{proxy.plain_port}")
     site = site.replace("listen 443", f"listen 127.0.0.1:{proxy.tls_port}")
     site = re.sub(r"(web|127\.0\.0\.1):8000", f"127.0.0.1:{upstream_port}", site)
     # In the container its start writes this file.
-    (folder / "resolver.conf").write_text("resolver 127.0.0.1 ipv6=off;\n", encoding="utf-8")
-    site = site.replace("/tmp/resolver.conf", f"{folder}/resolver.conf")
+    (folder / "start.conf").write_text(f"resolver 127.0.0.1 ipv6=off;\n{start}", encoding="utf-8")
+    site = site.replace("/tmp/start.conf", f"{folder}/start.conf")
     if "ssl_certificate" in site:
         make_certificate(folder)
         site = re.sub(r"/(etc/nginx/tls|etc/letsencrypt/live/[^/]+)/", f"{folder}/", site)
@@ -94,9 +100,9 @@ def make_certificate(folder: Path) -> None:
 
 
 @contextmanager
-def run_proxy(folder: Path, conf: str, upstream_port: int) -> Iterator[Proxy]:
+def run_proxy(folder: Path, conf: str, upstream_port: int, *, site: str = "", start: str = "") -> Iterator[Proxy]:
     """Runs nginx until the block ends."""
-    proxy = lay_out_proxy(folder, conf, upstream_port)
+    proxy = lay_out_proxy(folder, conf, upstream_port, site=site, start=start)
     process = subprocess.Popen(proxy.command, stderr=subprocess.DEVNULL)
     try:
         wait_until_listening(proxy.plain_port, process)

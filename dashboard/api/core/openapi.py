@@ -7,6 +7,7 @@ from inspect import getdoc
 from typing import Any, Final, get_args, get_origin
 
 import msgspec
+from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.urls import URLPattern
 from django.views.decorators.http import require_safe
@@ -29,7 +30,7 @@ HEAD: Final[Json] = {
 }
 SECURITY: Final[Json] = {
     "token": {"type": "http", "scheme": "bearer", "description": "A token of the project."},
-    "cookieAuth": {"type": "apiKey", "in": "cookie", "name": "sessionid"},
+    "cookieAuth": {"type": "apiKey", "in": "cookie", "name": settings.SESSION_COOKIE_NAME},
 }
 PATH_TEXTS: Final = {
     "alert": "Its slug or id; `release` is the alert on releases.",
@@ -60,8 +61,9 @@ def write_document(patterns: Patterns) -> bytes:
             method: _describe(pattern, view, handler, structs) for method, handler in handlers.items() if handler
         }
     _, schemas = msgspec.json.schema_components(structs.values(), ref_template=REFERENCE)
+    servers = {"servers": [{"url": settings.URL_PATH}]} if settings.URL_PATH else {}
     return write_json(
-        HEAD | {"paths": paths, "components": {"schemas": to_openapi(schemas), "securitySchemes": SECURITY}}
+        HEAD | servers | {"paths": paths, "components": {"schemas": to_openapi(schemas), "securitySchemes": SECURITY}}
     )
 
 

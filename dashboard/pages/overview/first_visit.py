@@ -17,6 +17,7 @@ from dashboard.pages.quality.reasons import explain_reason
 from dashboard.pages.quality.view import ReasonRow, explain_reasons
 from dashboard.web.access import Guest, get_visible_project, may_administer
 from dashboard.web.decorators import project_page
+from dashboard.web.own_address import server_origin, server_url
 from ingest.models import Receipt
 from projects.models import Project
 
@@ -64,13 +65,13 @@ def answer_first_visit(request: HttpRequest, project: Project, status: Status) -
     if isinstance(request.user, Guest):
         shell = Shell(build_tabs(project, here="overview"), None)
         return render(request, "dashboard/shared/empty.html", {"project": project, "shell": shell})
-    base_url = request.build_absolute_uri("/").rstrip("/")
+    origin = server_origin(request)
     context = {
         "project": project,
         "shell": Shell(build_tabs(project, here="overview"), None),
         "may_administer": may_administer(request.user, project),
-        "onboarding": build_onboarding(project, base_url, timezone.now()),
-        "progress": read_progress(project, status, base_url),
+        "onboarding": build_onboarding(project, server_url(request), origin, timezone.now()),
+        "progress": read_progress(project, status, origin),
     }
     return render(request, "dashboard/overview/first_visit.html", context)
 
@@ -79,17 +80,16 @@ def answer_first_visit(request: HttpRequest, project: Project, status: Status) -
 def show_first_steps(request: HttpRequest, slug: str) -> HttpResponse:
     """Shows the progress of the first trace: the part of the page that is fetched repeatedly."""
     project = get_visible_project(request.user, slug)
-    base_url = request.build_absolute_uri("/").rstrip("/")
-    progress = read_progress(project, select_status(project.pk), base_url)
+    progress = read_progress(project, select_status(project.pk), server_origin(request))
     return render(request, "dashboard/overview/_first_steps.html", {"project": project, "progress": progress})
 
 
-def read_progress(project: Project, status: Status, base_url: str) -> Progress:
-    """Returns the progress of the project's first trace. `base_url` is this server's, without a slash at its end."""
+def read_progress(project: Project, status: Status, origin: str) -> Progress:
+    """Returns the progress of the project's first trace. `origin` is this server's."""
     newest = None if status.folded else select_newest_trace(project.pk)
     absent = [] if status.received else select_recent_reasons(project.pk, timezone.now())
     steps = [_step_of_endpoint(status, absent), _step_of_trace(status, absent), _step_of_fold(status)]
-    rows = [explain_absence(reason, base_url) for reason in absent]
+    rows = [explain_absence(reason, origin) for reason in absent]
     return Progress(
         steps=steps,
         said=" ".join([*(step.text for step in steps), *(row.explanation.meaning for row in rows)]),

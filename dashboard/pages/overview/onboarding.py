@@ -25,13 +25,13 @@ class Onboarding:
     origins: Sequence[str]
 
 
-def build_onboarding(project: Project, base_url: str, now: datetime) -> Onboarding | None:
+def build_onboarding(project: Project, base_url: str, origin: str, now: datetime) -> Onboarding | None:
     """Returns the texts with the project's oldest active key; None without a key. `base_url` ends in no slash."""
     key = project.keys.filter(revoked_at=None).order_by("pk").first()
     if key is None:
         return None
     tag, curl = write_tag(base_url, key.public_key), write_curl(base_url, key.public_key, now)
-    return Onboarding(tag=tag, header=HEADER, curl=curl, origin=base_url, origins=key.origins)
+    return Onboarding(tag=tag, header=HEADER, curl=curl, origin=origin, origins=key.origins)
 
 
 def write_curl(base_url: str, public_key: str, now: datetime) -> str:

@@ -41,6 +41,7 @@ from dashboard.pages.quality.reasons import explain_reason
 from dashboard.web.access import get_visible_project
 from dashboard.web.decorators import project_page
 from dashboard.web.etags import answer_unchanged
+from dashboard.web.own_address import server_origin
 from dashboard.web.params import read_choice
 from dashboard.web.project_pages import Tab
 from dashboard.web.queries import read_page_slice, write_query
@@ -178,7 +179,7 @@ def read_intake(slice_: Slice) -> dict[str, Any]:  # Any: a template's values
 def read_absences(request: HttpRequest, slice_: Slice) -> dict[str, Any]:  # Any: as above
     """Returns the page views that could not be recorded, with their reasons in words."""
     absences = select_absences(slice_)
-    origin = request.build_absolute_uri("/").rstrip("/")
+    origin = server_origin(request)
     return {
         "absences": absences,
         "absent_rows": [explain_absence(row, origin) for row in absences.by_reason],

@@ -10,6 +10,7 @@ from django.http import HttpResponse
 from dashboard.layout.forms import SettingsForm
 from dashboard.layout.snippet_tag import write_tag
 from dashboard.pages.settings.layout import SettingsRequest, settings_page
+from dashboard.web.own_address import server_url
 from profcore.trace.absence import LEAST_RATE as LEAST_ABSENT_RATE
 from profcore.trace.collection import (
     LEAST_RATE,
@@ -126,7 +127,7 @@ def show_collection(page: SettingsRequest) -> HttpResponse:
             page.log_change("collection changed:", *form.changed_data)
             return page.redirect(f"The settings are saved. They reach pages within {CACHE_MINUTES} minutes.")
     key = page.project.keys.filter(revoked_at=None).order_by("pk").first()
-    base_url = page.request.build_absolute_uri("/").rstrip("/")
+    base_url = server_url(page.request)
     return page.render(
         "collection",
         status=400 if form.is_bound else 200,

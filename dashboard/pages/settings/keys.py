@@ -11,6 +11,7 @@ from aggregate.selectors.project.summaries import count_refused
 from dashboard.layout.forms import SettingsForm, read_lines
 from dashboard.layout.snippet_tag import HEADER, write_tag
 from dashboard.pages.settings.layout import SettingsRequest, settings_page
+from dashboard.web.own_address import server_url
 from profcore.errors import Reason
 from projects.key_cache import CACHE_S
 from projects.keys import MAX_ORIGINS, change_origins, create_key, revoke_key
@@ -46,7 +47,7 @@ def show_keys(page: SettingsRequest) -> HttpResponse:
         else:
             page.log_change("key created:", key.pk)
             return page.redirect("The key is created. Add its tag to your pages.")
-    base_url = page.request.build_absolute_uri("/").rstrip("/")
+    base_url = server_url(page.request)
     keys = IngestKey.objects.filter(project=page.project).order_by("-pk")
     since = datetime.now(UTC) - timedelta(days=REFUSED_DAYS)
     return page.render(

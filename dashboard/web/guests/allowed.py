@@ -8,8 +8,9 @@ from typing import Final
 from urllib.parse import unquote, urlsplit
 
 from django.http import QueryDict
-from django.urls import Resolver404, ResolverMatch, resolve, reverse
+from django.urls import Resolver404, ResolverMatch, reverse
 
+from dashboard.web.own_address import resolve_address
 from dashboard.web.project_pages import find_traits
 from profcore.trace.dimensions import DIMENSIONS
 
@@ -58,7 +59,7 @@ def read_shared_page(address: str, slug: str) -> str:
     """
     try:
         parts = urlsplit(address if address.isprintable() else "")
-        match = resolve(unquote(parts.path))
+        match = resolve_address(unquote(parts.path))
     except (ValueError, Resolver404):
         raise NotShareable("This is not the address of a page.") from None
     if find_traits(match).for_guests != "open" or match.kwargs.get("slug") != slug:

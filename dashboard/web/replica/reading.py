@@ -122,6 +122,7 @@ class ReadYourWritesMiddleware:
                 WROTE_COOKIE,
                 "1",
                 max_age=settings.REPLICA_MAX_LAG_S + 1,
+                path=settings.SESSION_COOKIE_PATH,
                 secure=settings.SESSION_COOKIE_SECURE,
                 httponly=True,
                 samesite="Lax",

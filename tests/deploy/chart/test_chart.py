@@ -313,3 +313,12 @@ def test_a_workers_pod_is_ready_when_it_listens_and_is_never_killed_for_an_absen
             == read_env(list_pods("default")[part])["WORKER_READY_FILE"]
         )
         assert "livenessProbe" not in container
+
+
+def test_the_ingress_asks_for_the_path_that_all_parts_know() -> None:
+    for name, path in (("default", "/"), ("everything", "/fieldflame")):
+        [ingress] = list_of_kind(name, "Ingress").values()
+        rules = ingress["spec"]["rules"]
+        assert {way["path"] for rule in rules for way in rule["http"]["paths"]} == {path}
+        known = {read_env(pod).get("FIELDFLAME_PATH", "/") for pod in list_pods(name).values()}
+        assert known == {path}

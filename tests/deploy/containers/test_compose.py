@@ -1,6 +1,7 @@
 """The compose files: valid, pinned, locked down, and the same servers with the same settings as `./run` has."""
 
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -183,14 +184,15 @@ def test_every_volume_is_named_and_kept_by_somebody() -> None:
 
 def test_the_proxy_asks_the_resolver_of_its_container(tmp_path: Path) -> None:
     script = read_services()["proxy"]["entrypoint"][2].replace("$$", "$")
-    script, _, last = script.partition(" && ")
+    script, _, last = script.rpartition(" && ")
     assert last.strip() == "exec nginx -g 'daemon off;'"
     resolv = tmp_path / "resolv.conf"
     for address, asked in (("127.0.0.11", "127.0.0.11"), ("fd00::1", "[fd00::1]")):
         resolv.write_text(f"search lan\nnameserver {address}\nnameserver 192.0.2.1\n")
-        here = script.replace("/etc/resolv.conf", str(resolv)).replace("/tmp/resolver.conf", str(tmp_path / "made"))
-        subprocess.run(["/bin/sh", "-c", here], check=True)
-        assert (tmp_path / "made").read_text() == f"resolver {asked} valid=5s ipv6=off;\n"
+        here = script.replace("/etc/resolv.conf", str(resolv)).replace("/tmp/start.conf", str(tmp_path / "made"))
+        for path, line in (("", ""), ("/a.b", 'rewrite "^/a.b(?:/(.*))?$" /$1;\n')):
+            subprocess.run(["/bin/sh", "-c", here], check=True, env={**os.environ, "FIELDFLAME_PATH": path})
+            assert (tmp_path / "made").read_text() == f"resolver {asked} valid=5s ipv6=off;\n{line}"
 
 
 def test_the_parts_wait_for_the_stores_and_the_schema() -> None:

@@ -48,7 +48,7 @@ def test_an_accepted_trace_opens_the_way_to_the_dashboard(site: Site, page: Page
     expect_state(page, "record", "done", "Recorded")
     expect_state(page, "work", "done", "duplicate orders")
     expect(to_dashboard).to_be_visible()
-    expect(to_dashboard).to_have_attribute("href", "/projects/demo/")
+    expect(to_dashboard).to_have_attribute("href", "../projects/demo/")
     envelope = site.posts[0].envelope
     assert (envelope["page"], envelope["release"], envelope["seq"]) == ("/demo", "demo-1", 0)
     wait_for_names(site, page, {"findDuplicateOrders", "layoutCards", "measureCard", "countFolders"})

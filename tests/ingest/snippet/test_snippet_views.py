@@ -59,8 +59,8 @@ def test_the_demo_page_may_profile_itself_and_load_only_its_own_files(client: Cl
 
 def test_the_demo_page_includes_the_snippet_for_the_demo_project(client: Client) -> None:
     html = client.get("/demo/").content.decode()
-    assert 'src="/snippet.js" data-key="demo" data-release="demo-1" data-page="/demo"' in html
-    assert 'href="/projects/demo/"' in html
+    assert 'src="../snippet.js" data-key="demo" data-release="demo-1" data-page="/demo"' in html
+    assert 'href="../projects/demo/"' in html
 
 
 @pytest.mark.parametrize("name", [name for name in DEMO_FILES if name])

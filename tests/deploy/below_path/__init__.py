@@ -1,0 +1,1 @@
+"""Fieldflame below a path of its host (`FIELDFLAME_PATH`)."""
