@@ -1,12 +1,15 @@
 // Bundles src/: the classic script, the inline stub, and the packages for people's own bundles. The output is
-// committed, since a user's machine has no Node; a test rebuilds it and compares.
+// committed, since a user's machine has no Node; a test rebuilds it and compares. So is the list of the places of the
+// script's functions, by which the server tells the snippet's own work from the page's.
 // Usage: node build.mjs [FOLDER]
-import { mkdir, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
+import { parse } from 'acorn';
 import { build } from 'esbuild';
 import { minify } from 'terser';
 
 const here = new URL('.', import.meta.url);
+const { version } = JSON.parse(await readFile(new URL('package.json', here), 'utf8'));
 const folder = process.argv[2] ?? fileURLToPath(new URL('dist', here));
 const ES_VERSION = 2020; // docs/adr/0001-recording-in-chunks.md says why
 // What bundles and minifies in one step. The stub stays as it is, since pages allow it by its hash.
@@ -39,14 +42,37 @@ async function bundle(source, target, { isBare = false, isModule = false } = {})
     write: false,
     format: 'esm',
     target: `es${ES_VERSION}`,
-    define: { BARE: String(isBare) },
+    define: { BARE: String(isBare), VERSION: JSON.stringify(version) },
   });
   const { code } = await minify(outputFiles[0].text, optionsOf(isBare));
   await writeFile(`${folder}/${target}`, isModule ? `${code}\n` : `(()=>{${code.replace(/;$/, '')}})();\n`);
 }
 
+/** Yields [line, column] of each function of a script, from 1, as V8 has it: where its parameters begin. */
+function* findFunctions(text) {
+  yield [1, 1]; // the script itself
+  const pending = [parse(text, { ecmaVersion: ES_VERSION })];
+  while (pending.length) {
+    const node = pending.pop();
+    if (/^(Arrow)?Function/.test(node.type)) {
+      const at = node.type[0] === 'A' ? node.start : text.indexOf('(', node.id?.end ?? node.start);
+      yield [1, at + 1]; // the script has one line
+    }
+    pending.push(...Object.values(node).flat().filter((child) => child?.type));
+  }
+}
+
+/** Writes the places of the functions of this version's script, beside those of other versions. */
+async function listFunctions() {
+  const list = new URL('../../profcore/data/snippet-functions.json', here);
+  const known = JSON.parse(await readFile(list, 'utf8'));
+  known[version] = [...findFunctions(await readFile(`${folder}/snippet.js`, 'utf8'))].sort((a, b) => a[1] - b[1]);
+  await writeFile(process.argv[2] ? `${folder}/snippet-functions.json` : list, `${JSON.stringify(known)}\n`);
+}
+
 await mkdir(folder, { recursive: true });
 await bundle('snippet.ts', 'snippet.js');
+await listFunctions();
 await bundle('index.ts', 'index.mjs', { isModule: true });
 await bundle('index.ts', 'bare.mjs', { isBare: true, isModule: true });
 await build({

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from profcore.trace.funcs import FuncTable, clean_url
+from profcore.trace.funcs import FuncTable, clean_url, find_profiler_stacks
 from profcore.trace.hidden import NO_STACK, Range, RunFinder
 from profcore.trace.intervals import GAP_CAP_TICKS
 from profcore.trace.weights import (
@@ -71,7 +71,7 @@ def observe(envelope: Envelope, *, page: str, funcs: FuncTable, shift_us: int = 
     index_of = funcs.intern_frames(trace, page_url=page_url, page=page)
     prefix = [NO_STACK if stack.parentId is None else stack.parentId for stack in trace.stacks]
     func = [index_of[stack.frameId] for stack in trace.stacks]
-    profiler_stacks = [index in funcs.profiler_indexes for index in func]
+    profiler_stacks = find_profiler_stacks(trace, envelope.snippet)
     reported_us = to_us(envelope.sampleInterval)
     busy, scripts = busy_ranges(envelope.marks), script_ranges(envelope.marks)
     ordered, times, gaps, measured_us, interval_us = measure_gaps(trace.samples, reported_us)

@@ -8,7 +8,7 @@ from uuid import UUID
 
 from profcore.sums.blobs import Contribution
 from profcore.sums.calltree import CallTree, CallTreeBuilder, find_topmost
-from profcore.trace.funcs import FuncTable, clean_url
+from profcore.trace.funcs import FuncTable, clean_url, find_profiler_stacks
 from profcore.trace.hidden import attribute_runs
 from profcore.trace.weights import TimeParts, busy_ranges, script_ranges, to_us, weigh
 from profcore.trace.wire import Envelope
@@ -18,7 +18,8 @@ Key = TypeVar("Key")
 # Stored with every row a fold writes. Raise it with every change of a rule that changes a sum.
 # 2: hidden time is attributed to call nodes and funcs.
 # 3: long animation frames tell hidden time from the engine's, and what only one stack says is uncertain.
-FOLD_VERSION: Final = 3
+# 4: what ends in the snippet, or in what it called, is the profiler's own work.
+FOLD_VERSION: Final = 4
 
 
 @dataclass(slots=True, kw_only=True)
@@ -72,7 +73,7 @@ def fold_trace(envelope: Envelope, *, page: str, funcs: FuncTable) -> TraceFold:
     index_of_frame = funcs.intern_frames(trace, page_url=page_url, page=page)
     prefix = [-1 if (parent := stack.parentId) is None else parent for stack in trace.stacks]
     func = [index_of_frame[stack.frameId] for stack in trace.stacks]
-    profiler_stacks = list(map(funcs.profiler_indexes.__contains__, func))
+    profiler_stacks = find_profiler_stacks(trace, envelope.snippet)
     scripts = script_ranges(envelope.marks)
     weighed = weigh(
         trace.samples,

@@ -7,17 +7,32 @@ a digest of it. Names and URLs are hostile input.
 import hashlib
 import re
 import struct
-from collections.abc import Iterable
+from collections.abc import Container, Iterable, Sequence
 from contextlib import suppress
+from importlib.resources import files
 from typing import Final, NamedTuple
 from urllib.parse import urlsplit
 
+import msgspec
+
 from profcore.trace.addresses import canonical_uri
-from profcore.trace.wire import Trace
+from profcore.trace.wire import Snippet, Trace
 
 DIGEST_BYTES: Final = 16
 # The built-ins that are our own cost when they are the leaf of a stack.
 PROFILER_NAMES: Final = frozenset({"Profiler", "stop"})
+# The functions by which a browser enters the snippet have this name, quoted in its source, so that minifiers keep it.
+SNIPPET_NAME: Final = "fieldflame:run"
+# Samples in functions of that name, and in those that they call: more are a page's own work. A slow phone has 8 of 50.
+MOST_NAMED_SAMPLES: Final = 10
+MOST_NAMED_PART: Final = 10
+# Where the functions of each version of the snippet's own script are: lines and columns, as its build writes them.
+SNIPPET_FUNCTIONS: Final = msgspec.json.decode(
+    (files("profcore") / "data" / "snippet-functions.json").read_bytes(), type=dict[str, frozenset[tuple[int, int]]]
+)
+# What `find_profiler_stacks` notes of a stack, besides the index of a script.
+NEITHER: Final = -1
+SNIPPET: Final = -2
 EXTENSION_SCHEME: Final = re.compile(r"^[a-z0-9.+-]*-extension$")
 SCHEME: Final = re.compile(r"^([A-Za-z][A-Za-z0-9+.-]*):")
 AUTHORITY: Final = re.compile(r"(?:[A-Za-z][A-Za-z0-9+.-]*:)?//([^/]*@)")
@@ -112,9 +127,55 @@ def read_func_keys(trace: Trace, *, page_url: str | None, page: str) -> list[Fun
     ]
 
 
-def is_profiler(key: FuncKey) -> bool:
-    """Returns whether a leaf is a built-in of the profiler: by its name, without resource and position."""
-    return key.uri is None and key.line is None and key.name in PROFILER_NAMES
+def find_profiler_stacks(trace: Trace, snippet: Snippet | None) -> list[bool]:
+    """Returns of each stack whether it is the profiler's own work: what it ends in is the profiler's or the snippet's.
+
+    `snippet` is the sender, as its envelope names it. A function of the snippet is known by the script's address and
+    its position there, both of a version that is known here. In a site's own bundle neither is: there each way into the
+    snippet has `SNIPPET_NAME`, and what it calls in the same script is the snippet's. Since any page can write that
+    name, it stands for few samples of a trace, or for none. Built-ins belong to whoever calls them.
+    """
+    own = _find_own_frames(trace, snippet)
+    if not own:
+        return [False] * len(trace.stacks)
+    owners: list[int] = []  # of the end of each stack: the snippet, the script that has it in its bundle, or neither
+    for stack in trace.stacks:
+        owner = own.get(stack.frameId)
+        if owner is None:
+            resource = trace.frames[stack.frameId].resourceId
+            caller = NEITHER if stack.parentId is None else owners[stack.parentId]
+            owner = caller if resource is None or resource == caller else NEITHER
+        owners.append(owner)
+    is_believed = _is_believed(trace, owners)
+    return [owner == SNIPPET or (owner != NEITHER and is_believed) for owner in owners]
+
+
+def _find_own_frames(trace: Trace, snippet: Snippet | None) -> dict[int, int]:
+    """Returns the frames of the profiler and of the snippet, by number: `SNIPPET`, or the script that has its name."""
+    scripts: set[int] = set()
+    positions: Container[tuple[int | None, int | None]] = ()
+    if snippet is not None and snippet.url:
+        address, positions = clean_url(snippet.url), SNIPPET_FUNCTIONS.get(snippet.version, ())
+        scripts = {number for number, uri in enumerate(trace.resources) if clean_url(uri) == address}
+    own: dict[int, int] = {}
+    for number, frame in enumerate(trace.frames):
+        resource = frame.resourceId
+        if resource is None:
+            if frame.line is None and frame.name in PROFILER_NAMES:
+                own[number] = SNIPPET
+        elif resource in scripts and (frame.line, frame.column) in positions:
+            own[number] = SNIPPET
+        elif frame.name == SNIPPET_NAME:
+            own[number] = resource
+    return own
+
+
+def _is_believed(trace: Trace, owners: Sequence[int]) -> bool:
+    """Returns whether what is the snippet's by name only has no more samples than a snippet has."""
+    if max(owners, default=NEITHER) < 0:
+        return True
+    named = sum(sample.stackId is not None and owners[sample.stackId] >= 0 for sample in trace.samples)
+    return named <= max(MOST_NAMED_SAMPLES, len(trace.samples) // MOST_NAMED_PART)
 
 
 def func_digest(project_id: int, key: FuncKey) -> bytes:
@@ -140,7 +201,7 @@ class FuncTable:
     The keys in `beyond` count as `OTHER_FUNC`, as if the frames had said so.
     """
 
-    __slots__ = ("_beyond", "_index", "_index_of_frame", "chars", "keys", "profiler_indexes")
+    __slots__ = ("_beyond", "_index", "_index_of_frame", "chars", "keys")
 
     def __init__(self, beyond: frozenset[FuncKey] = frozenset()) -> None:
         self._beyond = beyond
@@ -148,7 +209,6 @@ class FuncTable:
         self._index_of_frame: dict[tuple[str | None, int | None, int | None, str], int] = {}
         self.keys: list[FuncKey] = []
         self.chars = 0  # of all keys' names and URIs
-        self.profiler_indexes: set[int] = set()  # indexes of funcs for which `is_profiler` holds
 
     def intern_all(self, keys: Iterable[FuncKey]) -> list[int]:
         """Returns the index of each key."""
@@ -163,8 +223,6 @@ class FuncTable:
                 index[key] = number
                 self.keys.append(key)
                 self.chars += len(key[3]) + len(key[0] or "")
-                if key[0] is None and is_profiler(key):  # most keys have a URI, and a call costs more than all this
-                    self.profiler_indexes.add(number)
             result.append(number)
         return result
 
@@ -188,16 +246,13 @@ class FuncTable:
 
     # What the compiled kernel asks for: only what no earlier trace of its batch had (profcore/kernel.py).
 
-    def intern_said(self, said: Iterable[tuple[str | None, int | None, int | None, str]]) -> tuple[list[int], set[int]]:
-        """Returns the index of the func of each frame, and all indexes of the profiler's own built-ins.
-
-        Frames are (URI as `read_uri` gives it, line, column, name as sent).
-        """
+    def intern_said(self, said: Iterable[tuple[str | None, int | None, int | None, str]]) -> list[int]:
+        """Returns the index of the func of each frame: (URI as `read_uri` gives it, line, column, name as sent)."""
         keys = [
             FuncKey._make(key) if key[3].isascii() and "\0" not in key[3] else FuncKey(*key[:3], repair_text(key[3]))
             for key in said
         ]
-        return self.intern_all(keys), self.profiler_indexes
+        return self.intern_all(keys)
 
     def read_uri(self, uri: str, page_url: str, page: str) -> str:
         """Returns the URI under which a script of a page is stored; `uri` is as sent."""

@@ -173,6 +173,14 @@ def attribute_runs(
     return Attribution(hidden_us, uncertain_us)
 
 
+def find_visible(prefix: Sequence[int], profiler_stacks: Sequence[bool]) -> list[int]:
+    """Returns of each stack itself or its nearest caller that is not the profiler's own work; -1 if there is none."""
+    visible: list[int] = []
+    for stack, parent in enumerate(prefix):
+        visible.append(stack if not profiler_stacks[stack] else visible[parent] if parent >= 0 else NO_STACK)
+    return visible
+
+
 class RunFinder:
     """Finds the stacks that the hidden runs of one trace belong to, in O((stacks + runs) log stacks) for all of them.
 
@@ -191,7 +199,7 @@ class RunFinder:
     ) -> None:
         self.prefix = prefix
         self.func = func
-        self.profiler_stacks = profiler_stacks
+        self.visible = find_visible(prefix, profiler_stacks) if runs else []
         lists = {id(run.inside): len(run.inside) for run in runs if run.inside}
         walks = len(runs) + sum(lists.values())
         self.depths = find_depths(prefix) if runs else []
@@ -202,7 +210,7 @@ class RunFinder:
     def stacks_of(self, run: HiddenRun) -> tuple[int, int, int]:
         """Returns the stacks that the three parts of a run belong to, -1 for none.
 
-        A stack that ends in the profiler's own built-in stands for its caller: the built-in is our own cost.
+        A stack that ends in the profiler's own work stands for what called that.
         """
         before, after = self._without_profiler(run.before), self._without_profiler(run.after)
         if before >= 0 and after >= 0:
@@ -237,7 +245,7 @@ class RunFinder:
         return stack
 
     def _without_profiler(self, stack: int) -> int:
-        return self.prefix[stack] if stack >= 0 and self.profiler_stacks[stack] else stack
+        return self.visible[stack] if stack >= 0 else stack
 
     def _below(self, shared: int, stack: int) -> int:
         """Returns the caller of `stack`, or itself, that is `CALLS_BELOW` below a common prefix of its path."""

@@ -77,6 +77,13 @@ class Cost(msgspec.Struct, gc=False, omit_defaults=True):
     ms: float
 
 
+class Snippet(msgspec.Struct, gc=False, omit_defaults=True):
+    """The sender itself: its version, and the address of its script if that is a file of its own."""
+
+    version: str
+    url: str | None = None
+
+
 class Envelope(msgspec.Struct, gc=False, kw_only=True):
     """A trace with the facts of its view. Names are those of the wire (docs/ingest.md)."""
 
@@ -95,6 +102,7 @@ class Envelope(msgspec.Struct, gc=False, kw_only=True):
     reason: str | None = None
     navigation: str | None = None
     cost: Cost | None = None
+    snippet: Snippet | None = None
     userAgent: str | None = None
     isolated: bool | None = None
     device: Device | None = None
@@ -285,6 +293,9 @@ def check_envelope(envelope: Envelope, limits: Limits) -> None:
         raise TraceError(Reason.INVALID_VALUE, "$.navigation", detail)
     if envelope.cost is not None:
         _check_range(envelope.cost.ms, 0, MAX_COST_MS, "$.cost.ms")
+    if envelope.snippet is not None:
+        _check_text(envelope.snippet.version, MAX_SHORT_CHARS, "$.snippet.version")
+        _check_text(envelope.snippet.url, limits.uri_chars, "$.snippet.url")
     _check_text(envelope.userAgent, MAX_USER_AGENT_CHARS, "$.userAgent")
     _check_marks(envelope.marks, limits)
     _check_tags(envelope.tags, limits)

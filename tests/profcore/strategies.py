@@ -6,6 +6,7 @@ import msgspec
 from hypothesis import strategies as st
 
 from profcore.sums.calltree import CallTree
+from profcore.trace.funcs import SNIPPET_FUNCTIONS, SNIPPET_NAME
 from profcore.trace.wire import Frame, Mark, Sample, Stack, Trace
 from tests.properties import bounded
 
@@ -63,7 +64,8 @@ mark_lists: Final = st.builds(
         max_size=3,
     ),
 )
-# Some are the same func twice, and two are the profiler's own.
+SNIPPET_ADDRESS: Final = "https://profiles.example/snippet.js"  # as the full envelope names it
+# Some are the same func twice, two are the profiler's own, and two the snippet's.
 FRAMES: Final = (
     Frame("A", 0, 1, 1),
     Frame("A", 0, 1, 1),
@@ -73,6 +75,8 @@ FRAMES: Final = (
     Frame("setTimeout"),
     Frame("Profiler"),
     Frame("stop"),
+    Frame("e", 1, *max(SNIPPET_FUNCTIONS["1.0.0"])),
+    Frame(SNIPPET_NAME, 0, 1, 3),
 )
 
 
@@ -82,4 +86,4 @@ def traces(draw: st.DrawFn) -> Trace:
     prefix, func = draw(prefix_trees())
     frames = draw(st.lists(st.sampled_from(FRAMES), min_size=5, max_size=5))
     stacks = [Stack(frame, None if parent < 0 else parent) for parent, frame in zip(prefix, func, strict=True)]
-    return Trace(["https://shop.example/app.js"], frames, stacks, draw(sample_lists(len(stacks))))
+    return Trace(["https://shop.example/app.js", SNIPPET_ADDRESS], frames, stacks, draw(sample_lists(len(stacks))))

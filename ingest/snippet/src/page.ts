@@ -52,6 +52,8 @@ export let header: Record<string, string>;
 export let load: PerformanceNavigationTiming | undefined;
 /** Where traces go, with the key. */
 export let endpoint: string;
+/** The address of the snippet's own script; none in a bundle. */
+export let script: string | undefined;
 
 /** Returns a number of the settings; an absent or empty one means the default. */
 export const numberOf = (name: 'rate' | 'interval' | 'duration' | 'buffer' | 'absent', otherwise: number): number => {
@@ -70,18 +72,19 @@ export const rateOf = (page: string): number => {
 };
 
 /**
- * Takes the settings: the script's or the bundle's, then the server's `word`, if it is one. `source` is the script's
- * address: by default the traces go to its server. Throws an Error if no address can be made.
+ * Takes the settings: the script's or the bundle's, then the server's `word`, if it is one. By default the traces go
+ * to `path` on the server of the script, whose address is `source`. Throws an Error if no address can be made.
  */
-export const readPage = (options: Partial<Options>, source: string, word: unknown): void => {
+export const readPage = (options: Partial<Options>, source?: string, word?: unknown, path = ''): void => {
   load = performance.getEntriesByType('navigation')[0] as PerformanceNavigationTiming | undefined;
   if (!BARE) {
+    script = source;
     const announced = load?.serverTiming?.find(({ name }) => name === 'ff');
     header = Object.fromEntries(new URLSearchParams(announced?.description.replace(/;/g, '&')));
   }
   // The placeholder is a text, whose characters get numbers for names and harm nobody.
   settings = BARE ? options : Object.assign({ release: header.release, page: header.page }, options, word);
-  const url = new URL(options.endpoint || new URL('/ingest/v1/traces', source), document.baseURI);
+  const url = new URL(BARE ? options.endpoint! : options.endpoint || new URL(path, source), document.baseURI);
   url.searchParams.set('key', options.key!);
   endpoint = url.href;
 };

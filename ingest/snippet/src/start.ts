@@ -1,6 +1,6 @@
 /** Decides whether this page is recorded at all, and says why not. Nothing here may ever break or delay the page. */
 
-import { drop, header, isOn, log, miss, type Options, readPage, settings } from './page';
+import { drop, header, isOn, log, miss, readPage, settings } from './page';
 import type { Api, Call, Command } from './profiler';
 import { counted, fail, on, pause, record, setPage, setTags, unpause } from './recorder';
 
@@ -17,7 +17,7 @@ const findVeto = (): string | boolean | undefined => (settings.off && 'off')
   || (isOn('gpc') && navigator.globalPrivacyControl && 'gpc');
 
 /** Starts the recording of a page. The arguments are those of `readPage`. */
-export const start = (options: Partial<Options>, source: string, word: unknown): void => {
+export const start = (...[options, ...from]: Parameters<typeof readPage>): void => {
   const stub = window.fieldflame ?? ({} as Partial<Api>);
   let early = stub.p;
   let isAllowed = false;
@@ -43,7 +43,7 @@ export const start = (options: Partial<Options>, source: string, word: unknown):
     }
   });
   try {
-    readPage(options, source, word);
+    readPage(options, ...from);
     if (stub.core) {
       miss('twice');
       return;

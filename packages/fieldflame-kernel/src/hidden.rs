@@ -157,11 +157,24 @@ pub fn attribute(
     (hidden, uncertain)
 }
 
+/// Returns of each stack the nearest one that is not the profiler's own work, -1 if there is none.
+fn find_visible(prefix: &[i32], profiler_stacks: &[bool]) -> Vec<i32> {
+    let mut visible: Vec<i32> = Vec::with_capacity(prefix.len());
+    for (stack, (parent, is_profiler)) in prefix.iter().zip(profiler_stacks).enumerate() {
+        visible.push(match (is_profiler, parent) {
+            (false, _) => stack as i32,
+            (true, 0..) => visible[*parent as usize],
+            (true, _) => NO_STACK,
+        });
+    }
+    visible
+}
+
 struct Finder<'a> {
     inside: &'a [Vec<i32>],
     prefix: &'a [i32],
     func: &'a [u32],
-    profiler_stacks: &'a [bool],
+    visible: Vec<i32>,
     depths: Vec<u32>,
     index: Option<PathIndex>,
     shared: HashMap<usize, (i32, usize)>,
@@ -173,14 +186,15 @@ impl<'a> Finder<'a> {
         inside: &'a [Vec<i32>],
         prefix: &'a [i32],
         func: &'a [u32],
-        profiler_stacks: &'a [bool],
+        profiler_stacks: &[bool],
     ) -> Self {
         let walks = runs.len() + inside.iter().map(Vec::len).sum::<usize>();
         let depths = depths(prefix);
         let deepest = depths.iter().copied().max().unwrap_or(0) as usize;
         let is_dear = walks > FEW_RUNS && walks * deepest > STEPS_PER_STACK * prefix.len();
         let index = is_dear.then(|| PathIndex::new(prefix, func));
-        Finder { inside, prefix, func, profiler_stacks, depths, index, shared: HashMap::new() }
+        let visible = find_visible(prefix, profiler_stacks);
+        Finder { inside, prefix, func, visible, depths, index, shared: HashMap::new() }
     }
 
     fn stacks_of(&mut self, run: &HiddenRun) -> [i32; 3] {
@@ -229,8 +243,8 @@ impl<'a> Finder<'a> {
     }
 
     fn without_profiler(&self, stack: i32) -> i32 {
-        if stack >= 0 && self.profiler_stacks[stack as usize] {
-            self.prefix[stack as usize]
+        if stack >= 0 {
+            self.visible[stack as usize]
         } else {
             stack
         }

@@ -4,6 +4,7 @@ use crate::batch::{used_funcs, CellFold, Hotspot, HotspotDeltas, MarkerSums, Tra
 use crate::blobs::{tree_body, NegativeSum, Packer, CALL_TREE_MAGIC, CONTRIBUTION_MAGIC};
 use crate::gunzip::Gunzip;
 use crate::names::Names;
+use crate::own::{find_profiler_stacks, SnippetFunctions};
 use crate::sums::{sum_by_func, FuncSums, Places, Row, COLUMNS};
 use crate::weights::{busy_ranges, to_us, weigh, TimeParts};
 use crate::wire::{decode, Envelope, Limits};
@@ -40,6 +41,7 @@ type ViewRow = (ViewId, Vec<i64>, Option<MarkerSums>, u32, bool);
 pub struct Kernel {
     limits: Limits,
     names: Names,
+    snippets: SnippetFunctions,
     gunzip: Gunzip,
     places: Places,
     cells: Vec<CellFold>,
@@ -52,12 +54,19 @@ pub struct Kernel {
 
 #[pymethods]
 impl Kernel {
-    /// `table` is the batch's `FuncTable`, `limits` the wire's `Limits`.
+    /// `table` is the batch's `FuncTable`, `limits` the wire's `Limits`, `snippets` the `SNIPPET_FUNCTIONS`.
     #[new]
-    fn new(table: Py<PyAny>, limits: &Bound<'_, PyAny>, max_bytes: usize, navigations: Vec<String>) -> PyResult<Self> {
+    fn new(
+        table: Py<PyAny>,
+        limits: &Bound<'_, PyAny>,
+        max_bytes: usize,
+        navigations: Vec<String>,
+        snippets: SnippetFunctions,
+    ) -> PyResult<Self> {
         Ok(Kernel {
             limits: Limits::read(limits, max_bytes, navigations)?,
             names: Names::new(table),
+            snippets,
             gunzip: Gunzip::new(),
             places: Places::default(),
             cells: Vec::new(),
@@ -226,8 +235,8 @@ impl Kernel {
         });
         let Some((envelope, scripts)) = decoded else { return Ok(None) };
         let index_of_frame = self.names.intern(py, &envelope, page)?;
-        let (is_profiler, places) = (&self.names.is_profiler, &mut self.places);
-        Ok(Some(py.detach(|| fold_envelope(envelope, scripts, &index_of_frame, is_profiler, places))))
+        let (snippets, places) = (&self.snippets, &mut self.places);
+        Ok(Some(py.detach(|| fold_envelope(envelope, scripts, &index_of_frame, snippets, places))))
     }
 }
 
@@ -235,13 +244,13 @@ fn fold_envelope(
     envelope: Envelope,
     scripts: scripts::ScriptRanges,
     index_of_frame: &[u32],
-    is_profiler: &[bool],
+    snippets: &SnippetFunctions,
     places: &mut Places,
 ) -> (TraceFold, (Option<i64>, i64)) {
     let busy = busy_ranges(&envelope.marks);
     let trace = envelope.trace;
     let func: Vec<u32> = trace.stack_frame.iter().map(|frame| index_of_frame[*frame as usize]).collect();
-    let profiler_stacks: Vec<bool> = func.iter().map(|index| is_profiler[*index as usize]).collect();
+    let profiler_stacks = find_profiler_stacks(&trace, envelope.snippet.as_ref(), snippets);
     let reported_us = to_us(envelope.interval_ms);
     let weighed = weigh(&trace, &profiler_stacks, reported_us, &busy, scripts.as_deref());
     let prefix = trace.stack_parent;

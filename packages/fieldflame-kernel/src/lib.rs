@@ -13,6 +13,7 @@ mod hidden;
 mod json;
 mod kernel;
 mod names;
+mod own;
 mod paths;
 mod scripts;
 mod sums;

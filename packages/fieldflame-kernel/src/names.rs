@@ -5,7 +5,6 @@ use crate::wire::Envelope;
 use hashbrown::{Equivalent, HashMap};
 use pyo3::prelude::*;
 use pyo3::types::PyString;
-use std::collections::HashSet;
 
 /// What a frame says: its cleaned URI (-1 for none), line, column (-1 for none) and name.
 #[derive(Hash, PartialEq, Eq)]
@@ -39,8 +38,6 @@ pub struct Names {
     // By the resource as it was sent: the id of its URI, and the text that a page's own address is compared with.
     resources: HashMap<Box<str>, (i32, Box<str>)>,
     frames: HashMap<FrameKey, u32>,
-    /// By func index: whether it is one of the profiler's own built-ins.
-    pub is_profiler: Vec<bool>,
 }
 
 impl Names {
@@ -51,7 +48,6 @@ impl Names {
             uri_texts: Vec::new(),
             resources: HashMap::new(),
             frames: HashMap::new(),
-            is_profiler: Vec::new(),
         }
     }
 
@@ -94,14 +90,8 @@ impl Names {
                 (text, none(frame.line), none(frame.column), &*frame.name)
             })
             .collect();
-        // The indexes, and all those of the profiler's own.
-        let (found, profiler): (Vec<u32>, HashSet<u32>) =
-            self.table.call_method1(py, "intern_said", (said,))?.extract(py)?;
+        let found: Vec<u32> = self.table.call_method1(py, "intern_said", (said,))?.extract(py)?;
         for ((place, uri), index) in new.into_iter().zip(found) {
-            if self.is_profiler.len() <= index as usize {
-                self.is_profiler.resize(index as usize + 1, false);
-            }
-            self.is_profiler[index as usize] = profiler.contains(&index);
             let frame = &envelope.trace.frames[place];
             let name = (&*frame.name).into();
             self.frames.insert(FrameKey { uri, line: frame.line, column: frame.column, name }, index);
@@ -137,7 +127,7 @@ impl Names {
 }
 
 /// Returns a URL without query and fragment, as `clean_url` of the twin.
-fn clean_url(url: &str) -> &str {
+pub fn clean_url(url: &str) -> &str {
     let end = url.find('#').unwrap_or(url.len());
     let url = &url[..end];
     &url[..url.find('?').unwrap_or(url.len())]

@@ -98,9 +98,16 @@ pub struct Mark<'a> {
     pub scripts: Option<&'a str>,
 }
 
+/// The sender itself: its version, and the address of its script if that is a file of its own.
+pub struct Snippet<'a> {
+    pub version: Cow<'a, str>,
+    pub url: Option<Cow<'a, str>>,
+}
+
 /// What the fold needs of an envelope. All its other fields have been checked.
 pub struct Envelope<'a> {
     pub url: Option<Cow<'a, str>>,
+    pub snippet: Option<Snippet<'a>>,
     pub interval_ms: f64,
     pub marks: Vec<Mark<'a>>,
     pub trace: Trace<'a>,
@@ -124,6 +131,7 @@ struct Fields<'a> {
     reason: Option<Option<Cow<'a, str>>>,
     navigation: Option<Option<Cow<'a, str>>>,
     cost: Option<Option<()>>,
+    snippet: Option<Option<Snippet<'a>>>,
     user_agent: Option<Option<Cow<'a, str>>>,
     isolated: Option<Option<bool>>,
     device: Option<Option<()>>,
@@ -163,6 +171,7 @@ impl<'a> Fields<'a> {
             "reason" => once(&mut self.reason, reader.nullable(Reader::text)?),
             "navigation" => once(&mut self.navigation, reader.nullable(Reader::text)?),
             "cost" => once(&mut self.cost, reader.nullable(read_cost)?),
+            "snippet" => once(&mut self.snippet, reader.nullable(|reader| read_snippet(reader, limits))?),
             "userAgent" => once(&mut self.user_agent, reader.nullable(Reader::text)?),
             "isolated" => once(&mut self.isolated, reader.nullable(Reader::bool)?),
             "device" => once(&mut self.device, reader.nullable(read_device)?),
@@ -193,7 +202,8 @@ impl<'a> Fields<'a> {
             && is_text(&self.reason.flatten(), MAX_SHORT_CHARS)
             && navigation.is_none_or(|word| limits.navigations.iter().any(|known| *known == word))
             && is_text(&self.user_agent.flatten(), MAX_USER_AGENT_CHARS);
-        is_right.then(|| Envelope { url, interval_ms, marks: self.marks.unwrap_or_default(), trace })
+        let snippet = self.snippet.flatten();
+        is_right.then(|| Envelope { url, snippet, interval_ms, marks: self.marks.unwrap_or_default(), trace })
     }
 }
 
@@ -235,6 +245,18 @@ fn read_cost(reader: &mut Reader<'_>) -> Option<()> {
         _ => reader.skip().map(drop),
     })?;
     (0.0..=MAX_COST_MS).contains(&ms?).then_some(())
+}
+
+fn read_snippet<'a>(reader: &mut Reader<'a>, limits: &Limits) -> Option<Snippet<'a>> {
+    let (mut version, mut url) = (None, None);
+    reader.object(&["version", "url"], |reader, key| match key {
+        0 => once(&mut version, reader.text()?),
+        1 => once(&mut url, reader.nullable(Reader::text)?),
+        _ => reader.skip().map(drop),
+    })?;
+    let snippet = Snippet { version: version?, url: url.flatten() };
+    let is_right = is_good(&snippet.version, MAX_SHORT_CHARS) && is_text(&snippet.url, limits.uri_chars);
+    is_right.then_some(snippet)
 }
 
 fn read_device(reader: &mut Reader<'_>) -> Option<()> {

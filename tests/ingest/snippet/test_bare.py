@@ -4,6 +4,7 @@ import pytest
 from playwright.sync_api import Page
 
 from ingest.snippet.views import SNIPPET_PATH
+from profcore.trace.funcs import SNIPPET_NAME
 from tests.ingest.snippet.browsing import BUSY, wait_until
 from tests.ingest.snippet.site import ENDPOINT_PATH, Site
 
@@ -32,6 +33,17 @@ def test_it_records_a_view_in_chunks_with_long_tasks_only(site: Site, page: Page
     assert "spin" in {frame["name"] for envelope in site.envelopes for frame in envelope["trace"]["frames"]}
     assert {mark["type"] for envelope in site.envelopes for mark in envelope["marks"]} == {"longtask"}
     assert site.posts[0].path == f"{ENDPOINT_PATH}?key=site-key"
+
+
+def test_each_way_into_the_snippet_has_the_name_by_which_servers_know_it_in_a_bundle(site: Site, page: Page) -> None:
+    add_bare_page(site, options="interval: 1, buffer: 300", after=f"{BUSY} setInterval(spin, 20, 5);")
+    page.context.new_cdp_session(page).send("Emulation.setCPUThrottlingRate", {"rate": 10})
+    page.goto(site.url())
+
+    def names() -> set[str]:
+        return {frame["name"] for envelope in site.envelopes for frame in envelope["trace"]["frames"]}
+
+    wait_until(page, lambda: SNIPPET_NAME in names())
 
 
 def test_leaving_the_page_sends_what_there_is(site: Site, page: Page) -> None:

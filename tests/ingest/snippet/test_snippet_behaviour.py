@@ -1,11 +1,16 @@
 """What the snippet does in a real browser: what it sends, when it stops, and that it never breaks the page."""
 
+import json
 import re
 import uuid
+from typing import Any
 
 import pytest
 from playwright.sync_api import Page, Route
 
+from profcore.sums.fold import TraceFold, fold_trace
+from profcore.trace.funcs import SNIPPET_FUNCTIONS, FuncTable
+from profcore.trace.wire import Limits, decode_envelope
 from tests.ingest.snippet.browsing import BUSY, wait_until
 from tests.ingest.snippet.site import ENDPOINT_PATH, Site
 
@@ -52,10 +57,43 @@ def test_an_envelope_holds_every_field_of_the_contract(site: Site, page: Page) -
         "sampleRate": 1,
         "reason": "timer",
         "navigation": "load",
+        "snippet": {"version": "1.0.0", "url": site.url("/snippet.js")},
         "isolated": False,
         "device": {**device, "mobile": False},
     }
     assert post.path == f"{ENDPOINT_PATH}?key=site-key"
+
+
+def test_the_server_knows_all_functions_of_the_snippet(site: Site, page: Page) -> None:
+    site.add_page(attributes="data-interval=1 data-buffer=300", after=f"{BUSY} setInterval(spin, 20, 5);")
+    page.context.new_cdp_session(page).send("Emulation.setCPUThrottlingRate", {"rate": 10})
+    page.goto(site.url("/?a#b"))
+    wait_until(page, lambda: len(find_own(site.envelopes)) >= 5)
+    page.evaluate("() => history.pushState({}, '', '/next')")
+    page.mouse.click(10, 10)
+    site.wait_for_posts(len(site.posts) + 2, page.wait_for_timeout)
+    functions = SNIPPET_FUNCTIONS["1.0.0"]
+    assert [place for place in find_own(site.envelopes) if place not in functions] == []
+    folds = [fold(envelope) for envelope in site.envelopes]
+    assert sum(folded.parts.profiler_samples for folded, _ in folds) > 0
+    for folded, funcs in folds:
+        assert not [funcs.keys[index] for index in folded.sums.self_us if "snippet.js" in (funcs.keys[index].uri or "")]
+
+
+def find_own(envelopes: list[dict[str, Any]]) -> set[tuple[int, int]]:
+    """Returns the places of all functions of the snippet's script that were seen."""
+    return {
+        (frame["line"], frame["column"])
+        for envelope in envelopes
+        for frame in envelope["trace"]["frames"]
+        if "resourceId" in frame and "/snippet.js" in envelope["trace"]["resources"][frame["resourceId"]]
+    }
+
+
+def fold(envelope: dict[str, Any]) -> tuple[TraceFold, FuncTable]:
+    """Folds an envelope, as a worker does."""
+    funcs = FuncTable()
+    return fold_trace(decode_envelope(json.dumps(envelope).encode(), Limits()), page="/", funcs=funcs), funcs
 
 
 def test_a_post_needs_no_preflight_and_carries_no_cookie(site: Site, page: Page) -> None:

@@ -11,7 +11,6 @@ from profcore.trace.funcs import (
     FuncTable,
     clean_url,
     func_digest,
-    is_profiler,
     read_func_keys,
     repair_text,
     resource_uri,
@@ -201,22 +200,6 @@ def test_a_key_joins_frame_resource_and_repair() -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("key", "is_own"),
-    [
-        (FuncKey(None, None, None, "Profiler"), True),
-        (FuncKey(None, None, None, "stop"), True),
-        (FuncKey(None, None, None, "Stop"), False),
-        (FuncKey(None, None, None, "setTimeout"), False),
-        (FuncKey("https://shop.example/app.js", 1, 2, "stop"), False),
-        (FuncKey("", None, None, "stop"), False),
-        (FuncKey(None, 0, 0, "Profiler"), False),
-    ],
-)
-def test_only_the_built_in_is_the_profiler(key: FuncKey, is_own: bool) -> None:
-    assert is_profiler(key) is is_own
-
-
 LOOK_ALIKES = {
     "nothing but a name": FuncKey(None, None, None, "f"),
     "an empty URI": FuncKey("", None, None, "f"),
@@ -288,7 +271,6 @@ def test_frames_are_interned_as_their_keys_are(batches: list[tuple[list[Frame], 
         wanted = plain.intern_all(read_func_keys(trace, page_url=page_url, page=PAGE))
         assert table.intern_frames(trace, page_url=page_url, page=PAGE) == wanted
     assert table.keys == plain.keys
-    assert table.profiler_indexes == {index for index, key in enumerate(table.keys) if is_profiler(key)}
 
 
 # What the compiled kernel asks for
@@ -301,14 +283,14 @@ def test_frames_that_the_kernel_asks_for_have_the_indexes_that_the_pure_fold_giv
     expected = ours.intern_frames(trace, page_url=None, page="/")
     uri, _ = theirs.read_plain_uri(trace.resources[0])
     said = [(None if f.resourceId is None else uri, f.line, f.column, f.name) for f in frames]
-    assert theirs.intern_said(said) == (expected, {2})
+    assert theirs.intern_said(said) == expected
     assert theirs.keys == ours.keys
-    assert theirs.intern_said(said) == (expected, ours.profiler_indexes)
+    assert theirs.intern_said(said) == expected
 
 
 def test_a_func_that_a_project_has_no_room_for_is_other_for_the_kernel_too() -> None:
     funcs = FuncTable(frozenset({FuncKey(None, None, None, "a")}))
-    assert funcs.intern_said([(None, None, None, "a")]) == ([0], set())
+    assert funcs.intern_said([(None, None, None, "a")]) == [0]
     assert funcs.keys == [OTHER_FUNC]
 
 

@@ -15,7 +15,7 @@ from profcore.trace.wire import Envelope, Limits, Mark, Sample, Stack, Trace, de
 from profcore.trace.wire import Frame as WireFrame
 from tests.corpus import corpus_envelopes
 from tests.profcore.strategies import PROPERTY, mark_lists
-from tests.profcore.trace.weighing import weigh_samples
+from tests.profcore.trace.weights.weighing import weigh_samples
 
 
 def spaced(count: int, gap_ms: float) -> list[Sample]:

@@ -31,6 +31,7 @@ def full_envelope() -> Json:
         reason="timer",
         navigation="reload",
         cost={"ms": 1.25},
+        snippet={"version": "1.0.0", "url": "https://profiles.example/snippet.js"},
         userAgent="Mozilla/5.0",
         isolated=False,
         device={"memory": 8, "cores": 4, "mobile": False},

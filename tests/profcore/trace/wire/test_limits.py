@@ -20,6 +20,8 @@ TEXTS = {
     "$.page": 400,
     "$.url": 65_536,
     "$.reason": MAX_SHORT_CHARS,
+    "$.snippet.version": MAX_SHORT_CHARS,
+    "$.snippet.url": 65_536,
     "$.userAgent": MAX_USER_AGENT_CHARS,
     "$.marks[0].type": MAX_SHORT_CHARS,
     "$.trace.resources[0]": 65_536,

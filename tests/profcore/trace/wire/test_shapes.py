@@ -26,6 +26,7 @@ OWNERS = {
     "$.marks[0].type": "$.marks[0]",
     "$.marks[0].start": "$.marks[0]",
     "$.cost.ms": "$.cost",
+    "$.snippet.version": "$.snippet",
 }
 OPTIONAL = [
     "$.traceId",
@@ -35,6 +36,8 @@ OPTIONAL = [
     "$.reason",
     "$.navigation",
     "$.cost",
+    "$.snippet",
+    "$.snippet.url",
     "$.userAgent",
     "$.isolated",
     "$.device",
@@ -95,6 +98,9 @@ def test_what_is_absent_has_its_documented_default() -> None:
         ("$.navigation", 1),
         ("$.cost", 1.25),
         ("$.cost.ms", "1"),
+        ("$.snippet", "1.0.0"),
+        ("$.snippet.version", 1),
+        ("$.snippet.url", ["/"]),
         ("$.device.cores", "8"),
         ("$.marks", {"type": "longtask"}),
         ("$.tags", "checkout"),

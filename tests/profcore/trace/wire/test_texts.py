@@ -8,7 +8,16 @@ from profcore.errors import Reason, TraceError
 from profcore.trace.wire import Envelope, Limits, check_envelope
 from tests.profcore.trace.wire.refusals import accepted, body_of, changed, full_envelope, refusal, with_raw
 
-OURS = ["$.release", "$.page", "$.url", "$.reason", "$.userAgent", "$.marks[0].type"]
+OURS = [
+    "$.release",
+    "$.page",
+    "$.url",
+    "$.reason",
+    "$.userAgent",
+    "$.snippet.version",
+    "$.snippet.url",
+    "$.marks[0].type",
+]
 THEIRS = ["$.trace.resources[0]", "$.trace.frames[0].name", "$.trace.samples[2].marker"]
 
 
@@ -79,7 +88,8 @@ def test_half_a_surrogate_pair_in_a_tag_becomes_a_replacement_character(raw: byt
 @pytest.mark.parametrize("path", OURS)
 def test_a_lone_surrogate_from_another_decoder_is_refused_where_it_stands(path: str) -> None:
     envelope = accepted(full_envelope())
-    target = envelope.marks[0] if path.startswith("$.marks") else envelope
+    owner = path.split(".")[1]
+    target = {"marks[0]": envelope.marks[0], "snippet": envelope.snippet}.get(owner, envelope)
     setattr(target, path.rpartition(".")[2], "a\ud800")
     with pytest.raises(TraceError) as caught:
         check_envelope(envelope, Limits())

@@ -4,7 +4,7 @@ import pytest
 
 from profcore.trace.weights import MARKER_INDEX, MARKERS, TimeParts, busy_ranges, to_us
 from profcore.trace.wire import Mark
-from tests.profcore.trace.weighing import STACKS, describe_parts, longtask, weigh_table
+from tests.profcore.trace.weights.weighing import STACKS, describe_parts, longtask, weigh_table
 
 # Rule 1: whole µs, half up; in the order of time
 

@@ -12,7 +12,7 @@ from profcore.trace.mark_types import is_long_frame
 from profcore.trace.weights import TIME_PART_NAMES, TimeParts, busy_ranges, to_us
 from profcore.trace.wire import Mark, Sample
 from tests.profcore.strategies import PROPERTY, mark_lists, sample_lists, times_ms
-from tests.profcore.trace.weighing import PROFILER_STACKS, weigh_samples
+from tests.profcore.trace.weights.weighing import PROFILER_STACKS, weigh_samples
 
 # What a browser says, what a hostile page says, and what an old envelope may say.
 hostile_intervals: Final = st.sampled_from([1, 5, 1_000, 10_000, 16_000, 1_000_000, 2_147_483_000]) | st.integers(
