@@ -7,10 +7,11 @@ from aggregate.sourcemaps.deleting import delete_scripts
 from aggregate.sourcemaps.queue import SYMBOLICATE_FLAG, SYMBOLICATE_TASK
 from aggregate.sourcemaps.script_locks import lock_scripts
 from aggregate.sourcemaps.scripts import ScriptRow, write_scripts
-from aggregate.sourcemaps.uploading import MAX_URI_CHARS, PREFIX_RULE, UploadError
+from aggregate.sourcemaps.uploading import PREFIX_RULE, UploadError
 from aggregate.sourcemaps.wildcards import COVERS, HAS_WILDCARD
 from ingest.notify import notify_worker
 from profcore.symbolicate.paths import has_content_hash, is_url_prefix, script_uri
+from profcore.trace.funcs import MAX_URI_CHARS, is_cut
 from projects.audit.acts import Act
 from projects.audit.entries import record
 
@@ -28,7 +29,7 @@ def move_scripts(project_id: int, release: str, prefix: str) -> int:
         rows: dict[str, ScriptRow] = {}
         for script in scripts.order_by("map_id", "id"):  # without a map last: it replaces none
             url = script_uri(prefix, script.file)
-            if len(url) > MAX_URI_CHARS:
+            if is_cut(url):
                 raise UploadError("url_prefix", f"the URL of {script.file} is longer than {MAX_URI_CHARS} characters.")
             row = ScriptRow(
                 uri=url,

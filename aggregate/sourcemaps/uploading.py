@@ -37,11 +37,11 @@ from profcore.symbolicate.builds import (
 )
 from profcore.symbolicate.maps import MapError, read_map, read_map_debug_id
 from profcore.symbolicate.paths import has_content_hash, is_url_prefix, script_uri
+from profcore.trace.funcs import MAX_URI_CHARS, is_cut
 from projects.audit.acts import Act
 from projects.audit.entries import record
 from projects.releases import ReleaseError, announce_release, check_release
 
-MAX_URI_CHARS: Final = 2_000  # of a script: browsers and servers accept little more
 PREFIX_RULE: Final = (
     "must be a URL with scheme and host, and without query and fragment. "
     "A * stands for all subdomains, first in the host: https://*.shop.example/."
@@ -301,7 +301,7 @@ def _store_scripts(upload: _Upload, pairs: Sequence[Pair], stored: _StoredFiles)
     report, paths = upload.report, {file.path for file in upload.files}
     for pair in pairs:
         urls = tuple(dict.fromkeys(script_uri(prefix, pair.path) for prefix in upload.url_prefixes))
-        if max(map(len, urls)) > MAX_URI_CHARS:
+        if any(map(is_cut, urls)):
             report.rejected.append(BadFile(pair.path, "$", f"its URL is longer than {MAX_URI_CHARS} characters."))
             continue
         debug_id = stored.bundles[pair.bundle].debug_id if pair.bundle else stored.maps[pair.map or ""]

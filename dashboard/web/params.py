@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Final, cast, get_args
 from uuid import UUID
 
+import msgspec
 from django.http import Http404, QueryDict
 
 from aggregate.selectors.exports.requests import ExportQuery
@@ -132,13 +133,39 @@ def read_choices(params: QueryDict, name: str, choices: Collection[str]) -> list
 
 
 def read_changes(changes: object, known: tuple[str, ...]) -> dict[str, Any]:  # Any: JSON, checked by its readers
-    """Returns the fields of a body. Raises `ParamError` if it is not an object, or for unknown fields."""
+    """Returns the fields of a body.
+
+    Raises `ParamError` if it is not an object, for unknown fields, and for a field with half a surrogate pair in it: a
+    text of JSON may have that, and no text that is stored.
+    """
     if not isinstance(changes, dict):
         raise ParamError("$", "The body must be a JSON object.")
-    for name in changes:
+    for name, value in changes.items():
         if name not in known:
             raise ParamError(str(name)[:80], f"{str(name)[:80]} is not known; known are {', '.join(known)}.")
+        if not _is_text(value):
+            place = _find_half(name, value)
+            raise ParamError(place[:80], f"{place[:80]} contains a lone surrogate, which is not valid text.")
     return changes
+
+
+def _is_text(value: Any) -> bool:  # Any: JSON
+    """Returns whether a value can be written as UTF-8."""
+    try:
+        msgspec.json.encode(value)
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _find_half(place: str, value: Any) -> str:  # Any: as above
+    """Returns the place of a text in an object that cannot be written."""
+    while isinstance(value, dict):
+        name = next((name for name in value if not _is_text(value[name])), None)
+        if name is None:
+            break
+        place, value = f"{place}.{name}", value[name]
+    return place
 
 
 def read_narrowing(params: QueryDict) -> Narrowing:

@@ -36,6 +36,11 @@ SNIPPET: Final = -2
 EXTENSION_SCHEME: Final = re.compile(r"^[a-z0-9.+-]*-extension$")
 SCHEME: Final = re.compile(r"^([A-Za-z][A-Za-z0-9+.-]*):")
 AUTHORITY: Final = re.compile(r"(?:[A-Za-z][A-Za-z0-9+.-]*:)?//([^/]*@)")
+# Of a script that is stored; browsers and servers accept little more. Whatever reads functions reads their URIs, and a
+# post may have thousands of 65,536 characters, each of which takes up to twelve in canonical spelling.
+MAX_URI_CHARS: Final = 2_000
+CUT: Final = "…"
+CUT_ESCAPE: Final = re.compile(r"%[0-9A-F]?\Z")
 UNSTORABLE: Final = re.compile("[\0\ud800-\udfff]")
 
 
@@ -66,10 +71,21 @@ def clean_url(url: str) -> str:
 
 
 def resource_uri(uri: str, page_url: str | None, page: str) -> str:
-    """Returns the URI under which a script is stored: without what is private, its path in canonical spelling."""
+    """Returns the URI under which a script is stored: without what is private, its path in canonical spelling.
+
+    One that is longer than `MAX_URI_CHARS` is cut there, and ends with `CUT`, as no address does.
+    """
     stripped = strip_uri(uri, page_url, page)
     is_inline = page_url is not None and clean_url(uri) == page_url  # then it has the route, which is no address
-    return stripped if is_inline else canonical_uri(stripped)
+    stored = stripped if is_inline else canonical_uri(stripped[:MAX_URI_CHARS])
+    if max(len(stripped), len(stored)) <= MAX_URI_CHARS:
+        return stored
+    return CUT_ESCAPE.sub("", stored[:MAX_URI_CHARS]) + CUT
+
+
+def is_cut(uri: str) -> bool:
+    """Returns whether a URI, as `resource_uri` gives it, was too long. In canonical spelling nothing ends like it."""
+    return uri.endswith(CUT)
 
 
 def strip_uri(uri: str, page_url: str | None, page: str) -> str:

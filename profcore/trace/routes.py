@@ -26,6 +26,7 @@ NUMBER_AT_END: Final = re.compile(r"[-_.]\d{3,}$")
 TOKEN: Final = re.compile(r"^(?=.*\d)(?=.*[A-Za-z])[A-Za-z0-9_-]{20,}$")  # base64 ids, ULIDs, nano ids
 WORD: Final = re.compile(r"(?<![A-Za-z0-9])[A-Za-z]{3,}(?![A-Za-z0-9])")  # two of these make a slug, not a token
 EMAIL: Final = re.compile(r"^[^@\s]+@[^@\s]+$")
+LEADING_SLASHES: Final = re.compile("^//+")
 ID_PATTERNS: Final = (DIGITS, UUID, HEX_WITH_DIGIT, DATE, EMAIL)
 
 
@@ -167,8 +168,9 @@ def clean_page(page: str) -> str:
             parts = urlsplit(page)
         except ValueError:
             return "/"
-        # `blob:https://…` has no host, and its path is a whole URL.
-        page = parts.path if parts.netloc or not parts.scheme else ""
+        # `blob:https://…` has no host, and its path is a whole URL. A path that begins with two slashes would itself be
+        # read as an address, and its first part as a host.
+        page = LEADING_SLASHES.sub("/", parts.path) if parts.netloc or not parts.scheme else ""
     return page or "/"
 
 

@@ -8,7 +8,10 @@ import msgspec
 
 KEPT: Final = Path(__file__).parent / "kept"  # found real bugs; every run of the tests repeats them
 FAILURES: Final = Path(__file__).parent / "failures"  # found by `./run fuzz`; not in the repository
-PART_NAMES: Final = ("envelopes", "posts", "importers", "maps", "queries", "forms")
+PART_NAMES: Final = (
+    *("envelopes", "posts", "importers", "maps", "queries", "forms"),
+    *("written-maps", "sources", "patterns", "recordings", "archives", "multiparts"),
+)
 
 
 class BodyCase(msgspec.Struct, frozen=True):
@@ -39,7 +42,55 @@ class RequestCase(msgspec.Struct, frozen=True):
     media: str = ""
 
 
-Case = BodyCase | MapCase | RequestCase
+class Place(msgspec.Struct, frozen=True):
+    """An original place: its source, line and column from 1, and a name."""
+
+    source: str | None
+    line: int
+    column: int
+    name: str | None
+
+
+class WrittenMapCase(msgspec.Struct, frozen=True):
+    """A valid source map, positions, and what they mean."""
+
+    map: bytes
+    positions: list[tuple[int, int]]
+    places: list[Place | None]
+
+
+class SourceCase(msgspec.Struct, frozen=True):
+    """The text of a source, its path, and the functions that begin in it: line and column from 1, and name."""
+
+    path: str
+    text: bytes
+    functions: list[tuple[int, int, str]]
+
+
+class PatternCase(msgspec.Struct, frozen=True):
+    """A pattern of a kind, a text for it, and whether the text matches, if that is known."""
+
+    kind: str
+    pattern: str
+    text: str
+    fits: bool | None
+
+
+class RecordingCase(msgspec.Struct, frozen=True):
+    """One recording as a file, and in other encodings and containers, which are all the same recording."""
+
+    body: bytes
+    others: list[bytes]
+
+
+class ArchiveCase(msgspec.Struct, frozen=True):
+    """An archive of a build, and its files by path; none if it was damaged, or holds what is no file of a build."""
+
+    body: bytes
+    files: dict[str, bytes] | None
+
+
+Case = BodyCase | MapCase | RequestCase | WrittenMapCase | SourceCase | PatternCase | RecordingCase | ArchiveCase
 SHAPES: Final[dict[str, type[msgspec.Struct]]] = {
     "envelopes": BodyCase,
     "posts": BodyCase,
@@ -47,6 +98,12 @@ SHAPES: Final[dict[str, type[msgspec.Struct]]] = {
     "maps": MapCase,
     "queries": RequestCase,
     "forms": RequestCase,
+    "written-maps": WrittenMapCase,
+    "sources": SourceCase,
+    "patterns": PatternCase,
+    "recordings": RecordingCase,
+    "archives": ArchiveCase,
+    "multiparts": RequestCase,
 }
 
 

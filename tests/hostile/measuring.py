@@ -3,6 +3,7 @@
 import gc
 import signal
 import sys
+import time
 import tracemalloc
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -18,6 +19,7 @@ OURS: Final = tuple(
 )
 # No measure, but a net: C code may run for hours without one line of Python. The slowest input takes tenths of it.
 NET_CPU_S: Final = 120
+CASE_CPU_S: Final = 5.0  # of an input of some kB by its grammar: the slowest take tenths of a second
 
 
 class TooDear(AssertionError):
@@ -79,6 +81,14 @@ def measure(work: Callable[[], object], *, with_memory: bool = True) -> Cost:
         if with_memory:
             tracemalloc.stop()
     return Cost(counter.steps, peak)
+
+
+def check_cpu(work: Callable[[], object]) -> None:
+    """Does some work in this thread. Raises `TooDear` if it takes more of a processor than any input may."""
+    start_s = time.thread_time()
+    work()
+    if (taken_s := time.thread_time() - start_s) > CASE_CPU_S:
+        raise TooDear(f"{taken_s:.1f} s of a processor")
 
 
 @contextmanager

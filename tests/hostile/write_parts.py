@@ -222,4 +222,4 @@ def check_form(lab: Lab, case: RequestCase) -> None:
             assert_is_harmless(lab.ask(RequestCase("GET", path, who="owner")), f"after it, {path[:80]!r}")
 
 
-PAGE_TABLE: Final = f"{PROJECT}page/table/".encode()
+PAGE_TABLE: Final = f"{PROJECT}functions/table/".encode()

@@ -5,12 +5,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from profcore.trace.funcs import (
+    CUT,
     DIGEST_BYTES,
+    MAX_URI_CHARS,
     OTHER_FUNC,
     FuncKey,
     FuncTable,
     clean_url,
     func_digest,
+    is_cut,
     read_func_keys,
     repair_text,
     resource_uri,
@@ -102,6 +105,24 @@ def test_a_repaired_text_can_always_be_stored(text: str) -> None:
 )
 def test_a_uri_loses_what_is_private(uri: str, stored: str) -> None:
     assert resource_uri(uri, PAGE_URL, PAGE) == stored
+
+
+@pytest.mark.parametrize("rest", ["x", "%4", "é", "👩", "../", "\u2028", '"<'])
+def test_a_uri_that_is_longer_than_any_address_is_cut(rest: str) -> None:
+    """A post may have 10,000 of 65,536 characters, and each function has its script's."""
+    stored = resource_uri("https://a.example/" + rest * (65_000 // len(rest)), PAGE_URL, PAGE)
+    assert len("%F") >= MAX_URI_CHARS + len(CUT) - len(stored) >= 0
+    assert stored.startswith("https://a.example/")
+    assert is_cut(stored)
+    assert resource_uri(stored, PAGE_URL, PAGE) == stored
+    host = resource_uri("https://" + rest * (65_000 // len(rest)), PAGE_URL, PAGE)
+    assert len(host) <= MAX_URI_CHARS + len(CUT)
+
+
+def test_the_longest_address_stays_whole() -> None:
+    uri = "https://a.example/".ljust(MAX_URI_CHARS, "x")
+    assert not is_cut(uri)
+    assert resource_uri(uri, PAGE_URL, PAGE) == uri
 
 
 @pytest.mark.parametrize("tail", ["", "?utm=1", "#reviews", "?a=1#b", "#b?a=1"])

@@ -128,6 +128,8 @@ def test_a_long_segment_is_an_id() -> None:
         ("/cart#token=SECRET", "/cart"),
         ("https://ada:pw@shop.example/cart?x", "/cart"),
         ("//shop.example/cart", "/cart"),
+        ("https://shop.example//cart/a", "/cart/a"),
+        ("//shop.example///cart", "/cart"),
         ("/proxy/https://other.example/x", "/proxy/https://other.example/x"),
         ("blob:https://shop.example/9888", "/"),
         ("https://[broken/cart", "/"),

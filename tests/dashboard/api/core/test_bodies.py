@@ -1,10 +1,12 @@
-"""A body of the read API that is nested too deeply, or too large, is refused with a reason."""
+"""A body of the read API that is nested too deeply, too large, or no text, is refused with a reason."""
 
 import json
 
 import pytest
 from django.test import Client
 from pytest_django import Settings
+
+from tests.dashboard.conftest import People
 
 PREVIEW = "/api/v1/projects/shop/code/preview"
 
@@ -28,3 +30,30 @@ def test_a_body_larger_than_a_form_is_refused(
         answer = client.post(PREVIEW, sent, content_type="application/json", headers=headers)
         assert answer.status_code == status, answer.content
     assert answer.json() == {"detail": "The body is larger than 1000 bytes."}
+
+
+@pytest.mark.parametrize(
+    ("method", "address", "body"),
+    [
+        ("post", "erasures", {"tag": "HALF", "value": "a"}),
+        ("post", "erasures", {"tag": "visitor", "value": "HALF"}),
+        ("post", "releases", {"release": "HALF"}),
+        ("put", "alerts/cart", {"kind": "budget", "name": "HALF", "question": {"limit": 5}}),
+        ("put", "alerts/cart", {"kind": "budget", "name": "A", "question": {"limit": 5, "page": "HALF"}}),
+        ("post", "alerts/preview", {"kind": "budget", "question": {"limit": 5, "page": "HALF"}}),
+        ("put", "channels/team", {"kind": "webhook", "name": "HALF", "addresses": ["https://a.example/"]}),
+        ("put", "channels/team", {"kind": "webhook", "name": "A", "addresses": ["https://a.example/HALF"]}),
+        ("patch", "code", {"rules": {"parties": [{"domain": "a.example", "owner": "own", "name": "HALF"}]}}),
+        ("put", "display", {"rules": [{"action": "group", "field": "name", "pattern": "HALF", "title": "A"}]}),
+        ("patch", "settings", {"collection": {"pages": [["/HALF", 1]]}}),
+        ("post", "links", {"params": {"format": "firefox", "page": "HALF"}}),
+        ("post", "jobs", {"kind": "functions", "params": {"page": "HALF"}}),
+    ],
+)
+def test_half_a_surrogate_pair_anywhere_in_a_body_is_refused(
+    client: Client, people: People, method: str, address: str, body: dict[str, object]
+) -> None:
+    client.force_login(people.owner)
+    sent = json.dumps(body).replace("HALF", "\\ud800")
+    answer = getattr(client, method)(f"/api/v1/projects/shop/{address}", sent, content_type="application/json")
+    assert answer.status_code == 400, answer.content

@@ -85,8 +85,8 @@ NOT_READ = [
 ]
 # Of these, the filters are for single page views, raw traces or texts of sources.
 FILTERED = [
-    f"{SHOP}page/?view={VIEW_ID}",
-    f"{SHOP}page/table/?trace={TRACE}",
+    f"{SHOP}functions/?view={VIEW_ID}",
+    f"{SHOP}functions/table/?trace={TRACE}",
     SHOP + "functions/?tag=user:anna",
     SHOP + "flame-graph/?tag=cart:full%20user:anna",
     SHOP + f"functions/1/parts/cost/?view={VIEW_ID}",
