@@ -1,8 +1,9 @@
 """Erases page views by their ids, or by a tag."""
 
+import re
 from dataclasses import asdict
 from functools import partial
-from typing import Any
+from typing import Any, Final
 from uuid import UUID
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
@@ -14,11 +15,20 @@ from projects.audit.entries import record
 from projects.models import Project
 
 EXIT_KEPT = 3
+TAG: Final = re.compile(r"([^:=]+)[:=](.+)", re.DOTALL)  # a value may have both signs, such as one in base64
 
 
 def _note(project: Project, group: Erasure) -> None:
     """Writes an erased group to the log of administration, in its transaction."""
     record(Act.ERASURE_FINISHED, project=project, **asdict(group))
+
+
+def read_tag(text: str) -> tuple[str, str]:
+    """Returns the name and the value of a tag, which its first colon or equals sign separates, as in a page's tags."""
+    match = TAG.fullmatch(text)
+    if match is None:
+        raise CommandError("--tag is a name and a value, such as visitor:3f9a.")
+    return match[1], match[2]
 
 
 class Command(BaseCommand):
@@ -32,8 +42,8 @@ class Command(BaseCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--project", required=True, metavar="SLUG", help="the project")
         parser.add_argument("view_id", nargs="*", type=UUID, help="the id of a view")
-        also = "erase all views of which a kept raw trace has this tag, such as visitor=3f9a"
-        parser.add_argument("--tag", metavar="NAME=VALUE", help=also)
+        also = "erase all views of which a kept raw trace has this tag, such as visitor:3f9a or visitor=3f9a"
+        parser.add_argument("--tag", metavar="NAME:VALUE", help=also)
 
     def handle(self, *args: object, **options: Any) -> None:  # Any: argparse's values
         project = Project.objects.filter(slug=options["project"]).first()
@@ -58,9 +68,7 @@ class Command(BaseCommand):
             raise CommandError("What was kept holds no view id; it goes when its cells expire.", returncode=EXIT_KEPT)
 
     def erase_tag(self, project: Project, tag: str) -> None:
-        name, separator, value = tag.partition("=")
-        if not (name and separator and value):
-            raise CommandError("--tag is a name and a value, such as visitor=3f9a.")
+        name, value = read_tag(tag)
         erasure = erase_tagged(project.pk, name, value, on_group=partial(_note, project))
         self.stdout.write(
             f"{erasure.views} views and {erasure.traces} traces erased, {erasure.kept_sums} sums and "

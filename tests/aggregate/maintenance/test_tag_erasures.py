@@ -104,12 +104,33 @@ def test_the_log_has_the_job_and_never_the_value(key: str, project_id: int) -> N
     assert finished.about["traces"] == 1
 
 
-def test_the_command_erases_by_tag(key: str, project_id: int, capsys: pytest.CaptureFixture[str]) -> None:
-    post(key, make_envelope("mine", tags=["visitor:a"]))
+@pytest.mark.parametrize(
+    ("tags", "named"),
+    [
+        (["visitor:a"], "visitor=a"),
+        (["visitor:a"], "visitor:a"),
+        (["visitor=a"], "visitor:a"),
+        ({"visitor": "a"}, "visitor:a"),
+        ({"visitor": "YQ=="}, "visitor:YQ=="),
+        ({"visitor": "a:b"}, "visitor=a:b"),
+    ],
+)
+def test_the_command_erases_by_tag(
+    key: str, project_id: int, capsys: pytest.CaptureFixture[str], tags: list[str] | dict[str, str], named: str
+) -> None:
+    post(key, make_envelope("mine", tags=tags), make_envelope("other", tags=["visitor:b"]))
     fold_all()
-    call_command("erase_view", "--project", "shop", "--tag", "visitor=a")
+    call_command("erase_view", "--project", "shop", "--tag", named)
     assert capsys.readouterr().out.startswith("1 views and 1 traces erased")
-    for arguments in (["--tag", "visitor"], [], ["--tag", "visitor=a", "0d9a4c1e-5b1f-4a53-9c41-7f6f5a3f2b10"]):
+
+
+def test_the_command_wants_a_whole_tag_or_views(project_id: int) -> None:
+    arguments: list[str]
+    for arguments in (
+        *(["--tag", tag] for tag in ("visitor", "visitor:", "=a", ":a")),
+        [],
+        ["--tag", "visitor=a", "0d9a4c1e-5b1f-4a53-9c41-7f6f5a3f2b10"],
+    ):
         with pytest.raises(CommandError):
             call_command("erase_view", "--project", "shop", *arguments)
 
