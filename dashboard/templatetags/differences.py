@@ -6,8 +6,8 @@ from django import template
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
+from dashboard.layout.measures import TIME_WORDS
 from dashboard.templatetags.figures import count
-from dashboard.web.measures import TIME_WORDS
 from profcore.numbers import (
     MINUS,
     THIN,

@@ -14,11 +14,11 @@ from aggregate.selectors.statistics.comparisons import SliceComparison
 from aggregate.selectors.statistics.moved import find_moved
 from aggregate.selectors.verdict.page_changes import MEASURE
 from aggregate.selectors.verdict.verdict import Verdict, narrow_to
+from dashboard.layout.measures import TIME_WORDS
 from dashboard.pages.compare.table import count_moved, sureness_of
 from dashboard.web.access import get_visible_project
 from dashboard.web.decorators import project_page
 from dashboard.web.etags import answer_unchanged
-from dashboard.web.measures import TIME_WORDS
 from dashboard.web.params import ParamError, read_choice, read_side
 from dashboard.web.queries import read_page_slice, write_query
 from dashboard.web.verdicts import answer_breakdown, answer_verdict, compare_functions

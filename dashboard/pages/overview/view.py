@@ -22,6 +22,7 @@ from aggregate.selectors.verdict.page_changes import MEASURE
 from aggregate.selectors.verdict.verdict import Verdict
 from dashboard.api.slices.trend import DEFAULT_LINES
 from dashboard.layout.export_menu import build_export_menu
+from dashboard.layout.measures import TIME_WORDS
 from dashboard.layout.shell import build_shell
 from dashboard.layout.verdict_text import describe_changed_releases, describe_verdict
 from dashboard.pages.overview.alerted import Mark, describe_alerts, list_marks
@@ -31,7 +32,6 @@ from dashboard.pages.quality.view import explain_reasons
 from dashboard.web.access import get_visible_project, may_administer
 from dashboard.web.decorators import project_page
 from dashboard.web.etags import answer_unchanged
-from dashboard.web.measures import TIME_WORDS
 from dashboard.web.params import EVERY_FUNCTION, read_choice, read_count
 from dashboard.web.project_pages import Tab
 from dashboard.web.queries import make_query, read_page_narrowing, read_page_slice
