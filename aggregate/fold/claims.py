@@ -1,8 +1,9 @@
 """Claiming pending traces: a few small groups of one project at a time, under a lease bound to the worker's heartbeat.
 
 Projects take turns, so that the backlog of one delays another by one batch of each project at most. Of a group that has
-more pending traces than a batch, some stripes are claimed (`aggregate.fold.lock_stripes`). A batch of one group shares
-it, so that several workers may fold it. Batches of several groups, which are small, have them alone.
+more pending traces than a batch, some stripes are claimed (`aggregate.fold.lock_stripes`). Such a group is shared, so
+that several workers may fold it. A batch locks all its groups exclusively, except at most one that it shares: its only
+group, or the last one, of which it took stripes.
 
 A claim ends with its time, or with its worker's lease (`aggregate.worker_leases`). Attempts are counted here, before
 the work and outside its transaction.
