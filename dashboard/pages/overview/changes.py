@@ -48,7 +48,7 @@ def show_changes(request: HttpRequest, slug: str) -> HttpResponse:
         "project": project,
         "slice": replace(slice_, releases=(head,)),
         "measure_word": TIME_WORDS[MEASURE],
-        "min_views": MIN_COMPARED_VIEWS,
+        "min_compared": MIN_COMPARED_VIEWS,
         "base": base,
         "head": head,
         **describe_changes(project, slice_, sides),
