@@ -17,7 +17,7 @@ from aggregate.selectors.slice.slices import MAX_VALUES, Slice
 from aggregate.selectors.statistics.comparisons import SliceComparison
 from aggregate.selectors.verdict.breakdown import Breakdown, select_breakdown
 from aggregate.selectors.verdict.looks import find_plan, has_looks
-from aggregate.selectors.verdict.page_changes import MEASURE
+from aggregate.selectors.verdict.page_changes import VERDICT_MEASURE
 from aggregate.selectors.verdict.verdict import Verdict, select_verdict
 from alerts.auto_resolve.rollbacks import BaseChoice, Rollback, choose_base, select_rolled_back
 from dashboard.web.cache import cached_comparison, key_of_sides
@@ -126,7 +126,7 @@ def answer_verdict(base: Slice, head: Slice, key: tuple[object, ...] | None = No
 @lru_cache(maxsize=VERDICTS_KEPT)
 def _cached_verdict(base: Slice, head: Slice, sides_key: str, _plan: str) -> Verdict:
     def compare(*sides: Slice) -> SliceComparison:
-        return compare_functions(*sides, sides_key=sides_key if sides == (base, head) else None)
+        return compare_cached(*sides, sides_key=sides_key if sides == (base, head) else None)
 
     return select_verdict(base, head, now=datetime.now(UTC), compare=compare)
 
@@ -144,8 +144,8 @@ def _cached_breakdown(base: Slice, head: Slice, _key: str, bound: float) -> Brea
     return select_breakdown(base, head, bound=bound)
 
 
-def compare_functions(base: Slice, head: Slice, *, sides_key: str | None = None) -> SliceComparison:
+def compare_cached(base: Slice, head: Slice, *, sides_key: str | None = None) -> SliceComparison:
     """Returns the comparison of the functions of two slices, cached as that of the page "Compare" is."""
     return cached_comparison(
-        base, head, MEASURE, "function", repr(key_of_sides(base, head)) if sides_key is None else sides_key
+        base, head, VERDICT_MEASURE, "function", repr(key_of_sides(base, head)) if sides_key is None else sides_key
     )

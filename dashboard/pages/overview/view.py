@@ -18,7 +18,7 @@ from aggregate.selectors.project.pages import ReleaseRow, select_releases
 from aggregate.selectors.project.summaries import Status, select_status
 from aggregate.selectors.project.trends import estimate_pages
 from aggregate.selectors.slice.slices import Slice
-from aggregate.selectors.verdict.page_changes import MEASURE
+from aggregate.selectors.verdict.page_changes import VERDICT_MEASURE
 from aggregate.selectors.verdict.verdict import Verdict
 from dashboard.api.slices.trend import DEFAULT_LINES
 from dashboard.layout.export_menu import build_export_menu
@@ -156,7 +156,7 @@ def link_releases(
         (
             row,
             f"{request.path}?{make_query(replace(slice_, releases=(row.release or '',)), narrowing, **kept)}",
-            _time_us(row, MEASURE) / US_PER_MS / row.views if row.views else None,
+            _time_us(row, VERDICT_MEASURE) / US_PER_MS / row.views if row.views else None,
         )
         for row in by_release.rows
     ]
