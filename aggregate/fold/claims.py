@@ -20,7 +20,7 @@ from django.db import connection, transaction
 from aggregate.fold.linger import Linger
 from aggregate.fold.lock_stripes import STRIPES, choose_stripes
 from aggregate.sql import select_rows
-from aggregate.worker_leases import own_token, register
+from aggregate.worker_leases import own_token, register_lease
 from ingest.models import PENDING
 from profcore.caching import keep
 
@@ -36,7 +36,7 @@ NEXT_PROJECT: Final = """
 WITH live AS MATERIALIZED (
     SELECT token FROM aggregate_workerlease WHERE heartbeat_at > now() - make_interval(secs => %(silence_s)s))
 SELECT p.project_id FROM ingest_counter p
-WHERE p.kind = 'group' AND p.project_id <> ALL(%(resting)s::bigint[])
+WHERE p.kind = 'group' AND p.project_id <> ALL(%(lingering)s::bigint[])
   AND EXISTS (
     SELECT 1 FROM ingest_tracereceipt r
     WHERE r.project_id = p.project_id AND r.state = %(pending)s
@@ -143,14 +143,14 @@ _turns: Final = keep(Turns())
 def claim_batch(linger: Linger | None = None) -> Claim | None:
     """Claims the oldest pending traces of the next project, group by group up to the batch's bounds.
 
-    Returns None if no project has any. Projects of `linger` are left out, and one with a small batch begins a rest.
+    Returns None if no project has any. Projects of `linger` are left out, and one with a small batch begins to linger.
     """
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute(
             NEXT_PROJECT,
             {
                 "last": _turns.last_project,
-                "resting": linger.projects() if linger else [],
+                "lingering": linger.projects() if linger else [],
                 "pending": PENDING,
                 "silence_s": settings.CLAIM_SILENCE_S,
             },
@@ -173,7 +173,7 @@ def claim_batch(linger: Linger | None = None) -> Claim | None:
                 "first": min(trace.received_at for trace in claim.traces),
                 "last": max(trace.received_at for trace in claim.traces),
                 "most_attempts": MAX_ATTEMPTS_KEPT,
-                "token": register(),
+                "token": register_lease(),
             },
         )
     if linger is not None and is_small:

@@ -72,7 +72,7 @@ class BatchOutcome(Enum):
 def fold_pending_batch(linger: Linger | None = None) -> BatchOutcome:
     """Claims and folds one batch. An error, of the database or of ours, is raised after the claim was released.
 
-    With `linger`, projects that rest have nothing pending.
+    With `linger`, projects that linger have nothing pending.
     """
     claim = claim_batch(linger)
     if claim is None and drop_dead_leases():

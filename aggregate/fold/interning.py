@@ -79,7 +79,7 @@ def _make_funcs(project_id: int, keys: dict[bytes, FuncKey], *, is_bounded: bool
     """
     digests = sorted(keys)
     with transaction.atomic(), connection.cursor() as cursor:
-        transaction.on_commit(_wake_symbolication)
+        transaction.on_commit(_notify_symbolication)
         bounded = [digest for digest in digests if keys[digest] != OTHER_FUNC]
         room = _take_room(project_id, len(bounded), is_bounded=is_bounded)
         digests = sorted(set(digests).difference(bounded[room:]))
@@ -145,7 +145,7 @@ def _take_room(project_id: int, count: int, *, is_bounded: bool) -> int:
     return room
 
 
-def _wake_symbolication() -> None:
+def _notify_symbolication() -> None:
     """Notifies a worker after new funcs: there may be source maps for them."""
     notify_worker(SYMBOLICATE_TASK, SYMBOLICATE_FLAG)
 

@@ -85,7 +85,7 @@ class GroupCommit:
         if write.batch is not None:
             self._lead(write.batch, write)
         if write.error is not None:
-            raise again(write.error)
+            raise copy_error(write.error)
 
     def _wait(self, write: PendingWrite) -> None:
         """Returns when the rows are written, or when this thread must write. Raises Django's `OperationalError`."""
@@ -189,7 +189,7 @@ def is_outage(error: Exception) -> bool:
     return state is None or state.startswith(OUTAGES)
 
 
-def again(error: Exception) -> Exception:
+def copy_error(error: Exception) -> Exception:
     """Returns an error like this one, to be raised in another thread too: a traceback belongs to one of them."""
     try:
         copied = type(error)(*error.args)

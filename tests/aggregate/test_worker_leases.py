@@ -21,7 +21,7 @@ from aggregate.fold.claims import Claim, claim_batch
 from aggregate.fold.fold import BatchOutcome, ClaimLost, fold_pending_batch, write_batch
 from aggregate.maintenance.retention import expire_all
 from aggregate.models import WorkerLease
-from aggregate.worker_leases import beating, drop_dead_leases, name_process, own_token, register
+from aggregate.worker_leases import beating, drop_dead_leases, name_process, own_token, register_lease
 from profcore.times import DAY
 from tests.aggregate.posting import be_killed, everything, fold_all, post, rows
 from tests.envelopes import make_envelope
@@ -157,7 +157,7 @@ def test_heartbeats_end_with_the_work(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_process_that_ended_elsewhere_leaves_no_row_for_ever() -> None:
-    register()
+    register_lease()
     expire_all(datetime.now(UTC))
     assert WorkerLease.objects.count() == 1
     expire_all(datetime.now(UTC) + 2 * DAY)
@@ -185,7 +185,7 @@ def test_a_forked_process_has_a_token_of_its_own(monkeypatch: pytest.MonkeyPatch
 
 def test_two_that_clean_up_at_once_do_not_wait_for_each_other() -> None:
     for _ in range(20):
-        register()
+        register_lease()
         be_killed()
 
     def drop() -> int:
