@@ -20,7 +20,7 @@ from django.db import connection, transaction
 from aggregate.fold.linger import Linger
 from aggregate.fold.lock_stripes import STRIPES, choose_stripes
 from aggregate.sql import select_rows
-from aggregate.worker_leases import own_token, register_lease
+from aggregate.worker_leases import LIVE, own_token, register_lease
 from ingest.models import PENDING
 from profcore.caching import keep
 
@@ -29,43 +29,36 @@ CANDIDATE_ROWS: Final = 2_000  # the part of the queue in which groups are searc
 MAX_WAIT_S: Final = 300
 MAX_ATTEMPTS_KEPT: Final = 10_000  # the counter is a smallint; values above two make no difference
 
+# A receipt `r` can be claimed if it is pending, and no claim of it holds: its lease has run out, or its worker's
+# heartbeat has stopped.
+CAN_BE_CLAIMED: Final = """r.state = %(pending)s AND (r.claimed_until IS NULL OR r.claimed_until < now() OR (
+        r.claim_token IS NOT NULL AND NOT EXISTS (SELECT 1 FROM live WHERE live.token = r.claim_token)))"""
 # The next project in turn: the ids behind the last one first. A project with traces has groups, and so their counter.
-# It lies with the project's receipts, so that each worker of a cluster looks for itself. A receipt can be claimed if it
-# is pending, and no claim of it holds: its lease has run out, or its worker's heartbeat has stopped.
-NEXT_PROJECT: Final = """
-WITH live AS MATERIALIZED (
-    SELECT token FROM aggregate_workerlease WHERE heartbeat_at > now() - make_interval(secs => %(silence_s)s))
+# It lies with the project's receipts, so that each worker of a cluster looks for itself.
+NEXT_PROJECT: Final = f"""
+WITH {LIVE}
 SELECT p.project_id FROM ingest_counter p
 WHERE p.kind = 'group' AND p.project_id <> ALL(%(lingering)s::bigint[])
   AND EXISTS (
     SELECT 1 FROM ingest_tracereceipt r
-    WHERE r.project_id = p.project_id AND r.state = %(pending)s
-      AND (r.claimed_until IS NULL OR r.claimed_until < now() OR (
-        r.claim_token IS NOT NULL AND NOT EXISTS (SELECT 1 FROM live WHERE live.token = r.claim_token))))
+    WHERE r.project_id = p.project_id AND {CAN_BE_CLAIMED})
 ORDER BY p.project_id <= %(last)s, p.project_id LIMIT 1
 """
-CANDIDATES: Final = """
-WITH live AS MATERIALIZED (
-    SELECT token FROM aggregate_workerlease WHERE heartbeat_at > now() - make_interval(secs => %(silence_s)s)
-), queue AS (
+CANDIDATES: Final = f"""
+WITH {LIVE}, queue AS (
     SELECT r.group_id, r.received_at, r.body_bytes, r.attempts >= %(batch_attempts)s AS is_alone
     FROM ingest_tracereceipt r
-    WHERE r.project_id = %(project_id)s AND r.state = %(pending)s
-      AND (r.claimed_until IS NULL OR r.claimed_until < now() OR (
-        r.claim_token IS NOT NULL AND NOT EXISTS (SELECT 1 FROM live WHERE live.token = r.claim_token)))
+    WHERE r.project_id = %(project_id)s AND {CAN_BE_CLAIMED}
     ORDER BY r.received_at LIMIT %(candidate_rows)s)
 SELECT group_id, is_alone, count(*), sum(body_bytes), max(received_at)
 FROM queue GROUP BY 1, 2 ORDER BY min(received_at), 1, 2
 """
 # Of some stripes of a group, or of all.
-PICK: Final = """
-WITH live AS MATERIALIZED (
-    SELECT token FROM aggregate_workerlease WHERE heartbeat_at > now() - make_interval(secs => %(silence_s)s))
+PICK: Final = f"""
+WITH {LIVE}
 SELECT r.view_id, r.seq, r.group_id, r.received_at, r.end_reason, r.body_bytes, r.attempts + 1
 FROM ingest_tracereceipt r
-WHERE r.project_id = %(project_id)s AND r.group_id = %(group_id)s AND r.state = %(pending)s
-  AND (r.claimed_until IS NULL OR r.claimed_until < now() OR (
-    r.claim_token IS NOT NULL AND NOT EXISTS (SELECT 1 FROM live WHERE live.token = r.claim_token)))
+WHERE r.project_id = %(project_id)s AND r.group_id = %(group_id)s AND {CAN_BE_CLAIMED}
   AND (r.attempts >= %(batch_attempts)s) = %(is_alone)s
   AND (%(stripes)s::int[] IS NULL
     OR get_byte(uuid_send(r.view_id), 15) %% %(all_stripes)s = ANY(%(stripes)s::int[]))
@@ -152,7 +145,6 @@ def claim_batch(linger: Linger | None = None) -> Claim | None:
                 "last": _turns.last_project,
                 "lingering": linger.projects() if linger else [],
                 "pending": PENDING,
-                "silence_s": settings.CLAIM_SILENCE_S,
             },
         )
         row = cursor.fetchone()
@@ -191,7 +183,6 @@ def _pick(project_id: int) -> tuple[Claim, bool]:
         "batch_attempts": FOLD_BATCH_ATTEMPTS,
         "candidate_rows": CANDIDATE_ROWS,
         "pending": PENDING,
-        "silence_s": settings.CLAIM_SILENCE_S,
         "all_stripes": STRIPES,
     }
     candidates = select_rows(CANDIDATES, queue)
