@@ -78,6 +78,24 @@ def _write_arrays(columns: Mapping[str, str]) -> str:
     return ", ".join(f"${number}::{kind}[]" for number, kind in enumerate(columns.values(), 4))
 
 
+# The receipts of both statements, up to the rows that they are made of.
+INSERT_RECEIPTS: Final = f"""INSERT INTO ingest_tracereceipt (
+        project_id, view_id, seq, group_id, received_at, view_started_at, {DIMENSION_LIST}, end_reason, isolated,
+        sample_rate, requested_interval_us, interval_us, snippet_us, body_bytes, state, attempts, crashes)
+    SELECT $1::bigint, view_id, seq, group_id, received_at, view_started_at, {DIMENSION_LIST}, end_reason, isolated,
+           nullif(sample_rate, 1), requested_interval_us, interval_us, snippet_us, body_bytes, $3::smallint, 0, 0"""
+
+
+def _count_bytes(size: str) -> str:
+    """Returns the part of both statements that adds the bytes of new traces, given by `size`, to those of their day."""
+    return f"""counted AS (
+    INSERT INTO ingest_daybytes (project_id, day_on, shard, bytes)
+    SELECT $1::bigint, (received_at AT TIME ZONE 'UTC')::date AS day_on, $2::smallint, sum({size})
+    FROM once JOIN receipt USING (view_id, seq) GROUP BY 2 ORDER BY 2
+    ON CONFLICT (project_id, day_on, shard) DO UPDATE SET bytes = ingest_daybytes.bytes + excluded.bytes
+)"""
+
+
 # $1: project, $2: shard, $3: state, then the arrays of `COLUMNS`. For posts whose key in their partition finds a
 # re-post, with bodies in the database, which is nearly all of them. `OFFSET 0` keeps the planner from reading the whole
 # table at once: its one plan is made before it knows the rows.
@@ -87,23 +105,14 @@ WITH arrived AS (
 ), once AS (
     SELECT DISTINCT ON (view_id, seq) * FROM arrived ORDER BY view_id, seq, position
 ), receipt AS (
-    INSERT INTO ingest_tracereceipt (
-        project_id, view_id, seq, group_id, received_at, view_started_at, {DIMENSION_LIST}, end_reason, isolated,
-        sample_rate, requested_interval_us, interval_us, snippet_us, body_bytes, state, attempts, crashes)
-    SELECT $1::bigint, view_id, seq, group_id, received_at, view_started_at, {DIMENSION_LIST}, end_reason, isolated,
-           nullif(sample_rate, 1), requested_interval_us, interval_us, snippet_us, body_bytes, $3::smallint, 0, 0
+    {INSERT_RECEIPTS}
     FROM once WHERE NOT EXISTS (
         SELECT 1 FROM ingest_borderreceipt b
         WHERE b.project_id = $1::bigint AND b.view_id = once.view_id AND b.seq = once.seq OFFSET 0)
     ORDER BY view_id, seq
     ON CONFLICT DO NOTHING
     RETURNING view_id, seq
-), counted AS (
-    INSERT INTO ingest_daybytes (project_id, day_on, shard, bytes)
-    SELECT $1::bigint, (received_at AT TIME ZONE 'UTC')::date AS day_on, $2::smallint, sum(octet_length(body))
-    FROM once JOIN receipt USING (view_id, seq) GROUP BY 2 ORDER BY 2
-    ON CONFLICT (project_id, day_on, shard) DO UPDATE SET bytes = ingest_daybytes.bytes + excluded.bytes
-)
+), {_count_bytes("octet_length(body)")}
 INSERT INTO ingest_rawtrace (project_id, view_id, seq, received_at, trace_id, is_gzip, body)
 SELECT $1::bigint, view_id, seq, received_at, trace_id, is_gzip, body
 FROM once JOIN receipt USING (view_id, seq)
@@ -129,23 +138,13 @@ WITH arrived AS (
     ON CONFLICT (project_id, view_id, seq) DO NOTHING
     RETURNING view_id, seq
 ), receipt AS (
-    INSERT INTO ingest_tracereceipt (
-        project_id, view_id, seq, group_id, received_at, view_started_at, {DIMENSION_LIST}, end_reason, isolated,
-        sample_rate, requested_interval_us, interval_us, snippet_us, body_bytes, state, attempts, crashes)
-    SELECT $1::bigint, view_id, seq, group_id, received_at, view_started_at, {DIMENSION_LIST}, end_reason, isolated,
-           nullif(sample_rate, 1), requested_interval_us, interval_us, snippet_us, body_bytes, $3::smallint, 0, 0
+    {INSERT_RECEIPTS}
     FROM fresh LEFT JOIN taken USING (view_id, seq)
     WHERE {DEDUP_MODE} < 2 OR taken.view_id IS NOT NULL
     ORDER BY view_id, seq
     ON CONFLICT DO NOTHING
     RETURNING view_id, seq
-), counted AS (
-    INSERT INTO ingest_daybytes (project_id, day_on, shard, bytes)
-    SELECT $1::bigint, (received_at AT TIME ZONE 'UTC')::date AS day_on, $2::smallint,
-           sum(coalesce(pack_length, octet_length(body)))
-    FROM once JOIN receipt USING (view_id, seq) GROUP BY 2 ORDER BY 2
-    ON CONFLICT (project_id, day_on, shard) DO UPDATE SET bytes = ingest_daybytes.bytes + excluded.bytes
-), pack AS (
+), {_count_bytes("coalesce(pack_length, octet_length(body))")}, pack AS (
     SELECT a.pack_id, min((a.received_at AT TIME ZONE 'UTC')::date) AS day_on, sum(a.pack_length) AS bytes,
            count(*) AS brought, count(stored.position) AS traces
     FROM arrived a
