@@ -49,7 +49,7 @@ from aggregate.worker_leases import beating, drop_dead_leases, release_surely
 from ingest.models import FOLDED, PENDING, REJECTED
 from ingest.storage.packs.store import BodiesUnavailable
 from profcore.errors import Reason, TraceError
-from profcore.sums.blobs import PackedTree, merge_packed
+from profcore.sums.blobs import EncodedTree, merge_encoded
 from profcore.sums.fold import FOLD_VERSION
 
 logger = logging.getLogger(__name__)
@@ -196,11 +196,11 @@ def _write(batch: FoldedBatch, interned: Mapping[CellKey, int]) -> None:
         lock_claimed(claim)
         cell_ids = settle_cells(claim.project_id, interned)
         views, deltas = _grow_views(batch, cell_ids)
-        trees: dict[int, list[PackedTree]] = {}
+        trees: dict[int, list[EncodedTree]] = {}
         for key in batch.sums.cells:
             trees.setdefault(cell_ids[key], []).append(batch.sums.tree(key))
         # Several hours may be in one day by now.
-        pieces = [(cell_id, merge_packed(of_cell)) for cell_id, of_cell in sorted(trees.items())]
+        pieces = [(cell_id, merge_encoded(of_cell)) for cell_id, of_cell in sorted(trees.items())]
         _write_effects(claim.project_id, sorted(deltas.items(), key=lambda row: row[0]), pieces, views, stripes)
         mark_receipts(claim.project_id, batch.folded, batch.rejected)
 
@@ -244,7 +244,7 @@ def _grow_views(batch: FoldedBatch, cell_ids: Mapping[CellKey, int]) -> tuple[li
 def _write_effects(
     project_id: int,
     deltas: Sequence[tuple[int, CellDelta]],
-    trees: Sequence[tuple[int, PackedTree]],
+    trees: Sequence[tuple[int, EncodedTree]],
     views: list[GrownView],
     stripes: Sequence[int],
 ) -> None:

@@ -41,7 +41,7 @@ def kind_of(export: Export) -> Kind:
 class Exporter:
     """One format: `write` yields an export's file in pieces; `suffix` ends its file name, `purpose` names its readers.
 
-    Files are not compressed, except for formats that include compression (`is_packed`, gzip).
+    Files are not compressed, except for formats that include compression (`is_gzip`).
 
     Each function writes one kind; None means that the format cannot express it. Every format writes a slice. Equal
     exports give equal bytes. With `needs_all` the size guard must not remove anything: more call nodes do not make the
@@ -57,7 +57,7 @@ class Exporter:
     write_segments: Callable[[SegmentedExport], Iterator[bytes]] | None = None
     write_timeline: Callable[[TimelineExport], Iterator[bytes]] | None = None
     write_difference: Callable[[DifferenceExport], Iterator[bytes]] | None = None
-    is_packed: bool = False
+    is_gzip: bool = False
     needs_all: bool = False
     has_engine_leaves: bool = False  # whether it supports `TimelineExport.engine_leaves`
     has_source_texts: bool = False  # whether it writes `contents`
@@ -155,7 +155,7 @@ PPROF: Final = Exporter(
     write_segments=pprof.write_segments,
     write_timeline=pprof.write_timeline,
     write_difference=pprof.write_difference,
-    is_packed=True,
+    is_gzip=True,
     has_engine_leaves=True,
 )
 CSV: Final = Exporter(
