@@ -300,7 +300,7 @@ def read_flush_policy() -> FlushPolicy:
     return FlushPolicy(
         gather_s=gather_s,
         stalled_s=gather_s + STALLED_S,
-        at_once=settings.OBJECTS_AT_ONCE if _has_packs() else settings.INGEST_STORE_CONNECTIONS,
+        most_under_way=settings.OBJECTS_AT_ONCE if _has_packs() else settings.INGEST_STORE_CONNECTIONS,
         max_rows=settings.INGEST_TOGETHER_TRACES,
         max_bytes=settings.INGEST_TOGETHER_BYTES,
         deadline_s=settings.INGEST_DATABASE_WAIT_MS / 1_000 + objects_s,
