@@ -15,6 +15,7 @@ from django.conf import settings
 from django.db import Error
 
 from ingest.deadline import release_connection, with_deadline
+from ingest.endpoint.absences import take_absence
 from ingest.endpoint.admission import (
     ADMISSION,
     check_sender,
@@ -22,7 +23,6 @@ from ingest.endpoint.admission import (
     read_key,
     seconds_to_next_day,
 )
-from ingest.endpoint.client_reports import take_absence
 from ingest.endpoint.limits import envelope_limits
 from ingest.endpoint.outcomes import INGEST_ENVELOPES, count_refusals
 from ingest.endpoint.parsing import NDJSON_TYPES, ParsedBody, Refused, parse_body, parse_compiled
