@@ -11,8 +11,8 @@ from typing import Any, Final
 from django.conf import settings
 from django.db import connection
 
-from aggregate.fold.lock_stripes import next_piece
 from aggregate.fold.locks import try_keys
+from aggregate.fold.stripes import next_piece
 from profcore.sums.blobs import EncodedTree, decode_call_tree, decode_call_trees, encode_counted
 from profcore.sums.calltree import CallTree, CallTreeBuilder, merge_call_trees
 from profcore.sums.tree_sums import CallTreeSum

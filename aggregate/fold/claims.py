@@ -1,7 +1,7 @@
 """Claiming pending traces: a few small groups of one project at a time, under a lease bound to the worker's heartbeat.
 
 Projects take turns, so that the backlog of one delays another by one batch of each project at most. Of a group that has
-more pending traces than a batch, some stripes are claimed (`aggregate.fold.lock_stripes`). Such a group is shared, so
+more pending traces than a batch, some stripes are claimed (`aggregate.fold.stripes`). Such a group is shared, so
 that several workers may fold it. A batch locks all its groups exclusively, except at most one that it shares: its only
 group, or the last one, of which it took stripes.
 
@@ -18,7 +18,7 @@ from django.conf import settings
 from django.db import connection, transaction
 
 from aggregate.fold.linger import Linger
-from aggregate.fold.lock_stripes import STRIPES, choose_stripes
+from aggregate.fold.stripes import STRIPES, choose_stripes
 from aggregate.sql import select_rows
 from aggregate.worker_leases import LIVE, own_token, register_lease
 from ingest.models import PENDING

@@ -21,10 +21,10 @@ from aggregate.fold.hotspots import add_to_hotspots
 from aggregate.fold.interning import CellKey, intern_cells, settle_cells
 from aggregate.fold.late_arrivals import GroupShared, ViewsExpired, rebuild_views
 from aggregate.fold.linger import Linger
-from aggregate.fold.lock_stripes import stripes_of
 from aggregate.fold.locks import lock_cells, lock_groups, lock_stripes
 from aggregate.fold.receipt_counts import add_receipt_counts
 from aggregate.fold.rollups import add_to_days
+from aggregate.fold.stripes import stripes_of
 from aggregate.fold.writes import (
     CellDelta,
     GrownView,

@@ -13,7 +13,7 @@ from django.conf import settings
 from django.db import connection
 
 from aggregate.fold.calltrees import pick_mergeable, pick_newest
-from aggregate.fold.lock_stripes import next_piece
+from aggregate.fold.stripes import next_piece
 from aggregate.fold.writes import HOTSPOT_SUMS, CellDelta
 
 # An array of zeros is null, and few funcs have such time.

@@ -15,9 +15,9 @@ from pytest_django import Settings
 from aggregate.fold import fold
 from aggregate.fold.batch import fold_claim
 from aggregate.fold.claims import Claim, claim_batch
-from aggregate.fold.lock_stripes import STRIPES, next_piece, stripe_of
 from aggregate.fold.locks import try_keys
 from aggregate.fold.rollups import roll_up_hours
+from aggregate.fold.stripes import STRIPES, next_piece, stripe_of
 from aggregate.fold.writes import write_views
 from projects.creation import create_project
 from projects.models import Project
