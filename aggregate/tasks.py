@@ -9,8 +9,8 @@ from celery.signals import worker_shutting_down
 from django.conf import settings
 from django.db import InterfaceError, OperationalError
 
-from aggregate.fold.fold import BatchOutcome, fold_pending_batch
 from aggregate.fold.linger import LINGER
+from aggregate.fold.pending import BatchOutcome, fold_pending_batch
 from aggregate.fold.rollups import roll_up_hours
 from aggregate.maintenance.background_refold import refold_in_background
 from aggregate.maintenance.merging import merge_old_hours

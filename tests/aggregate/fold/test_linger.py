@@ -4,8 +4,8 @@ import pytest
 from pytest_django import Settings
 
 from aggregate import tasks
-from aggregate.fold.fold import BatchOutcome, fold_pending_batch
 from aggregate.fold.linger import LINGER, Linger
+from aggregate.fold.pending import BatchOutcome, fold_pending_batch
 from projects.creation import create_project
 from tests.aggregate.posting import post, rows
 from tests.envelopes import make_envelope

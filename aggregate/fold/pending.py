@@ -82,14 +82,14 @@ def fold_pending_batch(linger: Linger | None = None) -> BatchOutcome:
     began_s, outcome = time.perf_counter(), "failed"
     try:
         with bound_contextvars(project_id=claim.project_id, claim_id=secrets.token_hex(6)):
-            result = _fold_claim(claim)
+            result = _run_claim(claim)
         outcome = result.value
         return result
     finally:
         FOLD_BATCH_SECONDS.labels(outcome).observe(time.perf_counter() - began_s)
 
 
-def _fold_claim(claim: Claim) -> BatchOutcome:
+def _run_claim(claim: Claim) -> BatchOutcome:
     try:
         with beating():
             _fold_and_write(claim)
