@@ -93,7 +93,7 @@ ADDRESSES: Final[dict[str, Counts]] = {
     "api/functions/ID/callees": (7, 6),
     "api/quality": (11, 11),
     "project/": (32, 18),
-    "project/changes/": (24, 10),
+    "project/changes/": (22, 10),
     "project/change-parts/": (26, 8),
     "project/last-change/": (22, 8),
     "project/functions/": (14, 11),
