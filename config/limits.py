@@ -326,15 +326,6 @@ EXPORT_MAX_CALL_NODES = read_int("FIELDFLAME_EXPORT_MAX_CALL_NODES", 200_000, lo
 TREE_BATCH_NODES = 2**16
 EXPORT_MAX_SEGMENTS = 14  # tracks; with the whole slice, as many as a viewer shows
 EXPORT_MAX_VIEWS = 20  # on their clocks in one file, sample by sample
-REST_FRAMEWORK = {
-    "DEFAULT_RENDERER_CLASSES": ["dashboard.web.answers.JsonRenderer"],
-    "DEFAULT_PARSER_CLASSES": ["dashboard.api.core.schemas.BoundedJSONParser"],
-    "DEFAULT_AUTHENTICATION_CLASSES": [
-        "dashboard.api.core.auth.TokenAuthentication",
-        "rest_framework.authentication.SessionAuthentication",
-    ],
-    "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
-}
 
 # --- Schema changes -----------------------------------------------------------------------------------------------------
 # A migration that waits for a lock holds up all who come after it. Posts wait INGEST_DATABASE_WAIT_MS, three times as long.
