@@ -113,7 +113,7 @@ def last_day(project: Project) -> Slice:
 
 
 def ask_about_rollback(project: Project) -> object:
-    """Asks both statements of `alerts.auto_resolve.rollbacks.was_gone`, which rarely needs the second one."""
+    """Asks both statements of `alerts.bases.was_gone`, which rarely needs the second one."""
     known = select_releases(project.pk)
     prior = next(row for row in known if row.release == PRIOR_RELEASE)
     older = [row.release for row in known if is_older(row, prior)]

@@ -19,7 +19,7 @@ from aggregate.selectors.verdict.breakdown import Breakdown, select_breakdown
 from aggregate.selectors.verdict.looks import find_plan, has_looks
 from aggregate.selectors.verdict.page_changes import VERDICT_MEASURE
 from aggregate.selectors.verdict.verdict import Verdict, select_verdict
-from alerts.auto_resolve.rollbacks import BaseChoice, Rollback, choose_base, select_rolled_back
+from alerts.bases import BaseChoice, Rollback, choose_base, select_rolled_back
 from dashboard.web.cache import cached_comparison, key_of_sides
 from dashboard.web.params import read_side
 from profcore.caching import keep

@@ -40,8 +40,8 @@ from aggregate.selectors.slice.slices import Slice, SliceQuery, resolve_slice
 from aggregate.selectors.statistics.estimates import TableQuery
 from aggregate.selectors.verdict.breakdown import select_breakdown
 from aggregate.selectors.verdict.page_changes import PageComparer, sum_pages
-from alerts.auto_resolve.rollbacks import choose_base
 from alerts.auto_resolve.usage import follow_usage
+from alerts.bases import choose_base
 from alerts.models import AlertRule
 from dashboard.pages.function.view import PARTS
 from dashboard.web.cache import answer_table
