@@ -16,7 +16,7 @@ from django.conf import settings
 from django.db import connection, transaction
 
 from ingest.endpoint.admission import ADMISSION, ALL_PROJECTS, has_quota, quota_of, take_quota
-from ingest.endpoint.limits import import_limits
+from ingest.limits import import_limits
 from ingest.notify import notify_worker
 from ingest.storage.groups import intern_groups
 from ingest.storage.partitions import create_partitions

@@ -23,7 +23,6 @@ from ingest.endpoint.admission import (
     read_key,
     seconds_to_next_day,
 )
-from ingest.endpoint.limits import envelope_limits
 from ingest.endpoint.outcomes import INGEST_ENVELOPES, count_refusals
 from ingest.endpoint.parsing import NDJSON_TYPES, ParsedBody, Refused, parse_body, parse_compiled
 from ingest.endpoint.requests import (
@@ -48,6 +47,7 @@ from ingest.endpoint.responses import (
     stop_of,
 )
 from ingest.endpoint.slow_bodies import TimedBody, end_slow
+from ingest.limits import envelope_limits
 from ingest.notify import notify_soon
 from ingest.storage.storing import GROUP_COMMIT, store_arrivals
 from profcore.errors import Reason, TraceError

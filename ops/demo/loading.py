@@ -14,7 +14,7 @@ from django.db.models import Min
 from aggregate.label_models import ReleaseScript
 from aggregate.sourcemaps.archives import open_archive
 from aggregate.sourcemaps.uploading import store_build
-from ingest.endpoint.limits import envelope_limits
+from ingest.limits import envelope_limits
 from ingest.models import Group, Receipt
 from ingest.notify import notify_worker
 from ingest.storage.groups import intern_groups
