@@ -75,7 +75,7 @@ class ProfileView(ProjectView):
     @operation(
         content=CONTENT,
         notes=NOT_CHANGED,
-        errors={403: "Only administrators and tokens made with --raw can use `format=raw`."},
+        errors={403: "Only administrators and tokens with the scope raw can use `format=raw`."},
     )
     def get(self, request: Request, slug: str) -> HttpResponseBase:
         """Streams the slice as a profile; with `format=raw`, one trace as it was received."""
