@@ -21,7 +21,7 @@ from aggregate.selectors.statistics.estimates import TableQuery, select_estimate
 from aggregate.selectors.verdict.breakdown import select_breakdown
 from aggregate.selectors.verdict.verdict import Verdict, select_verdict
 from alerts.auto_resolve.usage import is_older, measure_best, measure_span
-from alerts.new_third_parties.new_third_party_previews import preview_new_third_parties
+from alerts.new_third_parties.previews import preview_new_third_parties
 from alerts.queries import AlertQuery
 from benchmarks.shared.fill import LAST_RELEASE, PRIOR_RELEASE, TOP_PAGE, fill_project
 from benchmarks.shared.here import add_here, run_here
