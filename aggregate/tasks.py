@@ -59,7 +59,7 @@ def fold_pending() -> None:
 
 @shared_task(name="aggregate.sweep", ignore_result=True)
 def sweep() -> None:
-    """Folds a batch of traces that a lost notification left pending, and sends another one if none is under way.
+    """Folds a batch of traces that a lost notification left pending. Sends a new notification if none is under way.
 
     Each notification sends the next while there is more to fold. If sweeps added theirs, more and more turns of folding
     would be in the queue before other tasks.
