@@ -174,12 +174,13 @@ def store_arrivals(
     arrivals: Sequence[Arrival],
     received_at: datetime,
     headers: SenderHeaders = NO_HEADERS,
-    shard: int | None = None,
+    alone: bool = False,
 ) -> None:
     """Stores envelopes with their receipts in one statement, and counts their bytes in a row of the day.
 
-    Posts of a project that arrive at the same time share the statement. In a transaction, or with a shard, it is one of
-    the caller's own. The row is one of several, by chance, or that of `shard`.
+    Posts of a project that arrive at the same time share the statement. In a transaction it is one of the caller's own.
+    So it is with `alone`, for traces that no page posts. Then re-posts are also looked for in other partitions, and the
+    row is that of imports; else it is one of several, by chance.
 
     A re-post (same view and sequence number) changes nothing. When the function returns, the envelopes are durable.
     Raises `django.db.Error` if the database does not answer.
@@ -187,7 +188,7 @@ def store_arrivals(
     pairs = [(arrival.envelope.release, page_of(arrival.envelope, key.route_rules)) for arrival in arrivals]
     groups = intern_groups(key.project_id, pairs)
     dedup_mode = dedup_mode_of([arrival.started_ms for arrival in arrivals], received_at)
-    if shard is not None:  # a file that is imported again may say another start
+    if alone:  # a file that is imported again may say another start
         dedup_mode = max(dedup_mode, DedupMode.LOOK_BACK)
     write = PendingWrite(
         project_id=key.project_id,
@@ -198,8 +199,8 @@ def store_arrivals(
         ],
         dedup_mode=dedup_mode,
     )
-    if shard is not None or connection.in_atomic_block:
-        _store([write], shard)
+    if alone or connection.in_atomic_block:
+        _store([write], alone=alone)
         return
     release_connection()
     GROUP_COMMIT.write(write)
@@ -235,13 +236,12 @@ def _make_row(arrival: Arrival, group_id: int, headers: SenderHeaders, received_
     )
 
 
-def _store(writes: Sequence[PendingWrite], shard: int | None = None) -> None:
+def _store(writes: Sequence[PendingWrite], *, alone: bool = False) -> None:
     """Stores posts of one project, in the caller's transaction if there is one. If a partition is missing, it is made.
 
     That happens if beat did not run for a week, or if the clock is wrong.
     """
-    if shard is None:
-        shard = random.randrange(BYTE_SHARDS)  # noqa: S311  # no secret
+    shard = IMPORTS_SHARD if alone else random.randrange(BYTE_SHARDS)  # noqa: S311  # no secret
     *columns, bodies = zip(*(row for write in writes for row in write.rows), strict=True)
     params: list[Param] = [str(writes[0].project_id), str(shard), str(PENDING)]
     params += ["{" + ",".join(column) + "}" for column in columns]
