@@ -9,8 +9,8 @@ from celery.signals import worker_shutting_down
 from django.conf import settings
 from django.db import InterfaceError, OperationalError
 
-from aggregate.fold.fold import BatchOutcome, fold_pending_batch
 from aggregate.fold.linger import LINGER
+from aggregate.fold.pending import BatchOutcome, fold_pending_batch
 from aggregate.fold.rollups import roll_up_hours
 from aggregate.maintenance.background_refold import refold_in_background
 from aggregate.maintenance.merging import merge_old_hours
@@ -59,7 +59,7 @@ def fold_pending() -> None:
 
 @shared_task(name="aggregate.sweep", ignore_result=True)
 def sweep() -> None:
-    """Folds a batch of traces that a lost notification left pending, and sends another one if none is under way.
+    """Folds a batch of traces that a lost notification left pending. Sends a new notification if none is under way.
 
     Each notification sends the next while there is more to fold. If sweeps added theirs, more and more turns of folding
     would be in the queue before other tasks.

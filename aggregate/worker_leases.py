@@ -29,7 +29,7 @@ logger = logging.getLogger(__name__)
 BEAT_S: Final = 5.0  # six beats within the default silence: a few may fail or be late
 PROC: Final = Path("/proc")
 
-# The worker_leases whose claims hold, for statements: `live.token`.
+# The leases whose claims hold, for statements: `live.token`.
 LIVE: Final = f"""live AS MATERIALIZED (
     SELECT token FROM aggregate_workerlease
     WHERE heartbeat_at > now() - make_interval(secs => {settings.CLAIM_SILENCE_S}))"""
@@ -68,7 +68,7 @@ def own_token() -> UUID:
     return TOKEN.token
 
 
-def register() -> UUID:
+def register_lease() -> UUID:
     """Notes that this process is alive, and returns its token. Call it in the transaction that claims."""
     token = own_token()
     with connection.cursor() as cursor:
@@ -117,7 +117,7 @@ def _beat_until(has_ended: threading.Event, token: UUID) -> None:
 
 
 def drop_dead_leases() -> int:
-    """Deletes the worker_leases of this machine whose process is gone; returns how many.
+    """Deletes the leases of this machine whose process is gone; returns how many.
 
     So what a killed worker held is free as soon as another process of its machine looks. Those on other machines see
     its silence.

@@ -24,7 +24,7 @@ from aggregate.stopping import Stopping
 from aggregate.time_budget import BudgetSpent, end_step
 from alerts.budgets import evaluate_budget, is_read_from_traces, judge_next_day
 from alerts.models import AlertRule
-from alerts.new_third_parties.new_third_parties import evaluate_new_third_parties
+from alerts.new_third_parties.evaluating import evaluate_new_third_parties
 from alerts.releases import evaluate_releases
 from alerts.rules import make_release_alerts
 from projects.lifecycle import hold_project

@@ -19,8 +19,8 @@ from aggregate.selectors.verdict.looks import find_look
 from aggregate.selectors.verdict.page_changes import sum_pages
 from aggregate.selectors.verdict.verdict import Verdict, select_verdict
 from alerts.auto_resolve.recoveries import end_recovered, end_unwatched, select_recovered
-from alerts.auto_resolve.rollbacks import choose_base, select_rolled_back
 from alerts.auto_resolve.usage import follow_usage, is_older
+from alerts.bases import choose_base, select_rolled_back
 from alerts.changes import Cause, select_states, step_state, write_standing
 from alerts.models import AlertRule, AlertState
 from alerts.subjects import Finding, Subject

@@ -54,9 +54,8 @@ OBJECTS_GATHER_MS = read_int("FIELDFLAME_OBJECTS_GATHER_MS", 100, high=2_000)
 OBJECTS_AT_ONCE = 32  # being written by a web process: half its threads
 OBJECTS_READS_AT_ONCE = 8  # by a process: a batch is in many
 PACK_SWEEP_S = 60  # until erased bytes leave the object store
-INGEST_RATE_PER_S = read_int(
-    "FIELDFLAME_RATE_PER_S", 2_000, low=1
-)  # traces a second for a key, in one web process, before 429
+# Traces a second of a project, in one web process, before 429.
+INGEST_RATE_PER_S = read_int("FIELDFLAME_RATE_PER_S", 2_000, low=1)
 # Reports a second of pages that record nothing, for a project in one web process: one of a hundred views sends one.
 INGEST_ABSENT_RATE_PER_S = 100
 # Rows of a project and UTC day that count them (page × browser × reason): a site of 500 routes has about a thousand.
@@ -86,9 +85,9 @@ FOLD_BATCH_BYTES = 8 * 2**20  # expanded; keeps a worker under 300 MB, and recor
 # New funcs of a project in a UTC day, then "(other)": ten releases of a large site, each with 10,000 new ones that run.
 FOLD_MAX_NEW_FUNCS = 100_000
 FOLD_BATCH_CPU_S = 2  # then its rest waits: 200 recorded traces take 0.2 s
-# After a small batch, a process leaves its project alone for this long, so that traces gather. Batches of 10 heavy traces
+# After a small batch, a process lets its project linger for this long, so that traces gather. Batches of 10 heavy traces
 # take 2.4 times as much of the server's processor per trace as batches of 41, and write a third more to its log.
-FOLD_GATHER_MS = 300
+FOLD_LINGER_MS = 300
 FOLD_LEASE_S = 120  # a claim is trusted for this long while its worker beats
 # A worker that the database has not heard for this long is taken for dead, and others take over its claims: six heartbeats.
 # Others of its own machine see its end at once. One that was only stopped writes nothing of what it has lost.
@@ -327,15 +326,6 @@ EXPORT_MAX_CALL_NODES = read_int("FIELDFLAME_EXPORT_MAX_CALL_NODES", 200_000, lo
 TREE_BATCH_NODES = 2**16
 EXPORT_MAX_SEGMENTS = 14  # tracks; with the whole slice, as many as a viewer shows
 EXPORT_MAX_VIEWS = 20  # on their clocks in one file, sample by sample
-REST_FRAMEWORK = {
-    "DEFAULT_RENDERER_CLASSES": ["dashboard.web.answers.JsonRenderer"],
-    "DEFAULT_PARSER_CLASSES": ["dashboard.api.core.schemas.BoundedJSONParser"],
-    "DEFAULT_AUTHENTICATION_CLASSES": [
-        "dashboard.api.core.auth.TokenAuthentication",
-        "rest_framework.authentication.SessionAuthentication",
-    ],
-    "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
-}
 
 # --- Schema changes -----------------------------------------------------------------------------------------------------
 # A migration that waits for a lock holds up all who come after it. Posts wait INGEST_DATABASE_WAIT_MS, three times as long.

@@ -172,6 +172,17 @@ CONTENT_SECURITY_POLICY = {
     }
 }
 
+# --- The read API -----------------------------------------------------------------------------------------------------
+REST_FRAMEWORK = {
+    "DEFAULT_RENDERER_CLASSES": ["dashboard.web.answers.JsonRenderer"],
+    "DEFAULT_PARSER_CLASSES": ["dashboard.api.core.schemas.BoundedJSONParser"],
+    "DEFAULT_AUTHENTICATION_CLASSES": [
+        "dashboard.api.core.auth.TokenAuthentication",
+        "rest_framework.authentication.SessionAuthentication",
+    ],
+    "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
+}
+
 # --- What the doctor cannot see by itself -----------------------------------------------------------------------------
 ADDRESS = read_str("FIELDFLAME_ADDRESS", "")  # as browsers name this server: its certificate is looked at
 DATABASE_DISK_GB = read_int("FIELDFLAME_DATABASE_DISK_GB", 0)  # of PostgreSQL on another machine; 0: not known

@@ -16,12 +16,12 @@ from django.conf import settings
 from django.db import connection, transaction
 
 from ingest.endpoint.admission import ADMISSION, ALL_PROJECTS, has_quota, quota_of, take_quota
-from ingest.endpoint.limits import import_limits
+from ingest.limits import import_limits
 from ingest.notify import notify_worker
 from ingest.storage.groups import intern_groups
 from ingest.storage.partitions import create_partitions
 from ingest.storage.receipt_partitions import NEAR_BORDER
-from ingest.storage.storing import IMPORTS_SHARD, Arrival, page_of, store_arrivals
+from ingest.storage.storing import Arrival, page_of, store_arrivals
 from profcore.errors import Reason, TraceError
 from profcore.formats.importers.completing import Defaults
 from profcore.formats.importers.containers import show_name
@@ -184,7 +184,7 @@ def _store(project: Project, name: str, arrivals: Sequence[Arrival], now: dateti
         if not hold_project(project.pk):
             raise _refused_in_deletion(name)
         for batch in _batches(arrivals):
-            store_arrivals(key=key, arrivals=batch, received_at=now, shard=IMPORTS_SHARD)
+            store_arrivals(key=key, arrivals=batch, received_at=now, alone=True)
         # Last, because the day's row stays locked until the commit, and every post of the project waits for it.
         if take_quota(key, len(arrivals), now) < len(arrivals):
             raise _beyond_quota(name, key, len(arrivals))

@@ -102,7 +102,7 @@ class Notifier:
     def _start(self) -> None:
         with self._lock:
             if self._thread is None or not self._thread.is_alive():
-                self._thread = threading.Thread(target=self._work, name="waker", daemon=True)
+                self._thread = threading.Thread(target=self._work, name="notifier", daemon=True)
                 self._thread.start()
 
     def _work(self) -> None:
@@ -145,7 +145,7 @@ def keep_flag(flag: str = FLAG) -> None:
 
 
 def clear_flag(flag: str = FLAG) -> None:
-    """Clears a coalescing flag. A worker does this *before* it claims, so that later traces wake a worker again."""
+    """Clears a coalescing flag. A worker does this *before* it claims, so that later traces notify a worker again."""
     try:
         flag_client().delete(flag)
     except (redis.RedisError, OSError):

@@ -50,12 +50,12 @@ class Target:
         return self.origin + self.path
 
 
-def read_target(url: str, ports: Sequence[int]) -> Target:
-    """Returns the parts of a URL that may be visited. Raises `RefusedAddress`."""
+def read_target(url: str, ports: Sequence[int], *, setting: str = "FIELDFLAME_DOCTOR_PORTS") -> Target:
+    """Returns the parts of a URL that may be visited. Raises `RefusedAddress`, which names the `setting` of `ports`."""
     target = split_url(url)
     if target.port not in ports:
         allowed = ", ".join(str(port) for port in ports)
-        raise RefusedAddress(f"Port {target.port} is not allowed; allowed are {allowed} (FIELDFLAME_DOCTOR_PORTS).")
+        raise RefusedAddress(f"Port {target.port} is not allowed; allowed are {allowed} ({setting}).")
     return target
 
 

@@ -17,7 +17,7 @@ from aggregate.fold.interning import CellKey, intern_funcs
 from aggregate.fold.isolated_fold import AloneTask, keys_of, result_decoder
 from aggregate.raw_bodies import StoredBody, TraceKey, load_raw_bodies
 from aggregate.sql import dimension_columns
-from ingest.endpoint.limits import envelope_limits
+from ingest.limits import envelope_limits
 from profcore.errors import Reason, TraceError
 from profcore.kernel import find_kernel
 from profcore.sums.batch_sums import BatchSums, Intervals, open_sums

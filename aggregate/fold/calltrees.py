@@ -11,9 +11,9 @@ from typing import Any, Final
 from django.conf import settings
 from django.db import connection
 
-from aggregate.fold.lock_stripes import next_piece
 from aggregate.fold.locks import try_keys
-from profcore.sums.blobs import PackedTree, decode_call_tree, decode_call_trees, pack_call_tree
+from aggregate.fold.stripes import next_piece
+from profcore.sums.blobs import EncodedTree, decode_call_tree, decode_call_trees, encode_counted
 from profcore.sums.calltree import CallTree, CallTreeBuilder, merge_call_trees
 from profcore.sums.tree_sums import CallTreeSum
 
@@ -97,13 +97,13 @@ class StoredTreeSum:
             self._blobs, self._nodes = [], 0
 
 
-def append_call_trees(project_id: int, trees: Sequence[tuple[int, PackedTree]], stripe: int | None = None) -> None:
+def append_call_trees(project_id: int, trees: Sequence[tuple[int, EncodedTree]], stripe: int | None = None) -> None:
     """Adds a tree to each cell's. `trees` is sorted by cell id; call under the groups' locks."""
     append_pieces(CELL_TREES, project_id, [((cell_id,), tree) for cell_id, tree in trees], stripe)
 
 
 def append_pieces(
-    table: TreeTable, project_id: int, trees: Sequence[tuple[Key, PackedTree]], stripe: int | None = None
+    table: TreeTable, project_id: int, trees: Sequence[tuple[Key, EncodedTree]], stripe: int | None = None
 ) -> None:
     """Adds trees to a table, each to the tree of its key. `trees` is sorted; call under the groups' locks.
 
@@ -127,7 +127,7 @@ def append_pieces(
         merged = tree
         if key in merging:  # others may have merged some of them since they were looked at
             older = [decode_call_tree(blobs[*key, piece]) for piece in merging[key] if (*key, piece) in blobs]
-            merged = pack_call_tree(merge_call_trees([*older, tree.tree()]))
+            merged = encode_counted(merge_call_trees([*older, tree.tree()]))
         rows.append((*key, next_piece((piece for piece, _ in pieces.get(key, ())), stripe), *merged))
     with connection.cursor() as cursor:
         cursor.execute(table.append, [project_id, *(list(column) for column in zip(*rows, strict=True))])

@@ -1,8 +1,9 @@
 """Claiming pending traces: a few small groups of one project at a time, under a lease bound to the worker's heartbeat.
 
 Projects take turns, so that the backlog of one delays another by one batch of each project at most. Of a group that has
-more pending traces than a batch, some stripes are claimed (`aggregate.fold.lock_stripes`). A batch of one group shares
-it, so that several workers may fold it. Batches of several groups, which are small, have them alone.
+more pending traces than a batch, some stripes are claimed (`aggregate.fold.stripes`). Such a group is shared, so
+that several workers may fold it. A batch locks all its groups exclusively, except at most one that it shares: its only
+group, or the last one, of which it took stripes.
 
 A claim ends with its time, or with its worker's lease (`aggregate.worker_leases`). Attempts are counted here, before
 the work and outside its transaction.
@@ -17,9 +18,9 @@ from django.conf import settings
 from django.db import connection, transaction
 
 from aggregate.fold.linger import Linger
-from aggregate.fold.lock_stripes import STRIPES, choose_stripes
+from aggregate.fold.stripes import STRIPES, choose_stripes
 from aggregate.sql import select_rows
-from aggregate.worker_leases import own_token, register
+from aggregate.worker_leases import LIVE, own_token, register_lease
 from ingest.models import PENDING
 from profcore.caching import keep
 
@@ -28,43 +29,36 @@ CANDIDATE_ROWS: Final = 2_000  # the part of the queue in which groups are searc
 MAX_WAIT_S: Final = 300
 MAX_ATTEMPTS_KEPT: Final = 10_000  # the counter is a smallint; values above two make no difference
 
+# A receipt `r` can be claimed if it is pending, and no claim of it holds: its lease has run out, or its worker's
+# heartbeat has stopped.
+CAN_BE_CLAIMED: Final = """r.state = %(pending)s AND (r.claimed_until IS NULL OR r.claimed_until < now() OR (
+        r.claim_token IS NOT NULL AND NOT EXISTS (SELECT 1 FROM live WHERE live.token = r.claim_token)))"""
 # The next project in turn: the ids behind the last one first. A project with traces has groups, and so their counter.
-# It lies with the project's receipts, so that each worker of a cluster looks for itself. A receipt can be claimed if it
-# is pending, and no claim of it holds: its lease has run out, or its worker's heartbeat has stopped.
-NEXT_PROJECT: Final = """
-WITH live AS MATERIALIZED (
-    SELECT token FROM aggregate_workerlease WHERE heartbeat_at > now() - make_interval(secs => %(silence_s)s))
+# It lies with the project's receipts, so that each worker of a cluster looks for itself.
+NEXT_PROJECT: Final = f"""
+WITH {LIVE}
 SELECT p.project_id FROM ingest_counter p
-WHERE p.kind = 'group' AND p.project_id <> ALL(%(resting)s::bigint[])
+WHERE p.kind = 'group' AND p.project_id <> ALL(%(lingering)s::bigint[])
   AND EXISTS (
     SELECT 1 FROM ingest_tracereceipt r
-    WHERE r.project_id = p.project_id AND r.state = %(pending)s
-      AND (r.claimed_until IS NULL OR r.claimed_until < now() OR (
-        r.claim_token IS NOT NULL AND NOT EXISTS (SELECT 1 FROM live WHERE live.token = r.claim_token))))
+    WHERE r.project_id = p.project_id AND {CAN_BE_CLAIMED})
 ORDER BY p.project_id <= %(last)s, p.project_id LIMIT 1
 """
-CANDIDATES: Final = """
-WITH live AS MATERIALIZED (
-    SELECT token FROM aggregate_workerlease WHERE heartbeat_at > now() - make_interval(secs => %(silence_s)s)
-), queue AS (
+CANDIDATES: Final = f"""
+WITH {LIVE}, queue AS (
     SELECT r.group_id, r.received_at, r.body_bytes, r.attempts >= %(batch_attempts)s AS is_alone
     FROM ingest_tracereceipt r
-    WHERE r.project_id = %(project_id)s AND r.state = %(pending)s
-      AND (r.claimed_until IS NULL OR r.claimed_until < now() OR (
-        r.claim_token IS NOT NULL AND NOT EXISTS (SELECT 1 FROM live WHERE live.token = r.claim_token)))
+    WHERE r.project_id = %(project_id)s AND {CAN_BE_CLAIMED}
     ORDER BY r.received_at LIMIT %(candidate_rows)s)
 SELECT group_id, is_alone, count(*), sum(body_bytes), max(received_at)
 FROM queue GROUP BY 1, 2 ORDER BY min(received_at), 1, 2
 """
 # Of some stripes of a group, or of all.
-PICK: Final = """
-WITH live AS MATERIALIZED (
-    SELECT token FROM aggregate_workerlease WHERE heartbeat_at > now() - make_interval(secs => %(silence_s)s))
+PICK: Final = f"""
+WITH {LIVE}
 SELECT r.view_id, r.seq, r.group_id, r.received_at, r.end_reason, r.body_bytes, r.attempts + 1
 FROM ingest_tracereceipt r
-WHERE r.project_id = %(project_id)s AND r.group_id = %(group_id)s AND r.state = %(pending)s
-  AND (r.claimed_until IS NULL OR r.claimed_until < now() OR (
-    r.claim_token IS NOT NULL AND NOT EXISTS (SELECT 1 FROM live WHERE live.token = r.claim_token)))
+WHERE r.project_id = %(project_id)s AND r.group_id = %(group_id)s AND {CAN_BE_CLAIMED}
   AND (r.attempts >= %(batch_attempts)s) = %(is_alone)s
   AND (%(stripes)s::int[] IS NULL
     OR get_byte(uuid_send(r.view_id), 15) %% %(all_stripes)s = ANY(%(stripes)s::int[]))
@@ -142,16 +136,15 @@ _turns: Final = keep(Turns())
 def claim_batch(linger: Linger | None = None) -> Claim | None:
     """Claims the oldest pending traces of the next project, group by group up to the batch's bounds.
 
-    Returns None if no project has any. Projects of `linger` are left out, and one with a small batch begins a rest.
+    Returns None if no project has any. Projects of `linger` are left out, and one with a small batch begins to linger.
     """
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute(
             NEXT_PROJECT,
             {
                 "last": _turns.last_project,
-                "resting": linger.projects() if linger else [],
+                "lingering": linger.projects() if linger else [],
                 "pending": PENDING,
-                "silence_s": settings.CLAIM_SILENCE_S,
             },
         )
         row = cursor.fetchone()
@@ -172,7 +165,7 @@ def claim_batch(linger: Linger | None = None) -> Claim | None:
                 "first": min(trace.received_at for trace in claim.traces),
                 "last": max(trace.received_at for trace in claim.traces),
                 "most_attempts": MAX_ATTEMPTS_KEPT,
-                "token": register(),
+                "token": register_lease(),
             },
         )
     if linger is not None and is_small:
@@ -190,7 +183,6 @@ def _pick(project_id: int) -> tuple[Claim, bool]:
         "batch_attempts": FOLD_BATCH_ATTEMPTS,
         "candidate_rows": CANDIDATE_ROWS,
         "pending": PENDING,
-        "silence_s": settings.CLAIM_SILENCE_S,
         "all_stripes": STRIPES,
     }
     candidates = select_rows(CANDIDATES, queue)

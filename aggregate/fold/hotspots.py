@@ -13,7 +13,7 @@ from django.conf import settings
 from django.db import connection
 
 from aggregate.fold.calltrees import pick_mergeable, pick_newest
-from aggregate.fold.lock_stripes import next_piece
+from aggregate.fold.stripes import next_piece
 from aggregate.fold.writes import HOTSPOT_SUMS, CellDelta
 
 # An array of zeros is null, and few funcs have such time.
@@ -24,7 +24,7 @@ TEXTS: Final = ", ".join(["%b::text[]"] * (1 + len(HOTSPOT_SUMS)))
 COLUMNS: Final = f"project_id, cell_id, id, func_ids, {NAMES}"
 
 
-def unpack(pieces: str) -> str:
+def rows_of_pieces(pieces: str) -> str:
     """Returns the statement for the rows of pieces: cell, func and sums. `pieces` is a table or CTE."""
     filled = ", ".join(
         f"COALESCE(s.{name}, 0) AS {name}" if name in OFTEN_ZERO else f"s.{name}" for name in HOTSPOT_SUMS
@@ -34,9 +34,9 @@ def unpack(pieces: str) -> str:
         FROM (SELECT p.cell_id, unnest(p.func_ids) AS func_id, {spread} FROM {pieces} p) AS s"""
 
 
-def pack(rows: str, *, keeps_zeros: bool = True) -> str:
-    """Returns the statement for one piece per cell, of rows as `unpack` gives them, summed up by func."""
-    packed = ", ".join(
+def pieces_of_rows(rows: str, *, keeps_zeros: bool = True) -> str:
+    """Returns the statement for one piece per cell, of rows as `rows_of_pieces` gives them, summed up by func."""
+    arrays = ", ".join(
         f"CASE WHEN bool_or(s.{name} <> 0) THEN array_agg(s.{name}) END AS {name}"
         if name in OFTEN_ZERO
         else f"array_agg(s.{name}) AS {name}"
@@ -44,7 +44,7 @@ def pack(rows: str, *, keeps_zeros: bool = True) -> str:
     )
     sums = ", ".join(f"sum(r.{name})::bigint AS {name}" for name in HOTSPOT_SUMS)
     having = "" if keeps_zeros else f"HAVING {' OR '.join(f'sum(r.{name}) <> 0' for name in HOTSPOT_SUMS)}"
-    return f"""SELECT s.cell_id, array_agg(s.func_id) AS func_ids, {packed}
+    return f"""SELECT s.cell_id, array_agg(s.func_id) AS func_ids, {arrays}
         FROM (SELECT r.cell_id, r.func_id, {sums} FROM ({rows}) AS r GROUP BY 1, 2 {having} ORDER BY 1, 2) AS s
         GROUP BY s.cell_id"""
 
@@ -75,7 +75,7 @@ pieces AS (SELECT cell_id, func_ids, {NAMES} FROM taken
            UNION ALL SELECT cell_id, func_ids::int[], {ARRAYS} FROM new)
 INSERT INTO aggregate_hotspotpiece ({COLUMNS})
 SELECT %s, s.cell_id, new.id, s.func_ids, {", ".join(f"s.{name}" for name in HOTSPOT_SUMS)}
-FROM ({pack(unpack("pieces"))}) AS s JOIN new USING (cell_id) ORDER BY s.cell_id
+FROM ({pieces_of_rows(rows_of_pieces("pieces"))}) AS s JOIN new USING (cell_id) ORDER BY s.cell_id
 """
 
 
@@ -144,7 +144,7 @@ def _load_sizes(project_id: int, cell_ids: Sequence[int]) -> dict[int, list[tupl
 
 def compact_hotspots(project_id: int, cell_ids: Sequence[int]) -> None:
     """Merges all pieces of each cell that has several. Sums stay; call under the groups' locks."""
-    _repack(
+    _replace_pieces(
         project_id,
         [(cell_id, cell_id) for cell_id, pieces in _load_sizes(project_id, cell_ids).items() if len(pieces) > 1],
         keeps_zeros=True,
@@ -153,15 +153,15 @@ def compact_hotspots(project_id: int, cell_ids: Sequence[int]) -> None:
 
 def clear_empty_hotspots(project_id: int, cell_id: int) -> None:
     """Deletes the hotspots of a cell whose sums are all zero, after sums were taken back."""
-    _repack(project_id, [(cell_id, cell_id)], keeps_zeros=False)
+    _replace_pieces(project_id, [(cell_id, cell_id)], keeps_zeros=False)
 
 
 def move_hotspots(project_id: int, moves: Sequence[tuple[int, int]]) -> None:
     """Adds the hotspots of cells to those of others; `moves` are (cell, target). Under the groups' locks."""
-    _repack(project_id, moves, keeps_zeros=True)
+    _replace_pieces(project_id, moves, keeps_zeros=True)
 
 
-def _repack(project_id: int, moves: Sequence[tuple[int, int]], *, keeps_zeros: bool) -> None:
+def _replace_pieces(project_id: int, moves: Sequence[tuple[int, int]], *, keeps_zeros: bool) -> None:
     """Replaces all pieces of cells by one piece in each target, behind those that the target has otherwise."""
     if not moves:
         return
@@ -175,6 +175,6 @@ def _repack(project_id: int, moves: Sequence[tuple[int, int]], *, keeps_zeros: b
             SELECT %s, s.cell_id, 1 + COALESCE((SELECT max(o.id) FROM aggregate_hotspotpiece o
                        WHERE o.project_id = %s AND o.cell_id = s.cell_id), 0),
                    s.func_ids, {", ".join(f"s.{name}" for name in HOTSPOT_SUMS)}
-            FROM ({pack(unpack("taken"), keeps_zeros=keeps_zeros)}) AS s ORDER BY s.cell_id""",
+            FROM ({pieces_of_rows(rows_of_pieces("taken"), keeps_zeros=keeps_zeros)}) AS s ORDER BY s.cell_id""",
             [*_columns(moves), project_id, project_id, project_id],
         )

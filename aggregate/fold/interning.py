@@ -18,6 +18,7 @@ from profcore.caching import keep
 from profcore.sums.fold import FOLD_VERSION
 from profcore.trace.dimensions import DIMENSION_COLUMNS, DIMENSIONS
 from profcore.trace.funcs import OTHER_FUNC, FuncKey, func_digest
+from profcore.trace.weights import TIME_PART_NAMES
 
 MAX_INT4: Final = 2**31 - 1
 INLINE_URI: Final = re.compile(r"(https?://[^/]{1,253})(/.*)", re.DOTALL)  # longer hosts are not stored
@@ -25,6 +26,7 @@ MAX_ORIGINS: Final = 1_000  # of a project; the first ones stay. All are read fo
 KEY_COLUMNS: Final = ", ".join(("group_id", "starts_at", *DIMENSION_COLUMNS))
 KEY_OF_CELL: Final = f"c.group_id, c.starts_at, {dimension_columns('c')}"
 KEY_OF_ROW: Final = f"w.group_id, w.starts_at, {dimension_columns('w')}"
+SUMS: Final = ("views", "traces", "truncated_views", *TIME_PART_NAMES)
 KEY_ARRAYS: Final = ", ".join(["%b::int[]", "%b::timestamptz[]", *["%b::smallint[]"] * len(DIMENSIONS)])
 _func_ids: Final[IdCache[bytes]] = keep(IdCache())
 
@@ -79,7 +81,7 @@ def _make_funcs(project_id: int, keys: dict[bytes, FuncKey], *, is_bounded: bool
     """
     digests = sorted(keys)
     with transaction.atomic(), connection.cursor() as cursor:
-        transaction.on_commit(_wake_symbolication)
+        transaction.on_commit(_notify_symbolication)
         bounded = [digest for digest in digests if keys[digest] != OTHER_FUNC]
         room = _take_room(project_id, len(bounded), is_bounded=is_bounded)
         digests = sorted(set(digests).difference(bounded[room:]))
@@ -145,7 +147,7 @@ def _take_room(project_id: int, count: int, *, is_bounded: bool) -> int:
     return room
 
 
-def _wake_symbolication() -> None:
+def _notify_symbolication() -> None:
     """Notifies a worker after new funcs: there may be source maps for them."""
     notify_worker(SYMBOLICATE_TASK, SYMBOLICATE_FLAG)
 
@@ -160,10 +162,8 @@ def intern_cells(project_id: int, keys: Sequence[CellKey]) -> dict[CellKey, int]
             ids = allocate_ids(project_id, "cell", len(missing))
             cursor.execute(
                 f"""INSERT INTO aggregate_cell (
-                       project_id, id, grain, {KEY_COLUMNS}, fold_version,
-                       views, traces, truncated_views, js_us, hidden_us, engine_us, idle_us, unobserved_us, profiler_us,
-                       span_us, js_samples, hidden_samples, engine_samples, idle_samples, profiler_samples)
-                   SELECT %s, w.id, %s, {KEY_OF_ROW}, %s, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0
+                       project_id, id, grain, {KEY_COLUMNS}, fold_version, {", ".join(SUMS)})
+                   SELECT %s, w.id, %s, {KEY_OF_ROW}, %s, {", ".join("0" for _ in SUMS)}
                    FROM unnest(%b::int[], {KEY_ARRAYS}) AS w (id, {KEY_COLUMNS})
                    ON CONFLICT (project_id, grain, {KEY_COLUMNS}) DO NOTHING""",
                 [project_id, HOUR_GRAIN, FOLD_VERSION, list(ids), *_columns(missing)],

@@ -27,7 +27,7 @@ class Linger:
 
     def begin(self, project_id: int) -> None:
         """Lets a project linger of which a small batch was claimed."""
-        self._until_s[project_id] = monotonic() + settings.FOLD_GATHER_MS / 1000
+        self._until_s[project_id] = monotonic() + settings.FOLD_LINGER_MS / 1000
 
     def projects(self) -> list[int]:
         """Returns the projects that linger now."""
@@ -37,8 +37,8 @@ class Linger:
 
     def wait(self) -> bool:
         """Waits until the first project has lingered; returns False at once if no project has a pending trace."""
-        resting = self.projects()
-        if not resting or not _has_pending(resting):
+        lingering = self.projects()
+        if not lingering or not _has_pending(lingering):
             return False
         sleep(max(min(self._until_s.values()) - monotonic(), 0))
         return True

@@ -9,7 +9,7 @@ from zlib import crc32
 
 from django.db import connection
 
-from aggregate.fold.lock_stripes import STRIPES
+from aggregate.fold.stripes import STRIPES
 from ingest.deadline import idle_timeout
 
 RAW_LOCK: Final = 0x7261_7765  # "rawe"

@@ -22,7 +22,7 @@ from aggregate.fold.locks import lock_groups
 from aggregate.fold.writes import ADD_HOTSPOTS, HOTSPOT_SUMS, CellDelta
 from aggregate.metrics import count_maintenance
 from aggregate.time_budget import end_step
-from profcore.sums.blobs import BlobError, PackedTree, merge_packed, pack_call_tree
+from profcore.sums.blobs import BlobError, EncodedTree, encode_counted, merge_encoded
 from profcore.sums.calltree import CallTree
 from profcore.times import DAY, HOUR, start_of_hour
 from profcore.trace.dimensions import BOT
@@ -84,7 +84,7 @@ def _roll_up(project_id: int, group_id: int, day_at: datetime, before: datetime)
         cell_ids = [cell_id for (cell_id,) in cursor]
         cursor.execute(ADD_CELLS, {"project_id": project_id, "cell_ids": sorted(cell_ids)})
         compact_hotspots(project_id, cell_ids)
-        append_pieces(DAY_TREES, project_id, [((group_id, day_at), pack_call_tree(_sum_trees(project_id, cell_ids)))])
+        append_pieces(DAY_TREES, project_id, [((group_id, day_at), encode_counted(_sum_trees(project_id, cell_ids)))])
 
 
 def _sum_trees(project_id: int, cell_ids: Sequence[int]) -> CallTree:
@@ -105,7 +105,7 @@ def _sum_trees(project_id: int, cell_ids: Sequence[int]) -> CallTree:
 def add_to_days(
     project_id: int,
     deltas: Sequence[tuple[int, CellDelta]],
-    trees: Sequence[tuple[int, PackedTree]],
+    trees: Sequence[tuple[int, EncodedTree]],
     stripe: int | None = None,
 ) -> None:
     """Adds to the roll-up the additions to cells that are rolled. One statement if none is rolled.
@@ -119,11 +119,11 @@ def add_to_days(
             [project_id, [cell_id for cell_id, _ in deltas]],
         )
         days: dict[int, Key] = {cell_id: (group_id, day_at) for cell_id, group_id, day_at in cursor}
-    of_days: dict[Key, list[PackedTree]] = {}
+    of_days: dict[Key, list[EncodedTree]] = {}
     for cell_id, tree in trees:
         if cell_id in days:
             of_days.setdefault(days[cell_id], []).append(tree)
-    append_pieces(DAY_TREES, project_id, [(day, merge_packed(of_days[day])) for day in sorted(of_days)], stripe)
+    append_pieces(DAY_TREES, project_id, [(day, merge_encoded(of_days[day])) for day in sorted(of_days)], stripe)
     _add_hotspots(
         project_id,
         [

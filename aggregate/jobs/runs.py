@@ -26,7 +26,7 @@ from aggregate.selectors.slice.slices import SliceError
 from aggregate.semaphores import try_semaphore
 from aggregate.sourcemaps.queue import SYMBOLICATE_FLAG, SYMBOLICATE_TASK
 from aggregate.stopping import Stopping, check_stop, is_stopping
-from aggregate.worker_leases import LIVE, beating, drop_dead_leases, register, release_surely
+from aggregate.worker_leases import LIVE, beating, drop_dead_leases, register_lease, release_surely
 from ingest.deadline import idle_timeout
 from ingest.notify import clear_flag, notify_worker
 from profcore.formats.streaming import gzip_stream
@@ -255,7 +255,7 @@ def claim_job() -> JobRun | None:
             if picked is None:
                 return None
             of_job: dict[str, Any] = {"project_id": picked[0], "id": picked[1]}  # Any: a statement's parameters
-            cursor.execute(TAKE, {**of_job, "lease_s": settings.JOB_LEASE_S, "token": register()})
+            cursor.execute(TAKE, {**of_job, "lease_s": settings.JOB_LEASE_S, "token": register_lease()})
             if cursor.rowcount != 1:  # cancelled in between
                 continue
             note_turn(picked[0], QueueTurn.Queue.JOBS)

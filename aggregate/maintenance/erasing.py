@@ -32,7 +32,7 @@ from aggregate.fold.writes import (
 )
 from aggregate.maintenance.packs.marking import mark_packs
 from aggregate.models import Job
-from profcore.sums.blobs import pack_call_tree
+from profcore.sums.blobs import encode_counted
 from profcore.sums.calltree import CallTree, CallTreeBuilder
 from profcore.sums.subtraction import NotContained, subtract_call_tree
 from projects.models import SavedView, SharedLink
@@ -187,7 +187,7 @@ def _take_tree(project_id: int, view: StoredView, batch: FoldedBatch) -> bool:
     except NotContained:
         logger.warning("A view's call tree is not part of its cell's call tree, which is kept as it is.")
         left, is_taken = whole, False
-    append_call_trees(project_id, [(cell_id, pack_call_tree(left))])
+    append_call_trees(project_id, [(cell_id, encode_counted(left))])
     return is_taken
 
 

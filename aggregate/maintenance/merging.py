@@ -21,7 +21,7 @@ from aggregate.models import DAY_GRAIN, HOUR_GRAIN, Cell
 from aggregate.sql import dimension_columns
 from aggregate.time_budget import end_step
 from ingest.storage.groups import allocate_ids
-from profcore.sums.blobs import pack_call_tree
+from profcore.sums.blobs import encode_counted
 from profcore.sums.fold import FOLD_VERSION
 from profcore.times import DAY, midnight_hours_before
 from profcore.trace.dimensions import DIMENSION_COLUMNS
@@ -86,7 +86,7 @@ def merge_day(day: GroupDay) -> None:
         pairs = sorted(into.items())
         _move_rows(day.project_id, pairs)
         trees = take_call_trees(day.project_id, pairs)
-        append_call_trees(day.project_id, [(cell_id, pack_call_tree(trees[cell_id])) for cell_id in sorted(trees)])
+        append_call_trees(day.project_id, [(cell_id, encode_counted(trees[cell_id])) for cell_id in sorted(trees)])
         if not are_rolled:
             unroll_days(day.project_id, sorted(days.values()))
 

@@ -18,7 +18,7 @@ from aggregate.queue_turns import TURN_ORDER, note_turn
 from aggregate.sourcemaps.script_locks import SCRIPTS_LOCK, lock_scripts
 from aggregate.sourcemaps.wildcards import COVERS, HAS_WILDCARD, mark_covering_scripts
 from aggregate.sql import select_records
-from aggregate.worker_leases import LIVE, own_token, register
+from aggregate.worker_leases import LIVE, own_token, register_lease
 from ingest.deadline import idle_timeout
 
 SYMBOLICATE_TASK: Final = "aggregate.symbolicate"
@@ -131,7 +131,7 @@ def claim_script(*, project_id: int | None = None) -> ScriptClaim | None:
             claimed = select_records(ScriptClaim, TAKE, params)
             if claimed:  # else it was deleted in between
                 note_turn(claimed[0].project_id, QueueTurn.Queue.SCRIPTS)
-                register()
+                register_lease()
                 return claimed[0]
 
 

@@ -67,7 +67,7 @@ def post(url: str, body: bytes, headers: dict[str, str]) -> Receipt:
     """
     host, deadline = url, Deadline(settings.ALERTS_SEND_S, most_bytes=MAX_ANSWER_BYTES)
     try:
-        target = read_target(url, settings.WEBHOOK_PORTS)
+        target = read_target(url, settings.WEBHOOK_PORTS, setting="FIELDFLAME_WEBHOOK_PORTS")
         host = target.host
         look_up = partial(resolve, target, allowed_networks(), setting="FIELDFLAME_WEBHOOK_ALLOW_PRIVATE")
         connection = _BoundConnection(target, deadline.wait_for(look_up), deadline)
@@ -81,7 +81,7 @@ def post(url: str, body: bytes, headers: dict[str, str]) -> Receipt:
         finally:
             connection.close()
     except RefusedAddress as error:
-        raise Undelivered(str(error).replace("FIELDFLAME_DOCTOR_PORTS", "FIELDFLAME_WEBHOOK_PORTS")) from None
+        raise Undelivered(str(error)) from None
     except TooMuchRead:
         raise Undelivered(f"The answer of {host} is too long.") from None
     except (OSError, http.client.HTTPException, ValueError) as error:

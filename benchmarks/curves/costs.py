@@ -12,7 +12,7 @@ from uuid import UUID, uuid5
 from django.conf import settings
 from django.db import connection
 
-from aggregate.fold.fold import BatchOutcome, fold_pending_batch
+from aggregate.fold.pending import BatchOutcome, fold_pending_batch
 from aggregate.maintenance.retention import expire_all
 from aggregate.selectors.slice.slices import Slice, SliceQuery, resolve_slice
 from aggregate.selectors.statistics.comparisons import compare_slices

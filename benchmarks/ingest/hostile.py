@@ -10,7 +10,7 @@ from uuid import UUID
 
 import msgspec
 
-from ingest.endpoint.limits import envelope_limits
+from ingest.limits import envelope_limits
 from profcore.kernel import find_kernel
 from profcore.sums.batch_sums import open_sums
 from profcore.sums.fold import CellFold, fold_trace

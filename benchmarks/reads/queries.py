@@ -21,7 +21,7 @@ from aggregate.selectors.statistics.estimates import TableQuery, select_estimate
 from aggregate.selectors.verdict.breakdown import select_breakdown
 from aggregate.selectors.verdict.verdict import Verdict, select_verdict
 from alerts.auto_resolve.usage import is_older, measure_best, measure_span
-from alerts.new_third_parties.new_third_party_previews import preview_new_third_parties
+from alerts.new_third_parties.previews import preview_new_third_parties
 from alerts.queries import AlertQuery
 from benchmarks.shared.fill import LAST_RELEASE, PRIOR_RELEASE, TOP_PAGE, fill_project
 from benchmarks.shared.here import add_here, run_here
@@ -113,7 +113,7 @@ def last_day(project: Project) -> Slice:
 
 
 def ask_about_rollback(project: Project) -> object:
-    """Asks both statements of `alerts.auto_resolve.rollbacks.was_gone`, which rarely needs the second one."""
+    """Asks both statements of `alerts.bases.was_gone`, which rarely needs the second one."""
     known = select_releases(project.pk)
     prior = next(row for row in known if row.release == PRIOR_RELEASE)
     older = [row.release for row in known if is_older(row, prior)]

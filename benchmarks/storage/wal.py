@@ -18,7 +18,7 @@ from typing import Any, Final
 from django.conf import settings
 from django.db import connection
 
-from aggregate.fold.fold import BatchOutcome, fold_pending_batch
+from aggregate.fold.pending import BatchOutcome, fold_pending_batch
 from benchmarks.shared.here import add_here, run_here
 from benchmarks.shared.load import PROJECT, add_kind, make_bodies, read_envelopes
 from benchmarks.shared.posting import post_here

@@ -15,16 +15,6 @@ from profcore.formats.registry import EXPORTERS, FIREFOX, Kind
 from profcore.numbers import write_ms
 from projects.models import Project
 
-# What each format is for; the order is that of the menu.
-PURPOSES: Final = {
-    "firefox": "Firefox Profiler, samply",
-    "cpuprofile": "Chrome DevTools, VS Code",
-    "trace-event": "Chrome DevTools, Perfetto",
-    "speedscope": "speedscope.app",
-    "collapsed": "FlameGraph, inferno",
-    "pprof": "go tool pprof",
-    "csv": "spreadsheets",
-}
 # So that a double click in the viewer shows code.
 WITH_TEXTS: Final = ("sources", "content")
 ID_CHARS: Final = 8  # of a view's id, which is enough to distinguish a few views
@@ -90,9 +80,9 @@ def build_export_menu(
     parts = [func, "in"] if func else []
     parts += [project.slug, *between, *slice_.releases, *slice_.pages, *([view] if view else [])]
     downloads = [
-        Download(EXPORTERS[name].title, purpose, _link_export(project, exported, name), EXPORTERS[name].suffix)
-        for name, purpose in PURPOSES.items()
-        if kind in EXPORTERS[name].kinds
+        Download(exporter.title, exporter.purpose, _link_export(project, exported, name), exporter.suffix)
+        for name, exporter in EXPORTERS.items()
+        if kind in exporter.kinds
     ]
     return ExportMenu(
         profile_url=_link_export(project, exported, FIREFOX.name),

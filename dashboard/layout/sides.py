@@ -11,7 +11,7 @@ from aggregate.selectors.project.last_release import HasViews, pick_last_release
 from aggregate.selectors.project.pages import ReleaseRow
 from aggregate.selectors.slice.sides import BASE, HEAD, SIDE_FIELDS, has_sides, pairs_of_sides, resolve_sides
 from aggregate.selectors.slice.slices import SLICE_FIELDS, VALUE_FIELDS, Slice, SliceError, SliceQuery
-from alerts.auto_resolve.rollbacks import BaseChoice, Rollback
+from alerts.bases import BaseChoice, Rollback
 from dashboard.layout.shell import Shell
 from dashboard.web.params import read_side
 from ingest.storage.groups import OTHER

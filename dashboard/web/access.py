@@ -129,7 +129,7 @@ def may_create_projects(reader: Reader) -> bool:
 
 
 def may_read_raw(reader: Reader, project: Project) -> bool:
-    """Returns whether a reader may read raw bodies: administrators may, and tokens made with `--raw`.
+    """Returns whether a reader may read raw bodies: administrators may, and tokens with the scope `raw`.
 
     A raw body has full URLs and texts, which are stored nowhere else.
     """

@@ -46,16 +46,16 @@ class JsonRenderer(JSONRenderer):
 
 def answer_json(request: HttpRequest, *, key: tuple[object, ...], make: Callable[[], object]) -> HttpResponse:
     """Returns what `make` returns as JSON, or 304. Equal keys mean equal answers."""
-    is_packed = accepts_gzip(request)
+    is_gzip = accepts_gzip(request)
 
     def write() -> HttpResponse:
         body = write_json(make())
-        response = HttpResponse(gzip.compress(body, GZIP_LEVEL, mtime=0) if is_packed else body)
+        response = HttpResponse(gzip.compress(body, GZIP_LEVEL, mtime=0) if is_gzip else body)
         response["Content-Type"] = "application/json"
-        if is_packed:
+        if is_gzip:
             response["Content-Encoding"] = "gzip"
         return response
 
-    response = answer_if_changed(request, make_etag(EXPORT_VERSION, is_packed, key), write)
+    response = answer_if_changed(request, make_etag(EXPORT_VERSION, is_gzip, key), write)
     patch_vary_headers(response, ["Accept-Encoding", "Authorization", "Cookie"])
     return response

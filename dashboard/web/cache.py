@@ -10,6 +10,7 @@ from typing import Final, Generic, TypeVar
 from aggregate.selectors.code.symbols import Symbols, load_symbols
 from aggregate.selectors.exports.slice_export import fingerprint_slice
 from aggregate.selectors.functions.table import FunctionRow, FunctionTable
+from aggregate.selectors.slice.read_context import once_a_read
 from aggregate.selectors.slice.slices import Slice
 from aggregate.selectors.statistics.comparisons import SliceComparison, compare_slices
 from aggregate.selectors.statistics.estimates import TableQuery, select_estimated
@@ -51,6 +52,7 @@ def _compare(base: Slice, head: Slice, measure: Measure, group_by: str, _key: st
     return compare_slices(base, head, measure=measure, group_by=group_by, stratify=stratify)
 
 
+@once_a_read
 def key_of_sides(base: Slice, head: Slice) -> tuple[object, ...]:
     """Returns the key of a comparison: it changes with each folded trace, and with rules and labels.
 

@@ -37,8 +37,8 @@ def answer_export(
     A format that is gzip itself is sent as it is. The ETag is weak: it stands for equal sums, but bytes may differ in
     details such as the usual sampling interval.
     """
-    as_gzip_file = as_gzip_file and not exporter.is_packed
-    is_encoded = not as_gzip_file and not exporter.is_packed and accepts_gzip(request)
+    as_gzip_file = as_gzip_file and not exporter.is_gzip
+    is_encoded = not as_gzip_file and not exporter.is_gzip and accepts_gzip(request)
 
     def write() -> StreamingHttpResponse:
         written = exporter.write(select_export(export, project=project.name, link=link))

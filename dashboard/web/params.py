@@ -1,4 +1,4 @@
-"""Query parameters: which are known, and what they may say."""
+"""Reads the values of query parameters for pages and the API, and refuses those that may not be."""
 
 import re
 from collections.abc import Collection, Sequence

@@ -1,4 +1,4 @@
-"""Query strings: how a page reads its slice from the address, and how links write one."""
+"""The addresses of pages: reads a page's slice from its address, and writes query strings for links."""
 
 from collections.abc import Mapping, Sequence
 from urllib.parse import urlencode

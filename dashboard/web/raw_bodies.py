@@ -1,4 +1,4 @@
-"""Answers with the stored body of a trace, for administrators and for tokens made with `--raw`."""
+"""Answers with the stored body of a trace, for administrators and for tokens with the scope `raw`."""
 
 import gzip
 
@@ -20,7 +20,7 @@ def answer_raw(request: Request, project: Project, ref: str, *, as_gzip_file: bo
     `ref` is the trace's id or `VIEW.SEQ`. Raises `PermissionDenied`, or `Http404` if there is no such body.
     """
     if not may_read_raw(reader_of(request), project):
-        raise PermissionDenied("Only administrators of the project and tokens made with --raw can read raw bodies.")
+        raise PermissionDenied("Only administrators of the project and tokens with the scope raw can read raw bodies.")
     stored = select_raw_body(project.pk, ref)
     if stored is None:
         raise Http404("There is no such trace, or its raw body has expired.")

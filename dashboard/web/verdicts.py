@@ -17,9 +17,9 @@ from aggregate.selectors.slice.slices import MAX_VALUES, Slice
 from aggregate.selectors.statistics.comparisons import SliceComparison
 from aggregate.selectors.verdict.breakdown import Breakdown, select_breakdown
 from aggregate.selectors.verdict.looks import find_plan, has_looks
-from aggregate.selectors.verdict.page_changes import MEASURE
+from aggregate.selectors.verdict.page_changes import VERDICT_MEASURE
 from aggregate.selectors.verdict.verdict import Verdict, select_verdict
-from alerts.auto_resolve.rollbacks import BaseChoice, Rollback, choose_base, select_rolled_back
+from alerts.bases import BaseChoice, Rollback, choose_base, select_rolled_back
 from dashboard.web.cache import cached_comparison, key_of_sides
 from dashboard.web.params import read_side
 from profcore.caching import keep
@@ -107,35 +107,29 @@ def sides_of_releases(slice_: Slice, base: str, head: str) -> tuple[Slice, Slice
     return replace(slice_, releases=(base,)), replace(slice_, releases=(head,))
 
 
-def key_of_verdict(base: Slice, head: Slice, sides_key: tuple[object, ...] | None = None) -> tuple[object, ...]:
-    """Returns the key of a verdict: that of its comparison, and how much of the plan of looks is over.
-
-    `sides_key` is that of `key_of_sides`, for a caller that has it.
-    """
+@once_a_read
+def key_of_verdict(base: Slice, head: Slice) -> tuple[object, ...]:
+    """Returns the key of a verdict: that of its comparison, and how much of the plan of looks is over."""
     plan = find_plan(base, head, now=datetime.now(UTC)) if has_looks(base, head) else None
-    return key_of_sides(base, head) if sides_key is None else sides_key, plan
+    return key_of_sides(base, head), plan
 
 
-def answer_verdict(base: Slice, head: Slice, key: tuple[object, ...] | None = None) -> Verdict:
+def answer_verdict(base: Slice, head: Slice) -> Verdict:
     """Returns the verdict on two sides; the last ones are cached under their key (`key_of_verdict`)."""
-    known_key = key_of_verdict(base, head) if key is None else key
-    return _cached_verdict(base, head, repr(known_key[0]), repr(known_key[1]))
+    sides_key, plan = key_of_verdict(base, head)
+    return _cached_verdict(base, head, repr(sides_key), repr(plan))
 
 
 @keep
 @lru_cache(maxsize=VERDICTS_KEPT)
-def _cached_verdict(base: Slice, head: Slice, sides_key: str, _plan: str) -> Verdict:
-    def compare(*sides: Slice) -> SliceComparison:
-        return compare_functions(*sides, sides_key=sides_key if sides == (base, head) else None)
-
-    return select_verdict(base, head, now=datetime.now(UTC), compare=compare)
+def _cached_verdict(base: Slice, head: Slice, _sides_key: str, _plan: str) -> Verdict:
+    return select_verdict(base, head, now=datetime.now(UTC), compare=compare_cached)
 
 
 def answer_breakdown(base: Slice, head: Slice) -> Breakdown:
     """Returns two sides by dimension, judged by the verdict's bound; cached as verdicts are."""
-    key = key_of_verdict(base, head)
-    verdict = answer_verdict(base, head, key)
-    return _cached_breakdown(base, head, repr(key[0]), verdict.judgement.bound)
+    verdict = answer_verdict(base, head)
+    return _cached_breakdown(base, head, repr(key_of_sides(base, head)), verdict.judgement.bound)
 
 
 @keep
@@ -144,8 +138,6 @@ def _cached_breakdown(base: Slice, head: Slice, _key: str, bound: float) -> Brea
     return select_breakdown(base, head, bound=bound)
 
 
-def compare_functions(base: Slice, head: Slice, *, sides_key: str | None = None) -> SliceComparison:
+def compare_cached(base: Slice, head: Slice) -> SliceComparison:
     """Returns the comparison of the functions of two slices, cached as that of the page "Compare" is."""
-    return cached_comparison(
-        base, head, MEASURE, "function", repr(key_of_sides(base, head)) if sides_key is None else sides_key
-    )
+    return cached_comparison(base, head, VERDICT_MEASURE, "function", repr(key_of_sides(base, head)))

@@ -130,9 +130,9 @@ class Admission:
             used = select_bytes(key.project_id, at, days)
             self._used[key.project_id, days] = (now + QUOTA_CHECK_S, used)
         if per_day and used.today >= per_day * MB:
-            return f"The project may send {per_day} MB of traces a day (UTC), packed."
+            return f"The project may send {per_day} MB of traces a day (UTC), compressed."
         if kept and used.kept >= kept * MB:
-            return f"The project may keep {kept} MB of raw traces, packed. Older ones expire day by day."
+            return f"The project may keep {kept} MB of raw traces, compressed. Older ones expire day by day."
         return None
 
     def clear(self) -> None:

@@ -46,7 +46,7 @@ class ParsedBody:
     refused: list[Refused] = field(default_factory=list)
 
 
-def parse_at_once(sent: bytes, *, content_type: str, limits: Limits, max_bytes: int) -> ParsedBody | None:
+def parse_compiled(sent: bytes, *, content_type: str, limits: Limits, max_bytes: int) -> ParsedBody | None:
     """Returns the one envelope of a body as it was sent, if the compiled kernel accepts it.
 
     None means that `parse_body` has to look at the expanded body; and it does if that has more than `max_bytes`.

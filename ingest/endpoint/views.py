@@ -15,6 +15,7 @@ from django.conf import settings
 from django.db import Error
 
 from ingest.deadline import release_connection, with_deadline
+from ingest.endpoint.absences import take_absence
 from ingest.endpoint.admission import (
     ADMISSION,
     check_sender,
@@ -22,10 +23,8 @@ from ingest.endpoint.admission import (
     read_key,
     seconds_to_next_day,
 )
-from ingest.endpoint.client_reports import take_absence
-from ingest.endpoint.limits import envelope_limits
 from ingest.endpoint.outcomes import INGEST_ENVELOPES, count_refusals
-from ingest.endpoint.parsing import NDJSON_TYPES, ParsedBody, Refused, parse_at_once, parse_body
+from ingest.endpoint.parsing import NDJSON_TYPES, ParsedBody, Refused, parse_body, parse_compiled
 from ingest.endpoint.requests import (
     IngestRequest,
     TryLater,
@@ -48,6 +47,7 @@ from ingest.endpoint.responses import (
     stop_of,
 )
 from ingest.endpoint.slow_bodies import TimedBody, end_slow
+from ingest.limits import envelope_limits
 from ingest.notify import notify_soon
 from ingest.storage.storing import GROUP_COMMIT, store_arrivals
 from profcore.errors import Reason, TraceError
@@ -116,9 +116,9 @@ def store_body(post: IngestRequest, key: KeyConfig, received_at: datetime) -> Pa
         raise TraceError(Reason.INVALID_GZIP, "$", "The body is not the gzip that Content-Encoding promises.")
     bounds = {"large_bytes": settings.INGEST_LARGE_BODY_BYTES, "max_bytes": settings.INGEST_MAX_EXPANDED_BYTES}
     limits = envelope_limits()
-    at_once = parse_at_once(sent, content_type=post.media_type, limits=limits, max_bytes=min(bounds.values()))
-    with nullcontext(sent) if at_once else expanded(sent, **bounds) as body:
-        parsed = at_once or parse_body(
+    compiled = parse_compiled(sent, content_type=post.media_type, limits=limits, max_bytes=min(bounds.values()))
+    with nullcontext(sent) if compiled else expanded(sent, **bounds) as body:
+        parsed = compiled or parse_body(
             sent,
             body,
             content_type=post.media_type,

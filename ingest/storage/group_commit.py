@@ -51,13 +51,14 @@ class PendingWrite:
 class FlushPolicy:
     """How posts share statements.
 
-    A thread waits `gather_s` for others before it writes, and is taken to stall after `stalled_s`. `at_once` statements
-    are under way at most, each of at most `max_rows` and `max_bytes`. A post may wait `deadline_s` in all.
+    A thread waits `gather_s` for others before it writes, and is taken to stall after `stalled_s`. No more than
+    `most_under_way` statements are under way, each of at most `max_rows` and `max_bytes`. A post may wait `deadline_s`
+    in all.
     """
 
     gather_s: float
     stalled_s: float
-    at_once: int
+    most_under_way: int
     max_rows: int
     max_bytes: int
     deadline_s: float
@@ -85,7 +86,7 @@ class GroupCommit:
         if write.batch is not None:
             self._lead(write.batch, write)
         if write.error is not None:
-            raise again(write.error)
+            raise copy_error(write.error)
 
     def _wait(self, write: PendingWrite) -> None:
         """Returns when the rows are written, or when this thread must write. Raises Django's `OperationalError`."""
@@ -111,7 +112,7 @@ class GroupCommit:
         """Lets a waiting one write for those of its project, unless others are at it. The lock must be held."""
         project_id, now = write.project_id, time.monotonic()
         is_busy = self._under_way[project_id] and now - self._newest[project_id] < self.policy.stalled_s
-        if is_busy or self._under_way.total() >= self.policy.at_once:
+        if is_busy or self._under_way.total() >= self.policy.most_under_way:
             return False
         write.batch = [write]
         self._waiting.remove(write)
@@ -189,7 +190,7 @@ def is_outage(error: Exception) -> bool:
     return state is None or state.startswith(OUTAGES)
 
 
-def again(error: Exception) -> Exception:
+def copy_error(error: Exception) -> Exception:
     """Returns an error like this one, to be raised in another thread too: a traceback belongs to one of them."""
     try:
         copied = type(error)(*error.args)

@@ -31,7 +31,7 @@ from projects.key_cache import KeyConfig
 
 BYTE_SHARDS: Final = 8  # rows of a day, so that posts seldom wait for each other
 IMPORTS_SHARD: Final = -1  # an import holds its row until its last trace is stored
-PACK_FROM_BYTES: Final = 1_024
+GZIP_FROM_BYTES: Final = 1_024
 # A statement takes some milliseconds. One that takes longer waits for a lock or a slow disk: the next one of its
 # project is then begun next to it.
 STALLED_S: Final = 0.05
@@ -78,6 +78,24 @@ def _write_arrays(columns: Mapping[str, str]) -> str:
     return ", ".join(f"${number}::{kind}[]" for number, kind in enumerate(columns.values(), 4))
 
 
+# The receipts of both statements, up to the rows that they are made of.
+INSERT_RECEIPTS: Final = f"""INSERT INTO ingest_tracereceipt (
+        project_id, view_id, seq, group_id, received_at, view_started_at, {DIMENSION_LIST}, end_reason, isolated,
+        sample_rate, requested_interval_us, interval_us, snippet_us, body_bytes, state, attempts, crashes)
+    SELECT $1::bigint, view_id, seq, group_id, received_at, view_started_at, {DIMENSION_LIST}, end_reason, isolated,
+           nullif(sample_rate, 1), requested_interval_us, interval_us, snippet_us, body_bytes, $3::smallint, 0, 0"""
+
+
+def _count_bytes(size: str) -> str:
+    """Returns the part of both statements that adds the bytes of new traces, given by `size`, to those of their day."""
+    return f"""counted AS (
+    INSERT INTO ingest_daybytes (project_id, day_on, shard, bytes)
+    SELECT $1::bigint, (received_at AT TIME ZONE 'UTC')::date AS day_on, $2::smallint, sum({size})
+    FROM once JOIN receipt USING (view_id, seq) GROUP BY 2 ORDER BY 2
+    ON CONFLICT (project_id, day_on, shard) DO UPDATE SET bytes = ingest_daybytes.bytes + excluded.bytes
+)"""
+
+
 # $1: project, $2: shard, $3: state, then the arrays of `COLUMNS`. For posts whose key in their partition finds a
 # re-post, with bodies in the database, which is nearly all of them. `OFFSET 0` keeps the planner from reading the whole
 # table at once: its one plan is made before it knows the rows.
@@ -87,23 +105,14 @@ WITH arrived AS (
 ), once AS (
     SELECT DISTINCT ON (view_id, seq) * FROM arrived ORDER BY view_id, seq, position
 ), receipt AS (
-    INSERT INTO ingest_tracereceipt (
-        project_id, view_id, seq, group_id, received_at, view_started_at, {DIMENSION_LIST}, end_reason, isolated,
-        sample_rate, requested_interval_us, interval_us, snippet_us, body_bytes, state, attempts, crashes)
-    SELECT $1::bigint, view_id, seq, group_id, received_at, view_started_at, {DIMENSION_LIST}, end_reason, isolated,
-           nullif(sample_rate, 1), requested_interval_us, interval_us, snippet_us, body_bytes, $3::smallint, 0, 0
+    {INSERT_RECEIPTS}
     FROM once WHERE NOT EXISTS (
         SELECT 1 FROM ingest_borderreceipt b
         WHERE b.project_id = $1::bigint AND b.view_id = once.view_id AND b.seq = once.seq OFFSET 0)
     ORDER BY view_id, seq
     ON CONFLICT DO NOTHING
     RETURNING view_id, seq
-), counted AS (
-    INSERT INTO ingest_daybytes (project_id, day_on, shard, bytes)
-    SELECT $1::bigint, (received_at AT TIME ZONE 'UTC')::date AS day_on, $2::smallint, sum(octet_length(body))
-    FROM once JOIN receipt USING (view_id, seq) GROUP BY 2 ORDER BY 2
-    ON CONFLICT (project_id, day_on, shard) DO UPDATE SET bytes = ingest_daybytes.bytes + excluded.bytes
-)
+), {_count_bytes("octet_length(body)")}
 INSERT INTO ingest_rawtrace (project_id, view_id, seq, received_at, trace_id, is_gzip, body)
 SELECT $1::bigint, view_id, seq, received_at, trace_id, is_gzip, body
 FROM once JOIN receipt USING (view_id, seq)
@@ -129,23 +138,13 @@ WITH arrived AS (
     ON CONFLICT (project_id, view_id, seq) DO NOTHING
     RETURNING view_id, seq
 ), receipt AS (
-    INSERT INTO ingest_tracereceipt (
-        project_id, view_id, seq, group_id, received_at, view_started_at, {DIMENSION_LIST}, end_reason, isolated,
-        sample_rate, requested_interval_us, interval_us, snippet_us, body_bytes, state, attempts, crashes)
-    SELECT $1::bigint, view_id, seq, group_id, received_at, view_started_at, {DIMENSION_LIST}, end_reason, isolated,
-           nullif(sample_rate, 1), requested_interval_us, interval_us, snippet_us, body_bytes, $3::smallint, 0, 0
+    {INSERT_RECEIPTS}
     FROM fresh LEFT JOIN taken USING (view_id, seq)
     WHERE {DEDUP_MODE} < 2 OR taken.view_id IS NOT NULL
     ORDER BY view_id, seq
     ON CONFLICT DO NOTHING
     RETURNING view_id, seq
-), counted AS (
-    INSERT INTO ingest_daybytes (project_id, day_on, shard, bytes)
-    SELECT $1::bigint, (received_at AT TIME ZONE 'UTC')::date AS day_on, $2::smallint,
-           sum(coalesce(pack_length, octet_length(body)))
-    FROM once JOIN receipt USING (view_id, seq) GROUP BY 2 ORDER BY 2
-    ON CONFLICT (project_id, day_on, shard) DO UPDATE SET bytes = ingest_daybytes.bytes + excluded.bytes
-), pack AS (
+), {_count_bytes("coalesce(pack_length, octet_length(body))")}, pack AS (
     SELECT a.pack_id, min((a.received_at AT TIME ZONE 'UTC')::date) AS day_on, sum(a.pack_length) AS bytes,
            count(*) AS brought, count(stored.position) AS traces
     FROM arrived a
@@ -175,12 +174,13 @@ def store_arrivals(
     arrivals: Sequence[Arrival],
     received_at: datetime,
     headers: SenderHeaders = NO_HEADERS,
-    shard: int | None = None,
+    alone: bool = False,
 ) -> None:
     """Stores envelopes with their receipts in one statement, and counts their bytes in a row of the day.
 
-    Posts of a project that arrive at the same time share the statement. In a transaction, or with a shard, it is one of
-    the caller's own. The row is one of several, by chance, or that of `shard`.
+    Posts of a project that arrive at the same time share the statement. In a transaction it is one of the caller's own.
+    So it is with `alone`, for traces that no page posts. Then re-posts are also looked for in other partitions, and the
+    row is that of imports; else it is one of several, by chance.
 
     A re-post (same view and sequence number) changes nothing. When the function returns, the envelopes are durable.
     Raises `django.db.Error` if the database does not answer.
@@ -188,7 +188,7 @@ def store_arrivals(
     pairs = [(arrival.envelope.release, page_of(arrival.envelope, key.route_rules)) for arrival in arrivals]
     groups = intern_groups(key.project_id, pairs)
     dedup_mode = dedup_mode_of([arrival.started_ms for arrival in arrivals], received_at)
-    if shard is not None:  # a file that is imported again may say another start
+    if alone:  # a file that is imported again may say another start
         dedup_mode = max(dedup_mode, DedupMode.LOOK_BACK)
     write = PendingWrite(
         project_id=key.project_id,
@@ -199,8 +199,8 @@ def store_arrivals(
         ],
         dedup_mode=dedup_mode,
     )
-    if shard is not None or connection.in_atomic_block:
-        _store([write], shard)
+    if alone or connection.in_atomic_block:
+        _store([write], alone=alone)
         return
     release_connection()
     GROUP_COMMIT.write(write)
@@ -209,11 +209,11 @@ def store_arrivals(
 def _make_row(arrival: Arrival, group_id: int, headers: SenderHeaders, received_at: datetime) -> tuple[Any, ...]:
     """Returns the values of `COLUMNS`: texts, and the body (hence `Any`).
 
-    A body that came plain and long is packed: the fastest level takes 0.2 ms for a median trace of 16 kB, and saves
+    A body that came plain and long is compressed: the fastest level takes 0.2 ms for a median trace of 16 kB, and saves
     80 % of disk space and of writes to the log. The view's start is clamped to the seven days before its receipt.
     """
     e = arrival.envelope
-    is_packed_here = not arrival.is_gzip and len(arrival.body) >= PACK_FROM_BYTES
+    is_gzipped_here = not arrival.is_gzip and len(arrival.body) >= GZIP_FROM_BYTES
     oldest = received_at - timedelta(days=settings.VIEW_START_MAX_AGE_DAYS)
     started_at = datetime.fromtimestamp(arrival.started_ms / 1000, UTC)
     return (
@@ -231,18 +231,17 @@ def _make_row(arrival: Arrival, group_id: int, headers: SenderHeaders, received_
         "NULL" if e.cost is None else str(to_us(e.cost.ms)),
         str(arrival.expanded_bytes),
         (e.traceId or uuid5(e.viewId, str(e.seq))).hex,
-        str(arrival.is_gzip or is_packed_here),
-        gzip.compress(arrival.body, compresslevel=1, mtime=0) if is_packed_here else arrival.body,
+        str(arrival.is_gzip or is_gzipped_here),
+        gzip.compress(arrival.body, compresslevel=1, mtime=0) if is_gzipped_here else arrival.body,
     )
 
 
-def _store(writes: Sequence[PendingWrite], shard: int | None = None) -> None:
+def _store(writes: Sequence[PendingWrite], *, alone: bool = False) -> None:
     """Stores posts of one project, in the caller's transaction if there is one. If a partition is missing, it is made.
 
     That happens if beat did not run for a week, or if the clock is wrong.
     """
-    if shard is None:
-        shard = random.randrange(BYTE_SHARDS)  # noqa: S311  # no secret
+    shard = IMPORTS_SHARD if alone else random.randrange(BYTE_SHARDS)  # noqa: S311  # no secret
     *columns, bodies = zip(*(row for write in writes for row in write.rows), strict=True)
     params: list[Param] = [str(writes[0].project_id), str(shard), str(PENDING)]
     params += ["{" + ",".join(column) + "}" for column in columns]
@@ -301,7 +300,7 @@ def read_flush_policy() -> FlushPolicy:
     return FlushPolicy(
         gather_s=gather_s,
         stalled_s=gather_s + STALLED_S,
-        at_once=settings.OBJECTS_AT_ONCE if _has_packs() else settings.INGEST_STORE_CONNECTIONS,
+        most_under_way=settings.OBJECTS_AT_ONCE if _has_packs() else settings.INGEST_STORE_CONNECTIONS,
         max_rows=settings.INGEST_TOGETHER_TRACES,
         max_bytes=settings.INGEST_TOGETHER_BYTES,
         deadline_s=settings.INGEST_DATABASE_WAIT_MS / 1_000 + objects_s,

@@ -14,7 +14,7 @@ from django.db.models import Min
 from aggregate.label_models import ReleaseScript
 from aggregate.sourcemaps.archives import open_archive
 from aggregate.sourcemaps.uploading import store_build
-from ingest.endpoint.limits import envelope_limits
+from ingest.limits import envelope_limits
 from ingest.models import Group, Receipt
 from ingest.notify import notify_worker
 from ingest.storage.groups import intern_groups
@@ -98,8 +98,8 @@ def _store_batch(key: KeyConfig, arrivals: Sequence[Arrival], received_at: datet
     with transaction.atomic():
         if not hold_project(key.project_id):
             raise DemoError("The demo is being deleted; the rest of its views was not loaded.")
-        # With a shard it looks into all partitions: loaded again on another day, a view has another start.
-        store_arrivals(key=key, arrivals=arrivals, received_at=received_at, shard=0)
+        # `alone` looks into all partitions: loaded again on another day, a view has another start.
+        store_arrivals(key=key, arrivals=arrivals, received_at=received_at, alone=True)
 
 
 def make_arrivals(recording: Recording, view: Resampled) -> list[Arrival]:

@@ -16,7 +16,7 @@ from profcore.code.parties import Owner, PartyRule
 from profcore.code.sites import owner_of
 from profcore.trace.funcs import PROFILER_NAMES, FuncKey
 
-# The categories of DESIGN.md, "Funcs", with the words shown to people. Order is that of the exports: append only.
+# The categories of docs/categories.md, with the words shown to people. Order is that of the exports: append only.
 FUNC_CATEGORIES: Final = {
     "first-party": "First party",
     "third-party": "Third party",

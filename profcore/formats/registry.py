@@ -39,9 +39,9 @@ def kind_of(export: Export) -> Kind:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Exporter:
-    """One format: `write` yields an export's file in pieces; `suffix` ends its file name.
+    """One format: `write` yields an export's file in pieces; `suffix` ends its file name, `purpose` names its readers.
 
-    Files are not compressed, except for formats that include compression (`is_packed`, gzip).
+    Files are not compressed, except for formats that include compression (`is_gzip`).
 
     Each function writes one kind; None means that the format cannot express it. Every format writes a slice. Equal
     exports give equal bytes. With `needs_all` the size guard must not remove anything: more call nodes do not make the
@@ -50,13 +50,14 @@ class Exporter:
 
     name: str
     title: str
+    purpose: str
     media_type: str
     suffix: str
     write_slice: Callable[[SliceExport], Iterator[bytes]]
     write_segments: Callable[[SegmentedExport], Iterator[bytes]] | None = None
     write_timeline: Callable[[TimelineExport], Iterator[bytes]] | None = None
     write_difference: Callable[[DifferenceExport], Iterator[bytes]] | None = None
-    is_packed: bool = False
+    is_gzip: bool = False
     needs_all: bool = False
     has_engine_leaves: bool = False  # whether it supports `TimelineExport.engine_leaves`
     has_source_texts: bool = False  # whether it writes `contents`
@@ -89,6 +90,7 @@ class Exporter:
 FIREFOX: Final = Exporter(
     name="firefox",
     title="Firefox Profiler",
+    purpose="Firefox Profiler, samply",
     media_type="application/json",
     suffix=".json",
     write_slice=firefox.write_profile,
@@ -101,6 +103,7 @@ FIREFOX: Final = Exporter(
 CPUPROFILE: Final = Exporter(
     name="cpuprofile",
     title="Chrome CPU profile",
+    purpose="Chrome DevTools, VS Code",
     media_type="application/json",
     suffix=".cpuprofile",
     write_slice=cpuprofile.write_slice,
@@ -110,6 +113,7 @@ CPUPROFILE: Final = Exporter(
 TRACE_EVENT: Final = Exporter(
     name="trace-event",
     title="Trace events",
+    purpose="Chrome DevTools, Perfetto",
     media_type="application/json",
     suffix=".trace.json",
     write_slice=trace_events.write_slice,
@@ -120,6 +124,7 @@ TRACE_EVENT: Final = Exporter(
 SPEEDSCOPE: Final = Exporter(
     name="speedscope",
     title="speedscope",
+    purpose="speedscope.app",
     media_type="application/json",
     suffix=".speedscope.json",
     write_slice=speedscope.write_slice,
@@ -131,6 +136,7 @@ SPEEDSCOPE: Final = Exporter(
 COLLAPSED: Final = Exporter(
     name="collapsed",
     title="Collapsed stacks",
+    purpose="FlameGraph, inferno",
     media_type="text/plain; charset=utf-8",
     suffix=".collapsed.txt",
     write_slice=collapsed.write_slice,
@@ -142,18 +148,20 @@ COLLAPSED: Final = Exporter(
 PPROF: Final = Exporter(
     name="pprof",
     title="pprof",
+    purpose="go tool pprof",
     media_type="application/octet-stream",
     suffix=".pb.gz",
     write_slice=pprof.write_slice,
     write_segments=pprof.write_segments,
     write_timeline=pprof.write_timeline,
     write_difference=pprof.write_difference,
-    is_packed=True,
+    is_gzip=True,
     has_engine_leaves=True,
 )
 CSV: Final = Exporter(
     name="csv",
     title="Table (CSV)",
+    purpose="spreadsheets",
     media_type="text/csv; charset=utf-8; header=present",
     suffix=".csv",
     write_slice=table.write_slice,
@@ -162,6 +170,7 @@ CSV: Final = Exporter(
     needs_all=True,
 )
 
+# In the order of the menu of exports.
 EXPORTERS: Final[Mapping[str, Exporter]] = MappingProxyType(
     {exporter.name: exporter for exporter in (FIREFOX, CPUPROFILE, TRACE_EVENT, SPEEDSCOPE, COLLAPSED, PPROF, CSV)}
 )

@@ -13,7 +13,7 @@ from types import ModuleType
 from typing import Any, Final, NamedTuple, Protocol, TypeVar
 from uuid import UUID
 
-from profcore.sums.blobs import Contribution, PackedTree, encode_contribution, pack_call_tree
+from profcore.sums.blobs import Contribution, EncodedTree, encode_contribution, encode_counted
 from profcore.sums.fold import (
     FUNC_SUM_NAMES,
     CellFold,
@@ -104,7 +104,7 @@ class BatchSums(Protocol[Key]):
     def hotspots(self, cell_id: int) -> HotspotColumns:
         """Returns what `grow` has added to the hotspots of a cell."""
 
-    def tree(self, key: Key) -> PackedTree:
+    def tree(self, key: Key) -> EncodedTree:
         """Returns the call tree that the batch adds to a cell."""
 
 
@@ -165,8 +165,8 @@ class PureSums(BatchSums[Key]):
         columns = zip(*(sums for _, sums in rows), strict=True) if rows else repeat((), len(HOTSPOT_COLUMNS))
         return HotspotColumns([func_id for func_id, _ in rows], [list(column) for column in columns])
 
-    def tree(self, key: Key) -> PackedTree:
-        return pack_call_tree(map_tree(self._cells[key].tree.tree, self._id_of))
+    def tree(self, key: Key) -> EncodedTree:
+        return encode_counted(map_tree(self._cells[key].tree.tree, self._id_of))
 
 
 class CompiledSums(BatchSums[Key]):
@@ -232,8 +232,8 @@ class CompiledSums(BatchSums[Key]):
     def hotspots(self, cell_id: int) -> HotspotColumns:
         return HotspotColumns(*self._kernel.hotspots(cell_id))
 
-    def tree(self, key: Key) -> PackedTree:
-        return PackedTree(*self._kernel.tree(self._place_of[key]))
+    def tree(self, key: Key) -> EncodedTree:
+        return EncodedTree(*self._kernel.tree(self._place_of[key]))
 
 
 def open_sums(module: ModuleType | None, funcs: FuncTable, limits: Limits, *, max_bytes: int) -> BatchSums[Any]:

@@ -213,7 +213,7 @@ def encode_call_tree(tree: CallTree) -> bytes:
     return _pack([distance, *(np.array(column, dtype=np.int64) for column in columns)])
 
 
-class PackedTree(NamedTuple):
+class EncodedTree(NamedTuple):
     """An encoded call tree, and the number of its nodes."""
 
     nodes: int
@@ -224,16 +224,16 @@ class PackedTree(NamedTuple):
         return decode_call_tree(self.blob)
 
 
-def pack_call_tree(tree: CallTree) -> PackedTree:
-    """Returns a call tree encoded."""
-    return PackedTree(len(tree), encode_call_tree(tree))
+def encode_counted(tree: CallTree) -> EncodedTree:
+    """Encodes a call tree, and keeps the number of its nodes."""
+    return EncodedTree(len(tree), encode_call_tree(tree))
 
 
-def merge_packed(trees: Sequence[PackedTree]) -> PackedTree:
+def merge_encoded(trees: Sequence[EncodedTree]) -> EncodedTree:
     """Returns the sum of encoded call trees. A single one is merged already; again would cost as much as folding."""
     if len(trees) == 1:
         return trees[0]
-    return pack_call_tree(merge_call_trees([packed.tree() for packed in trees]))
+    return encode_counted(merge_call_trees([encoded.tree() for encoded in trees]))
 
 
 def decode_call_tree(blob: bytes) -> CallTree:

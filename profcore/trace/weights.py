@@ -1,6 +1,6 @@
 """Weights: the time that each sample of a trace stands for, and its kind.
 
-The rules are DESIGN.md's "Weights": integer µs, the gap to the next sample, a cap on long gaps, and a kind for every
+The rules are those of docs/weights.md: integer µs, the gap to the next sample, a cap on long gaps, and a kind for every
 sample. For every trace `js + hidden + engine + idle + unobserved + profiler = span`, exactly.
 """
 

@@ -56,7 +56,7 @@ def wait_for(stack: RunningStack, token: str, functions: int) -> dict[str, Any]:
 
 def test_functions_are_labelled_whether_the_map_or_the_trace_comes_first(stack: RunningStack, tmp_path: Path) -> None:
     reader = stack.create_project("shop")
-    token = json.loads(stack.manage("create_token", "--project", "shop", "--sourcemaps"))["token"]
+    token = json.loads(stack.manage("create_token", "--project", "shop", "--scope", "sourcemaps"))["token"]
     post(stack, "early", [11])
     stack.wait_until_folded({"shop": reader})
     (tmp_path / "dist").mkdir()

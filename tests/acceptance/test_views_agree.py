@@ -158,7 +158,7 @@ def test_several_views_are_told_apart_where_the_format_can(name: str) -> None:
 
     body = write(name, export_view(first, second))
 
-    text = (gzip.decompress(body) if EXPORTERS[name].is_packed else body).decode("utf-8", "replace")
+    text = (gzip.decompress(body) if EXPORTERS[name].is_gzip else body).decode("utf-8", "replace")
     assert "11111111" in text
     assert "22222222" in text
 

@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
-from ingest.endpoint.limits import envelope_limits
+from ingest.limits import envelope_limits
 from profcore.sums.blobs import decode_call_tree, decode_contribution
 from profcore.sums.fold import TraceFold, fold_trace
 from profcore.times import start_of_day

@@ -7,7 +7,7 @@ import psycopg
 from django.db import connection
 from django.test import RequestFactory
 
-from aggregate.fold.fold import BatchOutcome, fold_pending_batch
+from aggregate.fold.pending import BatchOutcome, fold_pending_batch
 from aggregate.worker_leases import TOKEN, own_token
 from tests.runner.endpoint_middleware import receive_traces
 

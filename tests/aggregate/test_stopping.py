@@ -17,7 +17,7 @@ from pytest_django import Settings
 
 from aggregate import tasks
 from aggregate.fold import batch
-from aggregate.fold.fold import BatchOutcome, fold_pending_batch
+from aggregate.fold.pending import BatchOutcome, fold_pending_batch
 from aggregate.jobs.runs import JobResult, JobRun, run_next_job
 from aggregate.models import Job
 from aggregate.stopping import tell_to_stop

@@ -15,13 +15,13 @@ from django.conf import settings as django_settings
 from django.db import connection, connections
 
 from aggregate import worker_leases
-from aggregate.fold import fold
+from aggregate.fold import pending
 from aggregate.fold.batch import FoldedBatch, fold_claim
 from aggregate.fold.claims import Claim, claim_batch
-from aggregate.fold.fold import BatchOutcome, ClaimLost, fold_pending_batch, write_batch
+from aggregate.fold.pending import BatchOutcome, ClaimLost, fold_pending_batch, write_batch
 from aggregate.maintenance.retention import expire_all
 from aggregate.models import WorkerLease
-from aggregate.worker_leases import beating, drop_dead_leases, name_process, own_token, register
+from aggregate.worker_leases import beating, drop_dead_leases, name_process, own_token, register_lease
 from profcore.times import DAY
 from tests.aggregate.posting import be_killed, everything, fold_all, post, rows
 from tests.envelopes import make_envelope
@@ -99,7 +99,7 @@ def test_a_process_that_is_told_to_end_releases_its_claim_and_counts_no_attempt(
     def stop(*args: object, **kwargs: object) -> FoldedBatch:
         raise end
 
-    monkeypatch.setattr(fold, "fold_claim", stop)
+    monkeypatch.setattr(pending, "fold_claim", stop)
     with pytest.raises(end):
         fold_pending_batch()
     assert rows(RECEIPTS) == [(0, 0, None)]
@@ -116,8 +116,8 @@ def test_a_claim_that_could_not_be_released_is_free_again_at_the_next_look(
         raise OperationalError("as while the server restarts")
 
     with monkeypatch.context() as patch:
-        patch.setattr(fold, "fold_claim", fail)
-        patch.setattr(fold, "release_claim", fail)
+        patch.setattr(pending, "fold_claim", fail)
+        patch.setattr(pending, "release_claim", fail)
         with pytest.raises(OperationalError):
             fold_pending_batch()
     assert fold_all() == [BatchOutcome.FOLDED]
@@ -136,7 +136,7 @@ def test_while_a_batch_is_folded_its_worker_beats(key: str, monkeypatch: pytest.
             time.sleep(0.01)
         return fold_claim(claim, expired=())
 
-    monkeypatch.setattr(fold, "fold_claim", fold_for_long)
+    monkeypatch.setattr(pending, "fold_claim", fold_for_long)
     assert fold_pending_batch() is BatchOutcome.FOLDED
 
 
@@ -157,7 +157,7 @@ def test_heartbeats_end_with_the_work(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_process_that_ended_elsewhere_leaves_no_row_for_ever() -> None:
-    register()
+    register_lease()
     expire_all(datetime.now(UTC))
     assert WorkerLease.objects.count() == 1
     expire_all(datetime.now(UTC) + 2 * DAY)
@@ -185,7 +185,7 @@ def test_a_forked_process_has_a_token_of_its_own(monkeypatch: pytest.MonkeyPatch
 
 def test_two_that_clean_up_at_once_do_not_wait_for_each_other() -> None:
     for _ in range(20):
-        register()
+        register_lease()
         be_killed()
 
     def drop() -> int:

@@ -9,7 +9,7 @@ import numpy as np
 from aggregate.models import PageView
 from alerts.evaluating import evaluate_one
 from alerts.models import AlertRule, StateChange
-from alerts.new_third_parties.new_third_party_previews import preview_new_third_parties
+from alerts.new_third_parties.previews import preview_new_third_parties
 from alerts.queries import read_alert_query
 from profcore.alerts.states import State
 from profcore.stats.sampling import sample_key

@@ -10,7 +10,7 @@ from django.utils import timezone
 from alerts import evaluating
 from alerts.evaluating import evaluate_due, evaluate_one
 from alerts.models import AlertRule, AlertState
-from alerts.new_third_parties import new_third_party_rules as new_third_parties_rules
+from alerts.new_third_parties import rules
 from alerts.rules import create_alert
 from profcore.alerts.states import State
 from projects.models import Project
@@ -49,7 +49,7 @@ def test_a_day_whose_evaluation_failed_is_judged_later(project: Project, monkeyp
     assert evaluate(alert, first).evaluated_at == first
     assert AlertState.objects.get(alert_id=alert.id).state == State.SUSPECTED
     with monkeypatch.context() as patched:
-        patched.setattr(new_third_parties_rules, "sum_groups", fail)
+        patched.setattr(rules, "sum_groups", fail)
         failed = evaluate(alert, TODAY)
     assert failed.problem == "ValueError: no such thing"
     assert failed.evaluated_at == first  # the last time that it went well

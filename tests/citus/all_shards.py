@@ -18,7 +18,7 @@ REASONS: Final[Mapping[str, str]] = {
     "aggregate/sourcemaps/queue.py:claim_script": "the next script of any project",
     "aggregate/sourcemaps/queue.py:list_projects_with_scripts": "which projects have source maps",
     "ingest/endpoint/admission.py:_is_below_total": "the pending bytes of all projects, a bound of the server",
-    "ingest/endpoint/client_report_counts.py:count_absence": "its setting is for the coordinator's commit",
+    "ingest/endpoint/absence_counts.py:count_absence": "its setting is for the coordinator's commit",
     "ingest/endpoint/outcomes.py:count_refusals": "its setting is for the coordinator's commit",
     # What is asked of the whole server: gauges of `/metrics`, and the doctor's checks.
     "ops/telemetry/tables.py:_ask": "the gauges; what Citus cannot answer has a statement of its own",

@@ -21,7 +21,7 @@ from django.conf import settings
 from django.urls import reverse
 
 from dashboard.pages.imports import FORM_BYTES
-from ingest.endpoint.client_reports import MAX_REPORT_BYTES
+from ingest.endpoint.absences import MAX_REPORT_BYTES
 from ingest.endpoint.requests import BodyTooLarge
 from ingest.endpoint.responses import STATUS_OF_REASON
 from ops.supervisor.running import find_free_port

@@ -9,8 +9,8 @@ django.setup()
 
 from aggregate.fold import batch  # noqa: E402
 from aggregate.fold.claims import ClaimedTrace  # noqa: E402
-from aggregate.fold.fold import BatchOutcome, fold_pending_batch  # noqa: E402
 from aggregate.fold.interning import CellKey  # noqa: E402
+from aggregate.fold.pending import BatchOutcome, fold_pending_batch  # noqa: E402
 from aggregate.raw_bodies import StoredBody  # noqa: E402
 from profcore.sums.batch_sums import BatchSums, Intervals  # noqa: E402
 from tests.fault_injection.isolated import HANG, POISON  # noqa: E402

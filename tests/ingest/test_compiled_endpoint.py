@@ -81,7 +81,7 @@ def test_a_large_body_is_left_to_its_turn(endpoint: IngestServer, settings: Sett
     """`expanded` reads one large body at a time (test_gzip.py); the compiled check must not read it beside."""
     sent = gzip.compress(BODY)
     for bound, is_checked in ((len(BODY), True), (len(BODY) - 1, False)):
-        parsed = parsing.parse_at_once(sent, content_type="", limits=Limits(), max_bytes=bound)
+        parsed = parsing.parse_compiled(sent, content_type="", limits=Limits(), max_bytes=bound)
         assert (parsed is not None) == is_checked
     settings.INGEST_LARGE_BODY_BYTES = len(BODY) - 1
     assert endpoint.post(sent).status == 202

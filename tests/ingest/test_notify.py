@@ -59,7 +59,7 @@ def test_threads_that_wake_at_once_publish_one(sent: list[str]) -> None:
     assert len(sent) == 1
 
 
-def test_a_waker_wakes_once_for_all_that_ask_meanwhile_and_again_for_who_asks_later(
+def test_a_notifier_notifies_once_for_all_that_ask_meanwhile_and_again_for_who_asks_later(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     woken: list[None] = []
@@ -72,19 +72,19 @@ def test_a_waker_wakes_once_for_all_that_ask_meanwhile_and_again_for_who_asks_la
         return True
 
     monkeypatch.setattr(notify, "notify_worker", wake_slowly)
-    waker = notify.Notifier()
-    waker.ask()
+    notifier = notify.Notifier()
+    notifier.ask()
     assert begun.acquire(timeout=DEADLINE_S)
     for _ in range(20):  # while the first notification is under way: a worker may have looked already
-        waker.ask()
+        notifier.ask()
     may_go_on.release()
     assert begun.acquire(timeout=DEADLINE_S)
     may_go_on.release()
-    assert waker.settle(DEADLINE_S)
+    assert notifier.settle(DEADLINE_S)
     assert len(woken) == 2
 
 
-def test_a_wake_up_that_fails_ends_no_waker(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_notification_that_fails_ends_no_notifier(monkeypatch: pytest.MonkeyPatch) -> None:
     woken: list[None] = []
 
     def fail() -> bool:
@@ -92,10 +92,10 @@ def test_a_wake_up_that_fails_ends_no_waker(monkeypatch: pytest.MonkeyPatch) -> 
         raise RuntimeError("a fault of ours")
 
     monkeypatch.setattr(notify, "notify_worker", fail)
-    waker = notify.Notifier()
+    notifier = notify.Notifier()
     for _ in range(2):
-        waker.ask()
-        assert waker.settle(DEADLINE_S)
+        notifier.ask()
+        assert notifier.settle(DEADLINE_S)
     assert len(woken) == 2
 
 

@@ -4,7 +4,7 @@ import django
 
 django.setup()
 
-from aggregate.fold.fold import BatchOutcome, fold_pending_batch  # noqa: E402
+from aggregate.fold.pending import BatchOutcome, fold_pending_batch  # noqa: E402
 
 while fold_pending_batch() is not BatchOutcome.NOTHING_PENDING:
     pass

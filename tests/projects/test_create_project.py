@@ -109,7 +109,7 @@ def test_create_token_prints_the_slug_and_the_token_once() -> None:
 def test_a_token_for_source_maps_has_a_scope_of_its_own() -> None:
     run("create_project", "shop")
     run("create_token", "--project", "shop")
-    run("create_token", "--project", "shop", "--sourcemaps")
+    run("create_token", "--project", "shop", "--scope", "sourcemaps")
     assert list(ApiToken.objects.order_by("id").values_list("scopes", flat=True)) == [["read"], ["sourcemaps"]]
     run("create_token", "--project", "shop", "--scope", "audit", "--scope", "sourcemaps", "--days", "7")
     last = ApiToken.objects.latest("id")

@@ -2,7 +2,7 @@
 
 from django.test import override_settings
 
-from ingest.endpoint.limits import envelope_limits
+from ingest.limits import envelope_limits
 from tests.runner.caches import clear_caches
 
 

@@ -5,7 +5,7 @@ from django.db import connection
 from django.test import override_settings
 from pytest_django import DjangoDbBlocker
 
-from ingest.endpoint.limits import envelope_limits
+from ingest.limits import envelope_limits
 from projects.models import Project
 from tests.builders import make_project
 from tests.runner.keeping import keep

@@ -88,7 +88,7 @@ class Command(BaseCommand):
             export = read_export(project, request)
         except SliceError as error:
             raise CommandError(f"--{error.field.replace('_', '-')}: {error.detail}") from None
-        write_pieces(exporter.write(export), options["output"], is_packed=exporter.is_packed)
+        write_pieces(exporter.write(export), options["output"], is_gzip=exporter.is_gzip)
 
 
 def _read_raw(project: Project, query: SliceQuery) -> bytes:
@@ -130,10 +130,10 @@ def read_export(project: Project, request: ExportRequest) -> Export:
     return export
 
 
-def write_pieces(pieces: Iterable[bytes], output: str | None, *, is_packed: bool = False) -> None:
+def write_pieces(pieces: Iterable[bytes], output: str | None, *, is_gzip: bool = False) -> None:
     """Writes to a file, completely or not at all, or to standard output. Shows on a terminal how much is written.
 
-    A file whose name ends in .gz is packed, unless the pieces are packed already.
+    A file whose name ends in .gz is gzip, which the pieces may be already.
     """
     if output is None:
         _copy(pieces, sys.stdout.buffer)
@@ -142,7 +142,7 @@ def write_pieces(pieces: Iterable[bytes], output: str | None, *, is_packed: bool
     partial = target.with_name(target.name + ".part")
     try:
         with partial.open("wb") as file:
-            _copy(gzip_stream(pieces) if target.suffix == ".gz" and not is_packed else pieces, file)
+            _copy(gzip_stream(pieces) if target.suffix == ".gz" and not is_gzip else pieces, file)
         partial.replace(target)
     except OSError as error:
         raise CommandError(f"{target} cannot be written: {error.strerror}.") from None

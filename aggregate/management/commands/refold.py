@@ -7,7 +7,7 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from tqdm import tqdm
 
-from aggregate.fold.fold import BatchOutcome, fold_pending_batch
+from aggregate.fold.pending import BatchOutcome, fold_pending_batch
 from aggregate.maintenance.background_refold import list_background_runs, set_paused
 from aggregate.maintenance.refolding import CellOutcome, Scope, finish_run, list_cells, list_runs, reset_cell, start_run
 from aggregate.models import RefoldRun

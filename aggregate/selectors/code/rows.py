@@ -1,4 +1,4 @@
-"""The rows of tables that funcs are summed up in."""
+"""Maps (release, func) to the table row that shows it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

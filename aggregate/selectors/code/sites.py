@@ -1,4 +1,4 @@
-"""A project's own sites."""
+"""The domains that count as the project's own, from its keys, or also from its inline scripts."""
 
 import time
 from typing import Final

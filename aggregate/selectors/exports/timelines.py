@@ -14,7 +14,7 @@ from aggregate.selectors.exports.slice_export import NamedFuncs, make_export_fun
 from aggregate.selectors.slice.reading import Reading
 from aggregate.selectors.slice.slices import Slice, SliceError, where_receipts
 from aggregate.sql import dimension_columns, select_records
-from ingest.endpoint.limits import envelope_limits
+from ingest.limits import envelope_limits
 from ingest.models import FOLDED
 from profcore.code.display_rules import show_stacks
 from profcore.formats.slice import ExportFunc, TimelineExport

@@ -16,7 +16,7 @@ from aggregate.selectors.page_views.view_rows import FROM_VIEWS, ViewKey, where_
 from aggregate.selectors.slice.reading import NARROW, Reading
 from aggregate.selectors.slice.slices import Slice, SliceError
 from aggregate.sql import select_records
-from ingest.endpoint.limits import envelope_limits
+from ingest.limits import envelope_limits
 from ingest.models import FOLDED
 from profcore.sums.blobs import Contribution
 from profcore.sums.calltree import CallTreeBuilder

@@ -18,6 +18,7 @@ from profcore.times import DAY, HOUR, WEEK, start_of_day, start_of_hour, start_o
 
 SIZES: Final = {"hour": HOUR, "day": DAY, "week": WEEK}
 TREND_LINES: Final = ("release", "none")
+DEFAULT_LINES: Final = 6  # more cannot be told apart in one chart
 # By parts of a view's own time, in the words of `compare`.
 TREND_MEASURES: Final = ("self", "hidden", "self+hidden")
 # Buckets are hours up to two days (older hours are merged into days), and days up to four months.

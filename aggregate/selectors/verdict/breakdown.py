@@ -9,7 +9,7 @@ from django.db import connection
 
 from aggregate.selectors.page_views.view_times import Stratum, select_view_times
 from aggregate.selectors.slice.slices import FROM_CELLS, Slice, where_slice
-from aggregate.selectors.verdict.page_changes import MEASURE
+from aggregate.selectors.verdict.page_changes import VERDICT_MEASURE
 from aggregate.sql import dimension_columns
 from profcore.stats.comparison import Comparison, compare
 from profcore.stats.standardised import ClassSums
@@ -97,7 +97,7 @@ def _read(slice_: Slice, dimension: Dimension, parts: Sequence[int], sums: Sums)
 
 def _compare(base: ViewSample, head: ViewSample, known: tuple[KnownKinds, KnownKinds]) -> Comparison:
     is_whole = base.is_complete and head.is_complete
-    return compare(base, head, measure=MEASURE, known=known if is_whole else None, by_page=True)
+    return compare(base, head, measure=VERDICT_MEASURE, known=known if is_whole else None, by_page=True)
 
 
 def _sum_side(slice_: Slice) -> dict[str, dict[int, dict[PageKind, ClassSums]]]:

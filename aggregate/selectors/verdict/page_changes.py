@@ -25,7 +25,7 @@ MAX_FOLLOWED_PAGES: Final = 40
 # 200: around exact means of skewed times, intervals from fewer are too narrow (docs/statistics.md).
 PAGES_OF_ALL_VIEWS: Final = 4
 LEAST_PAGE_VIEWS: Final = 200
-MEASURE: Final[Measure] = "self+hidden"
+VERDICT_MEASURE: Final[Measure] = "self+hidden"
 
 PageKind = tuple[str, int, int]  # page, and the codes of device class and navigation
 
@@ -110,7 +110,7 @@ class PageComparer:
         return compare(
             base,
             head,
-            measure=MEASURE,
+            measure=VERDICT_MEASURE,
             known=(self._sides[0].known(number), self._sides[1].known(number)) if is_whole else None,
             by_device=self._by_device,
             by_navigation=self._by_navigation,

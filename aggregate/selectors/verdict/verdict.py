@@ -10,7 +10,7 @@ from aggregate.selectors.slice.slices import Slice, SliceError
 from aggregate.selectors.statistics.comparisons import SliceComparison, compare_slices
 from aggregate.selectors.statistics.moved import find_moved
 from aggregate.selectors.verdict.looks import Look, find_look
-from aggregate.selectors.verdict.page_changes import MEASURE, PageComparer, sum_pages
+from aggregate.selectors.verdict.page_changes import VERDICT_MEASURE, PageComparer, sum_pages
 from profcore.stats.comparison import FALSE_DISCOVERIES, Difference
 from profcore.stats.power import SmallestChange
 from profcore.stats.verdict import Change, Judgement, is_beyond_zero, judge
@@ -63,7 +63,7 @@ class Verdict:
 
 def compare_functions(base: Slice, head: Slice) -> SliceComparison:
     """Returns the comparison of the functions of two slices by the measure of verdicts."""
-    return compare_slices(base, head, measure=MEASURE)
+    return compare_slices(base, head, measure=VERDICT_MEASURE)
 
 
 def select_verdict(

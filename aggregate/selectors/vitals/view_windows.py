@@ -22,7 +22,7 @@ from aggregate.selectors.page_views.view_rows import ViewKey
 from aggregate.selectors.slice.reading import Reading
 from aggregate.selectors.slice.slices import Slice
 from aggregate.sql import select_records
-from ingest.endpoint.limits import envelope_limits
+from ingest.limits import envelope_limits
 from profcore.formats.timeline import ViewTrace, build_timeline
 from profcore.stats.sampling import sample_key
 from profcore.trace.funcs import FuncTable, clean_url

@@ -9,7 +9,7 @@ from rest_framework.response import Response
 from aggregate.jobs.requests import TooManyJobs, has_result
 from alerts.budgets import Preview, preview_budget
 from alerts.models import AlertRule
-from alerts.new_third_parties.new_third_party_previews import DayUse, NewThirdPartiesPreview, preview_new_third_parties
+from alerts.new_third_parties.previews import DayUse, NewThirdPartiesPreview, preview_new_third_parties
 from alerts.previews import read_preview, start_preview
 from alerts.queries import AlertQuery
 from dashboard.api.alerts.access import AlertsEndpoint

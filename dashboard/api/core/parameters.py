@@ -1,4 +1,4 @@
-"""Query parameters: their names, what they may be, and how the OpenAPI document describes them."""
+"""Declares the parameters of endpoints for the OpenAPI document; each also reads its value."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import KW_ONLY, dataclass

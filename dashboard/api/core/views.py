@@ -37,7 +37,7 @@ ERRORS: Final = {
     401: "No credentials, or a token that is unknown or revoked.",
     404: "There is no such project, or you cannot read it.",
 }
-BUILDS_ONLY: Final = {403: "Only administrators and tokens made with --sourcemaps."}
+BUILDS_ONLY: Final = {403: "Only administrators and tokens with the scope sourcemaps."}
 
 
 class OneRenderer(BaseContentNegotiation):
@@ -141,7 +141,7 @@ class BuildView(ProjectView):
         super().initial(request, *args, **kwargs)
         if request.method in ("POST", "DELETE") and not self.may_change():
             raise PermissionDenied(
-                f"Only administrators of the project and tokens made with --sourcemaps can change {self.changed}."
+                f"Only administrators of the project and tokens with the scope sourcemaps can change {self.changed}."
             )
 
     def may_change(self) -> bool:

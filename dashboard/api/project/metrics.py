@@ -72,10 +72,10 @@ class MetricsView(ProjectView):
 
 
 def _answer_text(request: HttpRequest, text: bytes) -> HttpResponse:
-    is_packed = accepts_gzip(request)
-    body = gzip.compress(text, GZIP_LEVEL, mtime=0) if is_packed else text
+    is_gzip = accepts_gzip(request)
+    body = gzip.compress(text, GZIP_LEVEL, mtime=0) if is_gzip else text
     response = HttpResponse(body, content_type=CONTENT_TYPE_LATEST)
-    if is_packed:
+    if is_gzip:
         response["Content-Encoding"] = "gzip"
     patch_vary_headers(response, ["Accept-Encoding", "Authorization", "Cookie"])
     return response

@@ -48,7 +48,7 @@ class ProfileQuery(Query):
     def read(cls, params: QueryDict) -> Self:
         exporter = EXPORTERS[read_choice(params, "format", list(EXPORTERS), "")]
         as_gzip_file = COMPRESS.read(params) == "gzip"
-        return cls(exporter, as_gzip_file and not exporter.is_packed, read_export_query(params))
+        return cls(exporter, as_gzip_file and not exporter.is_gzip, read_export_query(params))
 
     def resolve(self, slice_: Slice) -> ExportRequest:
         """Returns the export of a slice. Raises `SliceError`."""
@@ -75,7 +75,7 @@ class ProfileView(ProjectView):
     @operation(
         content=CONTENT,
         notes=NOT_CHANGED,
-        errors={403: "Only administrators and tokens made with --raw can use `format=raw`."},
+        errors={403: "Only administrators and tokens with the scope raw can use `format=raw`."},
     )
     def get(self, request: Request, slug: str) -> HttpResponseBase:
         """Streams the slice as a profile; with `format=raw`, one trace as it was received."""

@@ -1,4 +1,4 @@
-"""Queries on a slice: their parameters are checked once, for an endpoint or for a job.
+"""What an endpoint or a job asks of a slice: its parameters are checked once, for either.
 
 Endpoints answer at once, within the limits of a request. Jobs answer page by page, without these limits.
 """

@@ -189,7 +189,7 @@ class TraceView(ProjectView):
 class RawTraceView(ProjectView):
     @operation(
         content={"application/json": OBJECT},
-        errors={403: "Only administrators and tokens made with --raw can read raw bodies."},
+        errors={403: "Only administrators and tokens with the scope raw can read raw bodies."},
     )
     def get(self, request: Request, slug: str, ref: str) -> HttpResponseBase:
         """Returns the envelope as it was received, with full URLs and texts."""

@@ -5,6 +5,7 @@ from typing import Annotated, Final
 from rest_framework.request import Request
 
 from aggregate.selectors.project.trends import (
+    DEFAULT_LINES,
     TREND_LINES,
     TREND_MEASURES,
     TrendPoint,
@@ -18,7 +19,6 @@ from dashboard.api.core.parts import EffectiveViews, SliceAnswer
 from dashboard.api.core.views import ProjectView
 from dashboard.web.project_pages import PageTraits
 
-DEFAULT_LINES: Final = 6  # more cannot be told apart in one chart
 LIMIT: Final = limit_of(50, DEFAULT_LINES, "Number of releases, newest first; ")
 MEASURE: Final = Text("measure", "`self` is JS time.", choices=TREND_MEASURES, default="self")
 BY: Final = Text("by", choices=TREND_LINES, default="release")

@@ -177,7 +177,7 @@ class VerdictView(ProjectView):
         rolled_back_at = find_rollback(head)
         return Conditional(
             (key, commits, sides.passed_over, rolled_back_at),
-            lambda: write_verdict(sides, answer_verdict(base, head, key), commits, rolled_back_at),
+            lambda: write_verdict(sides, answer_verdict(base, head), commits, rolled_back_at),
         )
 
 

@@ -13,7 +13,7 @@ from django.utils.html import format_html_join
 from alerts.budgets import Preview, preview_budget
 from alerts.days import Day
 from alerts.models import AlertRule
-from alerts.new_third_parties.new_third_party_previews import NewThirdPartiesPreview, preview_new_third_parties
+from alerts.new_third_parties.previews import NewThirdPartiesPreview, preview_new_third_parties
 from alerts.queries import MAX_MS, MEASURES, AlertQuery, clean_alert_query
 from alerts.queries import MAX_NAME_CHARS as MAX_SUBJECT_CHARS
 from alerts.rules import MAX_NAME_CHARS, RELEASE_ALERT_ID, change_alert, create_alert, delete_alert

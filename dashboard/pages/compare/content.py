@@ -16,7 +16,7 @@ from dashboard.pages.compare.table import ComparedTable, build_table
 from dashboard.web.answers import Json
 from dashboard.web.params import EVERY_FUNCTION
 from dashboard.web.queries import write_query
-from dashboard.web.verdicts import answer_verdict, key_of_verdict
+from dashboard.web.verdicts import answer_verdict
 from profcore.stats.comparison import Comparison
 from profcore.stats.views import Measure
 from profcore.trace.dimensions import DEVICE_CLASSES, NAVIGATIONS
@@ -136,7 +136,7 @@ def _build_switches(comparison: ComparisonRequest, table: ComparedTable) -> Json
 def _describe_verdict(comparison: ComparisonRequest) -> Json:
     """Returns the verdict on both sides, the same that the overview says, and its pages."""
     sides, slice_ = comparison.sides, comparison.sides.common
-    verdict = answer_verdict(sides.base, sides.head, key_of_verdict(sides.base, sides.head, comparison.key))
+    verdict = answer_verdict(sides.base, sides.head)
     names = [_plain_name(name_side(sides, side), word) for side, word in ((sides.base, BASE), (sides.head, HEAD))]
     pages = verdict.judgement.pages if len(verdict.judgement.pages) > 1 else ()
     params = [*sides.pairs(), *comparison.options.params()]

@@ -12,7 +12,7 @@ from aggregate.selectors.slice.sides import resolve_sides
 from aggregate.selectors.slice.slices import Slice
 from aggregate.selectors.statistics.comparisons import SliceComparison
 from aggregate.selectors.statistics.moved import find_moved
-from aggregate.selectors.verdict.page_changes import MEASURE
+from aggregate.selectors.verdict.page_changes import VERDICT_MEASURE
 from aggregate.selectors.verdict.verdict import Verdict, narrow_to
 from dashboard.layout.measures import TIME_WORDS
 from dashboard.pages.compare.table import count_moved, sureness_of
@@ -21,7 +21,7 @@ from dashboard.web.decorators import project_page
 from dashboard.web.etags import answer_unchanged
 from dashboard.web.params import ParamError, read_choice, read_side
 from dashboard.web.queries import read_page_slice, write_query
-from dashboard.web.verdicts import answer_breakdown, answer_verdict, compare_functions
+from dashboard.web.verdicts import answer_breakdown, answer_verdict, compare_cached
 from profcore.stats.comparison import MIN_COMPARED_VIEWS
 from profcore.stats.views import Measure
 from projects.models import Project
@@ -47,8 +47,8 @@ def show_changes(request: HttpRequest, slug: str) -> HttpResponse:
     context = {
         "project": project,
         "slice": replace(slice_, releases=(head,)),
-        "measure_word": TIME_WORDS[MEASURE],
-        "min_views": MIN_COMPARED_VIEWS,
+        "measure_word": TIME_WORDS[VERDICT_MEASURE],
+        "min_compared": MIN_COMPARED_VIEWS,
         "base": base,
         "head": head,
         **describe_changes(project, slice_, sides),
@@ -110,7 +110,7 @@ def describe_changes(project: Project, slice_: Slice, sides: tuple[Slice, Slice]
     is_part = leading.page is not None and len(verdict.judgement.pages) > 1
     functions_of = replace(slice_, pages=(leading.page,)) if is_part and leading.page else slice_
     return {
-        **describe_function_changes(compare_functions(*narrow_to(leading, *sides))),
+        **describe_function_changes(compare_cached(*narrow_to(leading, *sides))),
         "functions_of": leading.page if is_part else None,
         "functions_link": link_comparison("compare", project, functions_of, base, head),
     }
@@ -118,7 +118,8 @@ def describe_changes(project: Project, slice_: Slice, sides: tuple[Slice, Slice]
 
 def read_measure(request: HttpRequest) -> Measure:
     """Returns the measure in the address. Raises `ParamError`."""
-    return cast("Measure", read_choice(request.GET, "measure", TREND_MEASURES, MEASURE))  # checked against its words
+    name = read_choice(request.GET, "measure", TREND_MEASURES, VERDICT_MEASURE)
+    return cast("Measure", name)  # checked against its words
 
 
 def describe_page_changes(project: Project, slice_: Slice, verdict: Verdict, base: str, head: str) -> dict[str, object]:
@@ -133,7 +134,7 @@ def describe_page_changes(project: Project, slice_: Slice, verdict: Verdict, bas
         "compared_pages": len(pages),
         "all_page_count": verdict.page_count,
         "sure_page_count": sum(page.is_clear for page in pages),
-        "change_word": TIME_WORDS[MEASURE],
+        "change_word": TIME_WORDS[VERDICT_MEASURE],
         # A clear verdict names its functions, and one of too few page views has no functions.
         "has_late_functions": not verdict.culprits and verdict.leading.state != "too_few",
     }
@@ -169,5 +170,5 @@ def link_comparison(name: str, project: Project, slice_: Slice, base: str, head:
 def make_comparison_query(slice_: Slice, base: str, head: str, *, without: tuple[str, ...] = ()) -> str:
     """Returns the query string that compares two releases of a slice; the slice's own releases are ignored."""
     shared = [pair for pair in slice_.params() if pair[0] not in ("release", *without)]
-    sides = [("base_release", base), ("head_release", head), ("measure", MEASURE)]
+    sides = [("base_release", base), ("head_release", head), ("measure", VERDICT_MEASURE)]
     return write_query([*sides, *shared])

@@ -16,11 +16,10 @@ from aggregate.selectors.project.arrivals import select_arrivals
 from aggregate.selectors.project.overview import Overview, OverviewRow, select_overview
 from aggregate.selectors.project.pages import ReleaseRow, select_releases
 from aggregate.selectors.project.summaries import Status, select_status
-from aggregate.selectors.project.trends import estimate_pages
+from aggregate.selectors.project.trends import DEFAULT_LINES, estimate_pages
 from aggregate.selectors.slice.slices import Slice
-from aggregate.selectors.verdict.page_changes import MEASURE
+from aggregate.selectors.verdict.page_changes import VERDICT_MEASURE
 from aggregate.selectors.verdict.verdict import Verdict
-from dashboard.api.slices.trend import DEFAULT_LINES
 from dashboard.layout.export_menu import build_export_menu
 from dashboard.layout.measures import TIME_WORDS
 from dashboard.layout.shell import build_shell
@@ -51,6 +50,7 @@ TOP_PAGES: Final = 10  # with intervals, from about 400 views of each
 MAX_PAGES: Final = 10_000  # that are sorted
 MAX_TOP_PAGES: Final = 100
 PAGE_SORTS: Final = ("per_view", "total")
+CHART: Final = ("measure", "lines")  # the parameters of the chart
 
 
 @project_page(
@@ -64,6 +64,7 @@ PAGE_SORTS: Final = ("per_view", "total")
 )
 @answer_unchanged
 def show_overview(request: HttpRequest, slug: str) -> HttpResponse:
+    """Shows the overview, or how to send the first trace to a project that has none."""
     project = get_visible_project(request.user, slug)
     status = select_status(project.pk)
     releases = select_releases(project.pk)
@@ -71,7 +72,7 @@ def show_overview(request: HttpRequest, slug: str) -> HttpResponse:
         return answer_first_visit(request, project, status)
     slice_ = read_page_slice(request, project)
     measure = read_measure(request)
-    kept = [(name, request.GET[name]) for name in ("measure", "lines", "sort", "limit") if request.GET.get(name)]
+    kept = list(keep_params(request, *CHART, "sort", "limit").items())
     context = {
         "project": project,
         "slice": slice_,
@@ -90,6 +91,12 @@ def show_overview(request: HttpRequest, slug: str) -> HttpResponse:
         **describe_pages(request, project, slice_, measure),
     }
     return render(request, "dashboard/overview/page.html", context)
+
+
+def keep_params(request: HttpRequest, *names: str, **changed: str) -> dict[str, str]:
+    """Returns the named parameters of the address with some `changed`, for a link that keeps how the page is shown."""
+    kept = {name: request.GET.get(name, "") for name in names} | changed
+    return {name: value for name, value in kept.items() if value}
 
 
 def describe_status(status: Status) -> dict[str, object]:
@@ -151,12 +158,12 @@ def link_releases(
 ) -> list[tuple[OverviewRow, str, float | None]]:
     """Returns the slice's releases, each with a link to its overview, and its script + hidden time per view, ms."""
     narrowing = read_page_narrowing(request.GET)
-    kept = {name: request.GET[name] for name in ("measure", "lines") if request.GET.get(name)}
+    kept = keep_params(request, *CHART)
     return [
         (
             row,
             f"{request.path}?{make_query(replace(slice_, releases=(row.release or '',)), narrowing, **kept)}",
-            _time_us(row, MEASURE) / US_PER_MS / row.views if row.views else None,
+            _time_us(row, VERDICT_MEASURE) / US_PER_MS / row.views if row.views else None,
         )
         for row in by_release.rows
     ]
@@ -182,8 +189,8 @@ def describe_chart(request: HttpRequest, project: Project, slice_: Slice, measur
     address = reverse("overview", args=[project.slug])
 
     def link(**changed: str) -> str:
-        kept = {"measure": measure, "lines": lines, "sort": request.GET.get("sort", ""), **changed}
-        more = {name: value for name, value in kept.items() if value and (name, value) not in DEFAULTS}
+        kept = keep_params(request, *CHART, "sort", **changed)
+        more = {name: value for name, value in kept.items() if (name, value) not in DEFAULTS}
         query = make_query(slice_, narrowing, **more)
         return f"{address}?{query}" if query else address
 
@@ -226,10 +233,11 @@ def describe_pages(request: HttpRequest, project: Project, slice_: Slice, measur
         for row in listed
     ]
     shares = [_time_us(row, measure) / whole_us if whole_us else None for row in listed]
-    kept = {name: request.GET[name] for name in ("measure", "lines", "sort") if request.GET.get(name)}
 
     def link(**changed: str) -> str:
-        return f"{request.path}?{make_query(slice_, narrowing, **{**kept, **changed})}#pages"
+        return (
+            f"{request.path}?{make_query(slice_, narrowing, **keep_params(request, *CHART, 'sort', **changed))}#pages"
+        )
 
     return {
         "pages": list(zip(listed, means, shares, links, strict=True)),

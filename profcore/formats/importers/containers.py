@@ -47,7 +47,7 @@ def show_name(name: str) -> str:
     return name if len(name) <= MAX_NAME_CHARS else name[: MAX_NAME_CHARS - 1] + "…"
 
 
-def is_packed(source: Source) -> bool:
+def is_compressed(source: Source) -> bool:
     """Returns whether an input is gzip, by its magic, or zlib, by its two bytes, which are a multiple of 31."""
     body = source.body
     if body[:2] == GZIP_MAGIC:
@@ -55,7 +55,7 @@ def is_packed(source: Source) -> bool:
     return len(body) > 2 and body[0] in ZLIB_METHODS and (body[0] * 256 + body[1]) % 31 == 0
 
 
-def open_packed(source: Source, budget: Budget) -> Iterator[Source]:
+def open_compressed(source: Source, budget: Budget) -> Iterator[Source]:
     """Yields the content of a gzip (with one or more members) or a zlib stream."""
     body = expand(source.body, budget.room())
     budget.take(len(body))
@@ -154,7 +154,7 @@ def open_lines(source: Source, budget: Budget) -> Iterator[Source]:
         yield Source(f"{source.place} › line {line}", body, source.limits)
 
 
-PACKED: Final = Container("gzip", is_packed, open_packed)
+COMPRESSED: Final = Container("gzip", is_compressed, open_compressed)
 ZIP: Final = Container("zip", is_zip, open_zip)
 ARRAY: Final = Container("JSON array", is_array, open_array)
 LINES: Final = Container("NDJSON", is_lines, open_lines)

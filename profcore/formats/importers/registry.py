@@ -9,7 +9,7 @@ from profcore.formats.importers import datadog, explainer, sentry, spec, speedsc
 from profcore.formats.importers.chrome import cpuprofile, trace_events
 from profcore.formats.importers.chrome.cut_short import close_events
 from profcore.formats.importers.completing import Completed, Defaults, complete, digest_of
-from profcore.formats.importers.containers import ARRAY, LINES, PACKED, ZIP
+from profcore.formats.importers.containers import ARRAY, COMPRESSED, LINES, ZIP
 from profcore.formats.importers.firefox import profile
 from profcore.formats.importers.shapes import Budget, Container, FileError, Importer, ImportLimits, Source, check_json
 from profcore.trace.wire import Limits
@@ -27,7 +27,7 @@ IMPORTERS: Final[tuple[Importer, ...]] = (
     speedscope.SPEEDSCOPE,
 )
 # Checked after the formats, since some formats are arrays or lines themselves.
-CONTAINERS: Final[tuple[Container, ...]] = (PACKED, ZIP, ARRAY, LINES)
+CONTAINERS: Final[tuple[Container, ...]] = (COMPRESSED, ZIP, ARRAY, LINES)
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,9 +23,6 @@ class Command(BaseCommand):
             choices=ApiToken.Scope.values,
             help="what it may do; repeatable (default: read). raw brings read",
         )
-        parser.add_argument("--raw", action="append_const", const="raw", dest="scope", help="the same as --scope raw")
-        also = "the same as --scope sourcemaps"
-        parser.add_argument("--sourcemaps", action="append_const", const="sourcemaps", dest="scope", help=also)
         parser.add_argument("--days", type=int, help="it ends after so many days (default: only when it is revoked)")
 
     def handle(self, *args: Any, **options: Any) -> None:

@@ -9,7 +9,7 @@ import pytest
 import time_machine
 from django.db import connection
 
-from aggregate.fold.fold import BatchOutcome, fold_pending_batch
+from aggregate.fold.pending import BatchOutcome, fold_pending_batch
 from ingest.storage.partitions import create_partitions
 from ingest.storage.receipt_partitions import PARTITION_DAYS, partition_bounds
 from profcore.times import DAY, start_of_day

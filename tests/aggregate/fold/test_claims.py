@@ -11,7 +11,7 @@ from pytest_django import Settings
 
 from aggregate.fold.batch import fold_claim
 from aggregate.fold.claims import claim_batch, release_claim
-from aggregate.fold.fold import BatchOutcome, ClaimLost, fold_pending_batch, write_batch
+from aggregate.fold.pending import BatchOutcome, ClaimLost, fold_pending_batch, write_batch
 from aggregate.worker_leases import drop_dead_leases
 from projects.creation import create_project
 from tests.aggregate.posting import be_killed, everything, fold_all, post, rows
@@ -170,7 +170,7 @@ def test_a_database_fault_gives_the_claim_back(key: str, monkeypatch: pytest.Mon
     def fail(*args: object) -> None:
         raise OperationalError("as when a deadlock was resolved against us")
 
-    monkeypatch.setattr("aggregate.fold.fold.add_to_hotspots", fail)
+    monkeypatch.setattr("aggregate.fold.pending.add_to_hotspots", fail)
     with pytest.raises(OperationalError):
         fold_pending_batch()
     monkeypatch.undo()
@@ -179,10 +179,10 @@ def test_a_database_fault_gives_the_claim_back(key: str, monkeypatch: pytest.Mon
 
 
 def test_a_session_killed_in_mid_transaction_leaves_no_effect(key: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    from aggregate.fold import fold
+    from aggregate.fold import pending
 
     post(key, make_envelope("a"))
-    original = fold.mark_receipts
+    original = pending.mark_receipts
 
     def kill_session_first(*args: object) -> None:
         (pid,) = rows("SELECT pg_backend_pid()")[0]
@@ -193,7 +193,7 @@ def test_a_session_killed_in_mid_transaction_leaves_no_effect(key: str, monkeypa
             other.execute("SELECT pg_terminate_backend(%s)", [pid])
         original(*args)  # type: ignore[arg-type]  # passes on what it got
 
-    monkeypatch.setattr(fold, "mark_receipts", kill_session_first)
+    monkeypatch.setattr(pending, "mark_receipts", kill_session_first)
     with pytest.raises(Exception, match=r"terminating|closed|consuming"):
         fold_pending_batch()
     monkeypatch.undo()

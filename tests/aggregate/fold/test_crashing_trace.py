@@ -11,7 +11,7 @@ from django.db import connection
 from pytest_django import Settings
 
 from aggregate.child_process import CrashedAlone
-from aggregate.fold import fold
+from aggregate.fold import pending
 from aggregate.fold.batch import FoldedBatch
 from aggregate.fold.claims import Claim, claim_batch
 from aggregate.worker_leases import drop_dead_leases
@@ -88,9 +88,9 @@ def test_a_crash_of_what_another_worker_took_over_meanwhile_is_not_settled(
             cursor.execute("UPDATE ingest_tracereceipt SET claim_token = %s", [OTHER])
         raise CrashedAlone("exit status -11")
 
-    monkeypatch.setattr(fold, "fold_claim", crash_late)
+    monkeypatch.setattr(pending, "fold_claim", crash_late)
     settings.FOLD_ALONE_CRASHES = 1
-    assert fold.fold_pending_batch() is fold.BatchOutcome.GIVEN_BACK
+    assert pending.fold_pending_batch() is pending.BatchOutcome.GIVEN_BACK
     assert rows("SELECT state, reason, claim_token FROM ingest_tracereceipt") == [(0, None, OTHER)]
 
 

@@ -9,7 +9,7 @@ from pytest_django import Settings
 
 from aggregate.fold.locks import hold_merges, hold_raw_traces, lock_groups, lock_merges, lock_raw_traces
 from aggregate.sourcemaps.script_locks import lock_scripts
-from aggregate.worker_leases import register
+from aggregate.worker_leases import register_lease
 from tests.aggregate.posting import database_url
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -23,7 +23,7 @@ LOCKING: dict[str, Callable[[], object]] = {
     "raw traces": lock_raw_traces,
     "held raw traces": hold_raw_traces,
     "scripts": lambda: lock_scripts(1),
-    "lease": register,
+    "lease": register_lease,
 }
 
 

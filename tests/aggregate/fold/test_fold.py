@@ -7,7 +7,7 @@ from itertools import permutations
 import pytest
 from django.db import connection
 
-from aggregate.fold.fold import BatchOutcome
+from aggregate.fold.pending import BatchOutcome
 from profcore.caching import clear_caches
 from profcore.times import start_of_hour
 from profcore.trace.dimensions import NAVIGATIONS

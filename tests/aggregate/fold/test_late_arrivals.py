@@ -6,7 +6,7 @@ from itertools import permutations
 import pytest
 from django.db import connection
 
-from aggregate.fold import fold
+from aggregate.fold import pending
 from aggregate.fold.batch import FoldedBatch, ViewKey, fold_claim
 from aggregate.fold.claims import Claim
 from projects.creation import create_project
@@ -62,8 +62,8 @@ def test_views_that_expire_while_a_batch_is_tried_again_are_rejected_too(
             )
         return fold_claim(claim, expired=expired, cpu_s=cpu_s)
 
-    monkeypatch.setattr(fold, "fold_claim", drop_one_more)
-    assert fold.fold_pending_batch() is fold.BatchOutcome.FOLDED
+    monkeypatch.setattr(pending, "fold_claim", drop_one_more)
+    assert pending.fold_pending_batch() is pending.BatchOutcome.FOLDED
     assert rows("SELECT state, count(*) FROM ingest_tracereceipt GROUP BY 1 ORDER BY 1") == [(1, 2), (2, 2)]
 
 

@@ -4,8 +4,8 @@ import pytest
 from pytest_django import Settings
 
 from aggregate import tasks
-from aggregate.fold.fold import BatchOutcome, fold_pending_batch
 from aggregate.fold.linger import LINGER, Linger
+from aggregate.fold.pending import BatchOutcome, fold_pending_batch
 from projects.creation import create_project
 from tests.aggregate.posting import post, rows
 from tests.envelopes import make_envelope
@@ -15,14 +15,14 @@ FOLDED = "SELECT count(*) FROM ingest_tracereceipt WHERE state = 1"
 
 
 @pytest.fixture(autouse=True)
-def long_rests(settings: Settings) -> None:
-    """Rests that last as long as a test."""
-    settings.FOLD_GATHER_MS = 3_600_000
+def long_lingering(settings: Settings) -> None:
+    """Lets projects linger as long as a test."""
+    settings.FOLD_LINGER_MS = 3_600_000
     for slug in ("shop", "other"):
         create_project(slug=slug, key=f"{slug}-key", origins=["*"])
 
 
-def test_a_project_rests_after_a_small_batch_and_others_do_not() -> None:
+def test_a_project_lingers_after_a_small_batch_and_others_do_not() -> None:
     linger = Linger()
     post("shop-key", make_envelope("a"))
     assert fold_pending_batch(linger) is BatchOutcome.FOLDED
@@ -50,14 +50,14 @@ def test_a_full_batch_is_followed_by_the_next_one_at_once(settings: Settings) ->
     assert linger.projects() == []
 
 
-def test_a_turn_ends_at_once_if_only_folded_traces_rest() -> None:
+def test_a_turn_ends_at_once_if_only_folded_traces_are_left() -> None:
     post("shop-key", make_envelope("a"))
     tasks.fold_pending()  # would take an hour
     assert rows(FOLDED) == [(1,)]
     assert len(LINGER.projects()) == 1
 
 
-def test_a_turn_waits_for_the_end_of_a_rest_and_folds_what_came_meanwhile(
+def test_a_turn_waits_until_a_project_has_lingered_and_folds_what_came_meanwhile(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def arrive(seconds: float) -> None:
@@ -73,8 +73,8 @@ def test_a_turn_waits_for_the_end_of_a_rest_and_folds_what_came_meanwhile(
     assert rows(FOLDED) == [(3,)]
 
 
-def test_without_the_setting_nothing_rests(settings: Settings) -> None:
-    settings.FOLD_GATHER_MS = 0
+def test_without_the_setting_nothing_lingers(settings: Settings) -> None:
+    settings.FOLD_LINGER_MS = 0
     for view in "abc":
         post("shop-key", make_envelope(view))
         assert fold_pending_batch(LINGER) is BatchOutcome.FOLDED

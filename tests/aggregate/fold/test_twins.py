@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from pytest_django import Settings
 
 from aggregate.fold import batch
-from aggregate.fold.fold import BatchOutcome, fold_pending_batch
 from aggregate.fold.interning import CellKey
+from aggregate.fold.pending import BatchOutcome, fold_pending_batch
 from aggregate.maintenance.erasing import erase_view
 from profcore.kernel import find_kernel
 from profcore.sums.batch_sums import BatchSums, CompiledSums

@@ -19,8 +19,8 @@ from hypothesis.stateful import (
 
 from aggregate.fold.batch import FoldedBatch, fold_claim
 from aggregate.fold.claims import claim_batch, release_claim
-from aggregate.fold.fold import ClaimLost, fold_pending_batch, write_batch
 from aggregate.fold.late_arrivals import ViewsExpired
+from aggregate.fold.pending import ClaimLost, fold_pending_batch, write_batch
 from aggregate.fold.rollups import roll_up_hours
 from aggregate.maintenance.erasing import erase_view
 from aggregate.maintenance.merging import merge_old_hours

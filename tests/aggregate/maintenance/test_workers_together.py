@@ -11,7 +11,7 @@ import pytest
 from django.db import connection, transaction
 from pytest_django import Settings
 
-from aggregate.fold.fold import BatchOutcome, fold_pending_batch
+from aggregate.fold.pending import BatchOutcome, fold_pending_batch
 from aggregate.fold.rollups import roll_up_hours
 from aggregate.maintenance.erasing import erase_view
 from aggregate.maintenance.merging import merge_old_hours

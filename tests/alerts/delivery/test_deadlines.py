@@ -133,6 +133,13 @@ def test_a_name_that_is_not_found_in_time_is_given_up(settings: Settings, monkey
     assert "did not answer in time" in str(outcome)
 
 
+def test_a_refused_port_names_the_setting_of_webhooks(settings: Settings) -> None:
+    settings.WEBHOOK_PORTS = [443]
+    outcome = outcome_of(lambda: post("http://hooks.example:8081/", b"{}", {}))
+    assert isinstance(outcome, Undelivered)
+    assert str(outcome) == "Port 8081 is not allowed; allowed are 443 (FIELDFLAME_WEBHOOK_PORTS)."
+
+
 def test_the_first_address_does_not_take_the_time_of_the_second(settings: Settings) -> None:
     with slow_receiver(drip(b".")) as port:
         # Nobody answers at the first one: TEST-NET-1 of RFC 5737.

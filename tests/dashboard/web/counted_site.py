@@ -7,7 +7,7 @@ from django.contrib.auth.models import User
 from django.utils import timezone
 
 from alerts.rules import make_release_alert
-from ingest.endpoint.client_report_counts import count_absence
+from ingest.endpoint.absence_counts import count_absence
 from ingest.models import Group
 from profcore.trace.absence import Absence
 from projects.limits import change_limits

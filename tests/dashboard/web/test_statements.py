@@ -40,8 +40,8 @@ from aggregate.selectors.slice.slices import Slice, SliceQuery, resolve_slice
 from aggregate.selectors.statistics.estimates import TableQuery
 from aggregate.selectors.verdict.breakdown import select_breakdown
 from aggregate.selectors.verdict.page_changes import PageComparer, sum_pages
-from alerts.auto_resolve.rollbacks import choose_base
 from alerts.auto_resolve.usage import follow_usage
+from alerts.bases import choose_base
 from alerts.models import AlertRule
 from dashboard.pages.function.view import PARTS
 from dashboard.web.cache import answer_table
@@ -93,7 +93,7 @@ ADDRESSES: Final[dict[str, Counts]] = {
     "api/functions/ID/callees": (7, 6),
     "api/quality": (11, 11),
     "project/": (32, 18),
-    "project/changes/": (24, 10),
+    "project/changes/": (22, 10),
     "project/change-parts/": (26, 8),
     "project/last-change/": (22, 8),
     "project/functions/": (14, 11),

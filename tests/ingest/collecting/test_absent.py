@@ -15,8 +15,8 @@ from pytest_django import Settings
 
 from aggregate.maintenance.retention import expire_all
 from ingest.count_models import AbsentCount
-from ingest.endpoint import client_report_counts as absent_counts
-from ingest.endpoint.client_report_counts import SHARDS
+from ingest.endpoint import absence_counts as absent_counts
+from ingest.endpoint.absence_counts import SHARDS
 from profcore.caching import clear_caches
 from profcore.trace.absence import ABSENCE_REASONS
 from profcore.trace.dimensions import BROWSERS
@@ -307,7 +307,7 @@ def test_without_a_database_the_sender_is_asked_to_come_again(
     def fail(*_: object, **__: object) -> None:
         raise OperationalError("gone")
 
-    monkeypatch.setattr("ingest.endpoint.client_reports.count_absence", fail)
+    monkeypatch.setattr("ingest.endpoint.absences.count_absence", fail)
     answer = report()
     assert (answer.status, answer.reason) == (503, "unavailable")
     assert int(answer.headers["Retry-After"]) > 0

@@ -49,10 +49,10 @@ def test_an_array_over_many_lines_is_taken_whatever_its_type_says(endpoint: Inge
     assert (answer.status, answer.json) == (202, ACCEPTED_TWO)
 
 
-@pytest.mark.parametrize("is_packed", [False, True])
+@pytest.mark.parametrize("is_gzip", [False, True])
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-32"])
 def test_a_byte_order_mark_is_dropped_before_a_body_is_stored(
-    endpoint: IngestServer, encoding: str, is_packed: bool
+    endpoint: IngestServer, encoding: str, is_gzip: bool
 ) -> None:
     for text, answer in (
         (json.dumps(make_envelope("a")), ACCEPTED_ONE),
@@ -60,7 +60,7 @@ def test_a_byte_order_mark_is_dropped_before_a_body_is_stored(
         (ndjson(*two()).decode(), ACCEPTED_TWO),
     ):
         body = text.encode(encoding)
-        posted = endpoint.post(gzip.compress(body) if is_packed else body)
+        posted = endpoint.post(gzip.compress(body) if is_gzip else body)
         assert (posted.status, posted.json) == (202, answer)
     rows = endpoint.rows("SELECT is_gzip, body FROM ingest_rawtrace WHERE project_id = %(project)s")
     bodies = [gzip.decompress(bytes(body)) if is_gzip else bytes(body) for is_gzip, body in rows]

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from django.db import connection
 
-from aggregate.fold.fold import BatchOutcome, fold_pending_batch
+from aggregate.fold.pending import BatchOutcome, fold_pending_batch
 from tests.envelopes import make_envelope, make_trace
 from tests.ingest.endpoint.posting import IngestServer
 

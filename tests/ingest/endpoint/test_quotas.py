@@ -118,7 +118,7 @@ def test_beyond_the_bytes_of_a_day_posts_are_refused_until_midnight() -> None:
     ADMISSION.clear()
     answer = send(make_envelope("c"))
     assert (answer.status_code, json.loads(answer.content)["reason"]) == (429, "quota_exceeded")
-    assert "1 MB of traces a day" in json.loads(answer.content)["detail"]
+    assert "1 MB of traces a day (UTC), compressed." in json.loads(answer.content)["detail"]
     assert 1 <= int(answer["Retry-After"]) <= 86_400
     assert counted() == 1
 
@@ -131,7 +131,7 @@ def test_beyond_the_bytes_kept_posts_are_refused_and_expired_days_do_not_count()
     use(1_000_000, days_ago=5)
     answer = send(make_envelope("b"))
     assert (answer.status_code, json.loads(answer.content)["reason"]) == (429, "quota_exceeded")
-    assert "keep 2 MB of raw traces" in json.loads(answer.content)["detail"]
+    assert "keep 2 MB of raw traces, compressed." in json.loads(answer.content)["detail"]
 
 
 def test_quotas_of_bytes_are_on_by_default_and_zero_means_no_quota(settings: Settings) -> None:

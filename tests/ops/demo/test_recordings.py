@@ -5,7 +5,7 @@ from collections import Counter
 
 import pytest
 
-from ingest.endpoint.limits import envelope_limits
+from ingest.limits import envelope_limits
 from ops.demo.recordings import FOLDER, MAPS, read_recordings
 from ops.demo.resampling import DEVICE_SHARES, PAGE_SHARES
 from ops.demo.story import PAGES, RELEASES, SHOP_HOST, TAG_HOST

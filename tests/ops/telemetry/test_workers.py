@@ -12,8 +12,8 @@ from django.test import Client
 from prometheus_client import REGISTRY
 from pytest_django import Settings
 
-from aggregate.fold import fold
-from aggregate.fold.fold import BatchOutcome, ClaimLost, fold_pending_batch
+from aggregate.fold import pending
+from aggregate.fold.pending import BatchOutcome, ClaimLost, fold_pending_batch
 from aggregate.jobs.requests import start_job
 from aggregate.jobs.runs import JobResult, JobRun, run_next_job
 from aggregate.maintenance.retention import expire_all
@@ -66,7 +66,7 @@ def test_rejected_traces_and_lost_claims_are_counted(key: str, monkeypatch: pyte
         raise ClaimLost
 
     with monkeypatch.context() as patch:
-        patch.setattr(fold, "write_batch", lose)
+        patch.setattr(pending, "write_batch", lose)
         assert fold_pending_batch() is BatchOutcome.GIVEN_BACK
     assert read("claims_lost_total") == lost + 1
     assert read("fold_batch_seconds_count", outcome="given_back") == given_back + 1

@@ -98,8 +98,8 @@ def test_whole_stacks_lose_their_middle_where_no_browser_makes_them_so_deep(form
 def test_a_format_is_gzip_where_it_says_so_and_nowhere_else(name: str) -> None:
     body = write(name, export_of({"main": 1}))
 
-    assert (body[:2] == b"\x1f\x8b") is EXPORTERS[name].is_packed
-    if EXPORTERS[name].is_packed:
+    assert (body[:2] == b"\x1f\x8b") is EXPORTERS[name].is_gzip
+    if EXPORTERS[name].is_gzip:
         assert gzip.decompress(body)
         assert body[4:8] == b"\0\0\0\0", "the time of the gzip header"
 
@@ -107,7 +107,7 @@ def test_a_format_is_gzip_where_it_says_so_and_nowhere_else(name: str) -> None:
 @pytest.mark.parametrize("name", EXPORTERS)
 def test_a_file_ends_as_its_kind_does(name: str) -> None:
     assert EXPORTERS[name].suffix.startswith(".")
-    assert EXPORTERS[name].suffix.endswith(".gz") is EXPORTERS[name].is_packed
+    assert EXPORTERS[name].suffix.endswith(".gz") is EXPORTERS[name].is_gzip
 
 
 @pytest.mark.slow(30)

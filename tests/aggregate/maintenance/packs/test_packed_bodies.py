@@ -10,7 +10,7 @@ from django.core.management import call_command
 from django.test import Client
 from pytest_django import Settings
 
-from aggregate.fold.fold import fold_pending_batch
+from aggregate.fold.pending import fold_pending_batch
 from aggregate.maintenance.erasing import erase_view
 from aggregate.maintenance.packs.orphans import ORPHAN_AGE, delete_orphans
 from aggregate.maintenance.packs.tidying import tidy_packs

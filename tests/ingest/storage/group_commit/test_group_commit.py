@@ -18,7 +18,9 @@ from tests.runner.waiting import wait_until
 LIMIT_S = 120.0  # the machine may be busy
 SHOP, BLOG = 1, 2
 # The first statement is slow, and on a busy machine it is not taken for one that has stalled.
-POLICY = FlushPolicy(gather_s=0.0, stalled_s=LIMIT_S, at_once=4, max_rows=200, max_bytes=4 * 2**20, deadline_s=LIMIT_S)
+POLICY = FlushPolicy(
+    gather_s=0.0, stalled_s=LIMIT_S, most_under_way=4, max_rows=200, max_bytes=4 * 2**20, deadline_s=LIMIT_S
+)
 
 
 class Table:
@@ -134,7 +136,7 @@ def test_another_project_waits_for_nobody_of_the_first_and_shares_no_statement(t
 
 
 def test_all_statements_together_have_a_bound(table: Table) -> None:
-    table.set_policy(at_once=1)
+    table.set_policy(most_under_way=1)
     with first_under_way(table):
         other = table.begin("blog's", BLOG)
         table.wait_for(1)

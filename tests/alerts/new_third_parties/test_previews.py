@@ -10,8 +10,8 @@ import pytest
 from alerts.days import DayCosts
 from alerts.evaluating import evaluate_one
 from alerts.models import AlertRule, StateChange
-from alerts.new_third_parties import new_third_party_rules as new_third_parties_rules
-from alerts.new_third_parties.new_third_party_previews import DayUse, NewThirdPartiesPreview, preview_new_third_parties
+from alerts.new_third_parties import rules
+from alerts.new_third_parties.previews import DayUse, NewThirdPartiesPreview, preview_new_third_parties
 from alerts.queries import AlertQuery
 from alerts.rules import create_alert
 from profcore.alerts.states import State
@@ -111,7 +111,7 @@ def test_days_that_cannot_be_judged_are_not_estimated(project: Project, monkeypa
         estimated.append(on)
         return DayCosts(is_too_few=False, costs={})
 
-    monkeypatch.setattr(new_third_parties_rules, "select_costs", note)
+    monkeypatch.setattr(rules, "select_costs", note)
     assert [party.state for party in preview(project).parties] == [State.OK]
     assert estimated == []
     add_functions(project, 0, {APP: 0.5, TAG: 0.2})

@@ -1,6 +1,4 @@
-"""What an alert on new third parties would have reported on past days: the rules are those of its evaluation
-(`new_third_parties_rules`).
-"""
+"""What an alert on new third parties would have reported on past days, by the rules of its evaluation (`rules`)."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
@@ -9,7 +7,7 @@ from enum import StrEnum
 from typing import Final
 
 from alerts.budgets import list_past
-from alerts.new_third_parties.new_third_party_rules import (
+from alerts.new_third_parties.rules import (
     NEW_DAYS,
     DayNames,
     choose_names,

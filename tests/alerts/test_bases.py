@@ -4,7 +4,7 @@ import pytest
 
 from aggregate.selectors.project.announcements import select_said_rollbacks
 from aggregate.selectors.project.pages import select_releases
-from alerts.auto_resolve.rollbacks import MAX_NAMED, BaseChoice, Rollback, choose_base, select_rolled_back
+from alerts.bases import MAX_NAMED, BaseChoice, Rollback, choose_base, select_rolled_back
 from alerts.models import AlertState, StateChange
 from ingest.models import Group
 from profcore.alerts.states import State

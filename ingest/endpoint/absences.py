@@ -9,8 +9,8 @@ from django.conf import settings
 from django.db import Error
 
 from ingest.deadline import release_connection, with_deadline
+from ingest.endpoint.absence_counts import count_absence
 from ingest.endpoint.admission import ABSENT_RATE, ADMISSION, check_sender, read_key
-from ingest.endpoint.client_report_counts import count_absence
 from ingest.endpoint.outcomes import INGEST_ABSENCES
 from ingest.endpoint.requests import MAX_QUERY_FIELDS, BodyTooLarge, IngestRequest, TryLater, read_short
 from ingest.endpoint.responses import (

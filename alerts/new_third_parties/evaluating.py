@@ -1,7 +1,7 @@
 """New third parties or packages: those that were not there before, and certainly cost more than a limit per view.
 
 Each has a state of its own, from the first day on which it ran. It is watched for as long as it counts as new. A
-preview (`new_third_parties_previews`) follows the same rules (`new_third_parties_rules`) over the days that are there.
+preview (`previews`) follows the same rules (`rules`) over the days that are there.
 """
 
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ from alerts.budgets import MAX_CATCH_UP
 from alerts.changes import Cause, select_states, step_state, write_standing
 from alerts.days import last_settled, list_days
 from alerts.models import AlertRule, AlertState
-from alerts.new_third_parties.new_third_party_rules import DayNames, choose_names, find_before, iter_days, weigh_names
+from alerts.new_third_parties.rules import DayNames, choose_names, find_before, iter_days, weigh_names
 from alerts.queries import AlertQuery, read_alert_query
 from alerts.subjects import Finding, Subject
 from profcore.alerts.states import DAYS_TO_CONFIRM, Evidence, Standing, State

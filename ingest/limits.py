@@ -1,4 +1,4 @@
-"""The limits of the endpoint and of imports, as one value each, from the settings."""
+"""The limits of envelopes and of imports, as one value each, from the settings."""
 
 from functools import cache
 

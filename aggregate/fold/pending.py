@@ -21,10 +21,10 @@ from aggregate.fold.hotspots import add_to_hotspots
 from aggregate.fold.interning import CellKey, intern_cells, settle_cells
 from aggregate.fold.late_arrivals import GroupShared, ViewsExpired, rebuild_views
 from aggregate.fold.linger import Linger
-from aggregate.fold.lock_stripes import stripes_of
 from aggregate.fold.locks import lock_cells, lock_groups, lock_stripes
 from aggregate.fold.receipt_counts import add_receipt_counts
 from aggregate.fold.rollups import add_to_days
+from aggregate.fold.stripes import stripes_of
 from aggregate.fold.writes import (
     CellDelta,
     GrownView,
@@ -49,7 +49,7 @@ from aggregate.worker_leases import beating, drop_dead_leases, release_surely
 from ingest.models import FOLDED, PENDING, REJECTED
 from ingest.storage.packs.store import BodiesUnavailable
 from profcore.errors import Reason, TraceError
-from profcore.sums.blobs import PackedTree, merge_packed
+from profcore.sums.blobs import EncodedTree, merge_encoded
 from profcore.sums.fold import FOLD_VERSION
 
 logger = logging.getLogger(__name__)
@@ -72,7 +72,7 @@ class BatchOutcome(Enum):
 def fold_pending_batch(linger: Linger | None = None) -> BatchOutcome:
     """Claims and folds one batch. An error, of the database or of ours, is raised after the claim was released.
 
-    With `linger`, projects that rest have nothing pending.
+    With `linger`, projects that linger have nothing pending.
     """
     claim = claim_batch(linger)
     if claim is None and drop_dead_leases():
@@ -82,14 +82,14 @@ def fold_pending_batch(linger: Linger | None = None) -> BatchOutcome:
     began_s, outcome = time.perf_counter(), "failed"
     try:
         with bound_contextvars(project_id=claim.project_id, claim_id=secrets.token_hex(6)):
-            result = _fold_claim(claim)
+            result = _run_claim(claim)
         outcome = result.value
         return result
     finally:
         FOLD_BATCH_SECONDS.labels(outcome).observe(time.perf_counter() - began_s)
 
 
-def _fold_claim(claim: Claim) -> BatchOutcome:
+def _run_claim(claim: Claim) -> BatchOutcome:
     try:
         with beating():
             _fold_and_write(claim)
@@ -196,11 +196,11 @@ def _write(batch: FoldedBatch, interned: Mapping[CellKey, int]) -> None:
         lock_claimed(claim)
         cell_ids = settle_cells(claim.project_id, interned)
         views, deltas = _grow_views(batch, cell_ids)
-        trees: dict[int, list[PackedTree]] = {}
+        trees: dict[int, list[EncodedTree]] = {}
         for key in batch.sums.cells:
             trees.setdefault(cell_ids[key], []).append(batch.sums.tree(key))
         # Several hours may be in one day by now.
-        pieces = [(cell_id, merge_packed(of_cell)) for cell_id, of_cell in sorted(trees.items())]
+        pieces = [(cell_id, merge_encoded(of_cell)) for cell_id, of_cell in sorted(trees.items())]
         _write_effects(claim.project_id, sorted(deltas.items(), key=lambda row: row[0]), pieces, views, stripes)
         mark_receipts(claim.project_id, batch.folded, batch.rejected)
 
@@ -244,7 +244,7 @@ def _grow_views(batch: FoldedBatch, cell_ids: Mapping[CellKey, int]) -> tuple[li
 def _write_effects(
     project_id: int,
     deltas: Sequence[tuple[int, CellDelta]],
-    trees: Sequence[tuple[int, PackedTree]],
+    trees: Sequence[tuple[int, EncodedTree]],
     views: list[GrownView],
     stripes: Sequence[int],
 ) -> None:

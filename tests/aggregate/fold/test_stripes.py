@@ -12,12 +12,12 @@ from django.conf import settings
 from django.db import connection, connections
 from pytest_django import Settings
 
-from aggregate.fold import fold
+from aggregate.fold import pending
 from aggregate.fold.batch import fold_claim
 from aggregate.fold.claims import Claim, claim_batch
-from aggregate.fold.lock_stripes import STRIPES, next_piece, stripe_of
 from aggregate.fold.locks import try_keys
 from aggregate.fold.rollups import roll_up_hours
+from aggregate.fold.stripes import STRIPES, next_piece, stripe_of
 from aggregate.fold.writes import write_views
 from projects.creation import create_project
 from projects.models import Project
@@ -125,17 +125,17 @@ def while_one_waits(monkeypatch: pytest.MonkeyPatch, work: Callable[[], object])
 
     def write_first() -> None:
         try:
-            fold.write_batch(first)
+            pending.write_batch(first)
         finally:
             is_waiting.set()
             connections.close_all()
 
-    monkeypatch.setattr(fold, "write_views", write_slowly)
+    monkeypatch.setattr(pending, "write_views", write_slowly)
     with ThreadPoolExecutor(1) as pool:
         done = pool.submit(write_first)
         try:
             assert is_waiting.wait(LIMIT_S)
-            fold.write_batch(second)
+            pending.write_batch(second)
             work()
         finally:
             may_go_on.set()
@@ -183,7 +183,7 @@ def test_views_in_one_stripe_are_written_one_batch_after_another() -> None:
 
     def write(batch: Any) -> None:
         try:
-            fold.write_batch(batch)
+            pending.write_batch(batch)
         finally:
             connections.close_all()
 
@@ -209,7 +209,7 @@ def test_a_fold_does_not_wait_for_another_that_merges_the_pieces() -> None:
     traces = make_traces(90)
     post_some("shop-key", *traces)
     project = Project.objects.get(slug="shop")
-    assert fold.fold_pending_batch() is fold.BatchOutcome.FOLDED
+    assert pending.fold_pending_batch() is pending.BatchOutcome.FOLDED
     cells = [(cell_id,) for (cell_id,) in rows("SELECT id FROM aggregate_cell")]
     tables = ("aggregate_hotspotpiece", "aggregate_calltreepiece")
     with ThreadPoolExecutor(1) as pool:
@@ -231,7 +231,7 @@ def test_a_fold_does_not_wait_for_another_that_merges_the_pieces() -> None:
         assert held.wait(LIMIT_S)
         try:
             for _ in range(9):
-                assert fold.fold_pending_batch() is fold.BatchOutcome.FOLDED
+                assert pending.fold_pending_batch() is pending.BatchOutcome.FOLDED
             assert rows("SELECT count(*) FROM aggregate_hotspotpiece") == [(10,)]
             assert rows("SELECT count(*) FROM aggregate_calltreepiece") == [(10,)]
         finally:
@@ -250,13 +250,13 @@ def test_a_view_without_a_row_is_rebuilt_with_the_group_alone(monkeypatch: pytes
         cursor.execute("DELETE FROM aggregate_pageview")
     post("shop-key", *late)
     shared: list[int | None] = []
-    lock = fold._lock
+    lock = pending._lock
 
     def note_and_lock(claim: Claim) -> list[int]:
         shared.append(claim.shared_group)
         return lock(claim)
 
-    monkeypatch.setattr(fold, "_lock", note_and_lock)
+    monkeypatch.setattr(pending, "_lock", note_and_lock)
     fold_all()
     assert shared[0] is not None
     assert shared[1] is None

@@ -12,19 +12,16 @@ from datetime import datetime
 from typing import Final
 from uuid import UUID
 
-from django.conf import settings
-
 from aggregate.sql import select_rows
+from aggregate.worker_leases import LIVE
 from ingest.models import PENDING
 
 # This number of workers can fold one group without waiting for each other. All that fold at a time must agree on it.
 STRIPES: Final = 16
 # By stripe, in the part of the queue that a claim looks at: whether others have claims there, how many traces are
 # free, and their bytes.
-QUEUE: Final = """
-WITH live AS MATERIALIZED (
-    SELECT token FROM aggregate_workerlease WHERE heartbeat_at > now() - make_interval(secs => %s)
-), queue AS (
+QUEUE: Final = f"""
+WITH {LIVE}, queue AS (
     SELECT get_byte(uuid_send(r.view_id), 15) %% %s AS stripe, r.body_bytes, r.claimed_until > now() AND EXISTS (
         SELECT 1 FROM live WHERE live.token = r.claim_token) AS is_claimed
     FROM ingest_tracereceipt r
@@ -46,7 +43,7 @@ def choose_stripes(project_id: int, group_id: int, *, until: datetime, room: int
     Those in which no others have claims come first, and alone if there are any: who claims in the same stripe waits
     when it writes. They are drawn by chance, because two workers may choose at the same moment.
     """
-    rows = select_rows(QUEUE, [settings.CLAIM_SILENCE_S, STRIPES, project_id, group_id, PENDING, until])
+    rows = select_rows(QUEUE, [STRIPES, project_id, group_id, PENDING, until])
     random.shuffle(rows)
     free = [row for row in rows if not row[0]]
     chosen: list[int] = []
