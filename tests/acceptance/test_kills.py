@@ -16,7 +16,7 @@ from tests.acceptance.processes import find_processes, kill
 
 pytestmark = [pytest.mark.stack, pytest.mark.kills, pytest.mark.slow(80)]
 
-WORKER_KILLS = 20
+WORKER_KILLS = 12
 
 
 @pytest.fixture(scope="module")
