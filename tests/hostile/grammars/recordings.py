@@ -16,6 +16,7 @@ from tests.hostile.cases import RecordingCase
 from tests.hostile.core_parts import DEFAULTS, IMPORT_LIMITS
 from tests.hostile.edits import Edit, edit_json, pick
 from tests.hostile.measuring import check_cpu
+from tests.urls import LOCAL_FILE
 
 NAMES: Final = (
     "f",
@@ -34,7 +35,7 @@ URLS: Final = (
     "https://a.example/x.js",
     "",
     "node:fs",
-    "file:///a/b.js",
+    f"{LOCAL_FILE}/a/b.js",
     "https://a.example/é.js?x#y",
     "evalmachine.<anonymous>",
 )
