@@ -93,7 +93,7 @@ def test_a_broker_that_takes_the_flag_but_no_task_fails_no_answer(
 def test_a_lost_connection_is_answered_503_and_nothing_is_half_stored(
     endpoint: IngestServer, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    def fail(*_: object) -> None:
+    def fail(*_: object, **__: object) -> None:
         raise OperationalError("server closed the connection unexpectedly")
 
     monkeypatch.setattr("ingest.storage.storing._store", fail)
@@ -106,7 +106,7 @@ def test_a_lost_connection_is_answered_503_and_nothing_is_half_stored(
 def test_a_fault_of_our_own_sql_is_logged_with_its_traceback(
     endpoint: IngestServer, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    def fail(*_: object) -> None:
+    def fail(*_: object, **__: object) -> None:
         raise IntegrityError("not a missing partition")
 
     monkeypatch.setattr("ingest.storage.storing._store", fail)
