@@ -1,9 +1,10 @@
 """`./test`: checks and tests, against servers of their own.
 
-No words: ruff, mypy and the tests of daily use: `quick` and what is marked `always`. `all`: ruff, mypy and every test,
-as CI runs them. Of both, at most five tests that failed are tried again, alone. `core`: the pure core except its slow
-tests, without servers. `quick`: all except what needs a browser, starts a whole Fieldflame, kills processes, or is slow
-by itself. `scripts`: the unit tests of the pages' scripts, in seconds, without servers. `e2e`: the tests of tests/e2e.
+No words: ruff, mypy and the tests of daily use: `quick` and what is marked `always`. `all`: ruff, mypy and every test
+but those of `nightly`, as CI runs them. Of both, at most five tests that failed are tried again, alone. `nightly`: what
+takes long and fails seldom. `core`: the pure core except its slow tests, without servers. `quick`: all except what
+needs a browser, starts a whole Fieldflame, kills processes, or is slow by itself.
+`scripts`: the unit tests of the pages' scripts, in seconds, without servers. `e2e`: the tests of tests/e2e.
 `formats`: what we write and read, against other projects' readers and the newest release of Mozilla's. `image`: builds
 the image and starts it, which needs root, buildah, debootstrap and cargo. `citus`: what the words behind it name, with
 its database on the Citus of CITUS_URL. `fuzz`: hostile inputs that no test has tried, as `./run fuzz`. Other words go
@@ -50,6 +51,8 @@ CORE = ("pytest", "tests/profcore", "-m", "not slow", "--numprocesses", "auto", 
 IS_QUICK = "not e2e and not stack and not kills and not slow"
 QUICK = ("-m", IS_QUICK, *AT_A_TIME)
 DAILY = ("-m", f"always or ({IS_QUICK})", *AT_A_TIME)
+ALL = ("-m", "not nightly", *AT_A_TIME)
+NIGHTLY = ("-m", "nightly", *AT_A_TIME)
 # Where it is set, as in many a container, each of the suite's hundred Python processes compiles all packages anew: half
 # of the 4.4 s of a processor that a worker's imports took.
 NO_BYTECODE_NAME = "PYTHONDONTWRITEBYTECODE"
@@ -188,6 +191,8 @@ def run(arguments: list[str]) -> int:
         return run_script_tests(node, arguments[1:]).returncode
     if arguments[:1] == ["quick"]:
         return run_suite([*QUICK, *arguments[1:]])
+    if arguments[:1] == ["nightly"]:
+        return run_suite([*NIGHTLY, *arguments[1:]])
     if arguments[:1] == ["e2e"]:
         return run_suite(["tests/e2e", *arguments[1:]])
     if arguments[:1] == ["formats"]:
@@ -202,7 +207,7 @@ def run(arguments: list[str]) -> int:
         return run_fuzz(arguments[1:])
     if arguments and arguments != ["all"]:
         return run_suite(arguments)
-    return run_with_checks(AT_A_TIME if arguments else DAILY)
+    return run_with_checks(ALL if arguments else DAILY)
 
 
 def run_with_checks(arguments: Sequence[str]) -> int:

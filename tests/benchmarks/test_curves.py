@@ -35,6 +35,7 @@ def test_a_point_comes_back_from_the_process_that_measured_it() -> None:
     assert read_point(json.dumps(asdict(point))) == point
 
 
+@pytest.mark.nightly
 @pytest.mark.slow(50)
 @pytest.mark.django_db
 def test_views_without_rows_of_their_own_are_in_all_sums() -> None:
@@ -49,6 +50,7 @@ def test_views_without_rows_of_their_own_are_in_all_sums() -> None:
     assert written[5][0] < written[1][0]
 
 
+@pytest.mark.nightly
 @pytest.mark.slow(60)
 @pytest.mark.stack
 def test_each_work_is_measured_in_databases_of_its_own() -> None:

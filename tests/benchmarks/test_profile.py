@@ -136,6 +136,7 @@ def test_a_process_that_may_not_be_read_is_an_error_with_the_reason(tmp_path: Pa
         pytest.fail("nothing is sampled")
 
 
+@pytest.mark.nightly
 @pytest.mark.slow(60)
 @pytest.mark.stack
 def test_a_whole_fieldflame_is_profiled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

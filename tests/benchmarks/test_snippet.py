@@ -40,6 +40,7 @@ def test_what_came_after_the_end_does_not_count() -> None:
 
 
 @pytest.mark.e2e
+@pytest.mark.nightly
 @pytest.mark.slow(20)
 def test_a_visit_of_each_end_is_measured() -> None:
     result = alone(lambda: bench_exits(visits=len(EXITS), chromium=find_chromium(), at_a_time=5))
@@ -50,6 +51,7 @@ def test_a_visit_of_each_end_is_measured() -> None:
 
 
 @pytest.mark.e2e
+@pytest.mark.nightly
 @pytest.mark.slow(20)
 def test_an_app_is_loaded_in_each_way(tmp_path: Path) -> None:
     app = tmp_path / "shop"

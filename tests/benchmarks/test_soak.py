@@ -115,6 +115,7 @@ def test_what_is_lost_or_changed_is_found() -> None:
     assert any("views is 3, but 4 must be" in sentence for sentence in lost)
 
 
+@pytest.mark.nightly
 @pytest.mark.slow(60)
 @pytest.mark.stack
 def test_a_short_soak_loses_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

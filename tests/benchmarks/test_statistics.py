@@ -42,6 +42,7 @@ def test_mixes_can_be_moved() -> None:
     assert counts[1] / 4_000 == pytest.approx(0.7, abs=0.03)
 
 
+@pytest.mark.nightly
 @pytest.mark.slow(20)
 def test_every_table_is_computed() -> None:
     tables = [*list_coverage(2), *list_discoveries(2), *list_peeking(10)]

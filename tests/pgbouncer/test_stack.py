@@ -15,7 +15,7 @@ from tests.acceptance.killing import LIMIT_S, Sender, kill_workers_in_mid_transa
 from tests.pgbouncer.bouncer import run_bouncer
 from tests.runner.servers import run_stores
 
-pytestmark = [pytest.mark.stack, pytest.mark.kills, pytest.mark.slow(90)]
+pytestmark = [pytest.mark.nightly, pytest.mark.stack, pytest.mark.kills, pytest.mark.slow(90)]
 
 WORKER_KILLS = 6
 ATTEMPTS = """

@@ -10,7 +10,7 @@ from tests.hostile.project.checking import BrokenAnswer, read_within_bounds
 from tests.hostile.project.costs import MOST_BYTES, MOST_CPU_S, TEXTS_BYTES, WHOLE_CPU_S, TooDear
 from tests.hostile.project.making import HostileProject
 
-pytestmark = pytest.mark.slow(90)
+pytestmark = [pytest.mark.nightly, pytest.mark.slow(90)]
 
 
 @pytest.mark.parametrize("pattern", list_patterns(), ids=lambda pattern: pattern.name)

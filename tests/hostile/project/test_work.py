@@ -30,7 +30,7 @@ from tests.hostile.project.costs import run_once, run_within_bounds
 from tests.hostile.project.making import API, JSON, NEW, PAGE, SETTINGS, SLUG, HostileProject, start_job, take
 from tests.hostile.project.texts import MARKUP, NO_BRACES, PAGES, SLOW_FOR_RE, TAGS
 
-pytestmark = pytest.mark.slow(60)
+pytestmark = [pytest.mark.nightly, pytest.mark.slow(60)]
 SLICE = {"release": NEW, "page": PAGES[0]}
 TEAMS_BYTES = (
     28 * 1_024

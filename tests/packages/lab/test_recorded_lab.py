@@ -18,7 +18,7 @@ from tests.packages.lab import recording, shop
 from tests.packages.lab.recording import plan_visits, record
 from tests.packages.lab.shop import FIRST_ROUNDS, Release
 
-pytestmark = [pytest.mark.e2e, pytest.mark.django_db(transaction=True), pytest.mark.slow(120)]
+pytestmark = [pytest.mark.nightly, pytest.mark.e2e, pytest.mark.django_db(transaction=True), pytest.mark.slow(120)]
 
 LAB_VIEWS, FIELD_VIEWS = 21, 26  # a few more than the least that are compared
 # Where others use the machine too, one visit takes several times as long as the next one: a change of a tenth shows.

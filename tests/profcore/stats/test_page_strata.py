@@ -52,6 +52,7 @@ def zipf(pages: int) -> list[float]:
     return [float(share) for share in shares / shares.sum()]
 
 
+@pytest.mark.nightly
 @pytest.mark.slow(20)
 @pytest.mark.parametrize(("views", "pages"), [(300, 8), (300, 200), (2_000, 8), (2_000, 200)])
 def test_a_shift_of_pages_alone_is_no_change(views: int, pages: int) -> None:
@@ -76,6 +77,7 @@ def test_a_shift_of_pages_alone_is_no_change(views: int, pages: int) -> None:
         assert counts[False] == rounds
 
 
+@pytest.mark.nightly
 @pytest.mark.slow(10)
 @pytest.mark.parametrize(("views", "pages"), [(100, 20), (300, 8), (300, 50), (2_000, 200)])
 def test_pages_as_strata_leave_level_power_and_coverage(views: int, pages: int) -> None:

@@ -42,6 +42,7 @@ def try_change(seed: int, sizes: tuple[int, int], *, sigma: float, pages: int = 
     return shown / rounds
 
 
+@pytest.mark.nightly
 @pytest.mark.slow(20)
 @pytest.mark.parametrize(
     ("sizes", "sigma", "pages", "bound"),
@@ -61,6 +62,7 @@ def test_the_stated_change_is_shown_four_times_in_five(
     assert 0.68 <= try_change(1, sizes, sigma=sigma, pages=pages, bound=bound) <= 0.92
 
 
+@pytest.mark.nightly
 @pytest.mark.slow(10)
 def test_the_stated_number_of_views_shows_five_percent() -> None:
     rng = np.random.default_rng(3)
