@@ -19,7 +19,7 @@ from profcore.times import DAY
 from tests.runner.servers import run_stores
 from tests.runner.waiting import wait_until
 
-pytestmark = [pytest.mark.stack, pytest.mark.slow(40)]
+pytestmark = [pytest.mark.nightly, pytest.mark.stack, pytest.mark.slow(40)]
 
 LIMIT_S = 240.0
 # Readers of this table hold up a migration that changes it. So the first `migrate` stops in the middle of its work.

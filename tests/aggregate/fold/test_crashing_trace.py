@@ -57,6 +57,7 @@ def test_a_trace_that_crashes_the_worker_is_rejected_alone(key: str) -> None:
     assert rows("SELECT sum(traces), sum(js_us) FROM aggregate_cell") == [(10, 200_000)]
 
 
+@pytest.mark.nightly
 def test_a_trace_that_hangs_alone_is_rejected(key: str) -> None:
     post(key, make_envelope("bad", "A", release="hang"), make_envelope("good", "A"))
     for _ in range(8):

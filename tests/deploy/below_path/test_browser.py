@@ -11,7 +11,13 @@ from tests.deploy.below_path.serving import PASSWORD, PATH, run_below_path, set_
 from tests.e2e.browser import open_page, save_screenshot
 from tests.e2e.site import SLUG, BrowserErrors, fill_site
 
-pytestmark = [pytest.mark.e2e, pytest.mark.stack, pytest.mark.slow(40), pytest.mark.django_db(transaction=True)]
+pytestmark = [
+    pytest.mark.nightly,
+    pytest.mark.e2e,
+    pytest.mark.stack,
+    pytest.mark.slow(40),
+    pytest.mark.django_db(transaction=True),
+]
 
 TABS: Final = ("Functions", "Flame graph", "Compare", "Vitals", "Views", "Quality", "Settings")
 

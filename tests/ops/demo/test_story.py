@@ -20,7 +20,7 @@ from tests.aggregate.posting import fold_all
 from tests.e2e.browser import open_page, save_screenshot
 from tests.e2e.site import Look, open_as
 
-pytestmark = [pytest.mark.e2e, pytest.mark.django_db(transaction=True), pytest.mark.slow(60)]
+pytestmark = [pytest.mark.nightly, pytest.mark.e2e, pytest.mark.django_db(transaction=True), pytest.mark.slow(60)]
 VIEWS = 1_000  # a third of what is loaded: the changes are clear long before
 
 

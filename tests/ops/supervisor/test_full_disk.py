@@ -21,6 +21,7 @@ from ops.supervisor.folder import DataFolder
 from tests.ops.supervisor.running import Running, make_envelope, run_manage
 
 pytestmark = [
+    pytest.mark.nightly,
     pytest.mark.skipif(sys.platform != "linux" or os.geteuid() != 0, reason="mounts a small disk"),
     pytest.mark.stack,
     pytest.mark.kills,  # PostgreSQL ends itself when its disk is full

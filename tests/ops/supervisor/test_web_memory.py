@@ -10,7 +10,7 @@ from ops.supervisor.running import RunningStack, run_stack
 from ops.supervisor.services import WEB_MAX_MB_NAME, WEB_PROCESSES_NAME
 from tests.stack_processes import find_web_processes
 
-pytestmark = [pytest.mark.stack, pytest.mark.slow(60)]
+pytestmark = [pytest.mark.nightly, pytest.mark.stack, pytest.mark.slow(60)]
 DEADLINE_S = 600
 
 

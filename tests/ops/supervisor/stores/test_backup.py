@@ -17,7 +17,7 @@ from tests.acceptance.corpus.projects import create_projects
 from tests.acceptance.corpus_stack import compare_with_oracle, corpus, database, post_until_accepted
 from tests.ops.supervisor.running import SMALL, run_manage
 
-pytestmark = [pytest.mark.stack, pytest.mark.slow(60)]
+pytestmark = [pytest.mark.nightly, pytest.mark.stack, pytest.mark.slow(60)]
 
 APP = APPS[2]
 RECEIPTS = re.compile(r"ingest_(trace)?receipt(_\d+)?")  # the manifest names partitions
