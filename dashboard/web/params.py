@@ -143,14 +143,14 @@ def read_changes(changes: object, known: tuple[str, ...]) -> dict[str, Any]:  # 
     for name, value in changes.items():
         if name not in known:
             raise ParamError(str(name)[:80], f"{str(name)[:80]} is not known; known are {', '.join(known)}.")
-        if not _is_text(value):
+        if not is_text(value):
             place = _find_half(name, value)
             raise ParamError(place[:80], f"{place[:80]} contains a lone surrogate, which is not valid text.")
     return changes
 
 
-def _is_text(value: Any) -> bool:  # Any: JSON
-    """Returns whether a value can be written as UTF-8."""
+def is_text(value: Any) -> bool:  # Any: JSON
+    """Returns whether a value can be written as UTF-8: with half a surrogate pair in a text, it cannot."""
     try:
         msgspec.json.encode(value)
     except UnicodeEncodeError:
@@ -161,7 +161,7 @@ def _is_text(value: Any) -> bool:  # Any: JSON
 def _find_half(place: str, value: Any) -> str:  # Any: as above
     """Returns the place of a text in an object that cannot be written."""
     while isinstance(value, dict):
-        name = next((name for name in value if not _is_text(value[name])), None)
+        name = next((name for name in value if not is_text(value[name])), None)
         if name is None:
             break
         place, value = f"{place}.{name}", value[name]

@@ -9,7 +9,7 @@ import re
 import struct
 from collections.abc import Container, Iterable, Sequence
 from contextlib import suppress
-from importlib.resources import files
+from pathlib import Path
 from typing import Final, NamedTuple
 from urllib.parse import urlsplit
 
@@ -28,7 +28,8 @@ MOST_NAMED_SAMPLES: Final = 10
 MOST_NAMED_PART: Final = 10
 # Where the functions of each version of the snippet's own script are: lines and columns, as its build writes them.
 SNIPPET_FUNCTIONS: Final = msgspec.json.decode(
-    (files("profcore") / "data" / "snippet-functions.json").read_bytes(), type=dict[str, frozenset[tuple[int, int]]]
+    (Path(__file__).parents[1] / "data" / "snippet-functions.json").read_bytes(),
+    type=dict[str, frozenset[tuple[int, int]]],
 )
 # What `find_profiler_stacks` notes of a stack, besides the index of a script.
 NEITHER: Final = -1

@@ -112,7 +112,9 @@ def select_texts(project_id: int, sources: Mapping[str, int], *, most_bytes: int
             [project_id, list(sources.values())],
         )
         size_of = dict(cursor.fetchall())
-        wanted, left = [], min(most_bytes or settings.SOURCE_TEXTS_MAX_BYTES, settings.SOURCE_TEXTS_MAX_BYTES)
+        wanted, left = [], settings.SOURCE_TEXTS_MAX_BYTES
+        if most_bytes is not None:
+            left = min(left, most_bytes)
         for source_id in dict.fromkeys(sources.values()):
             if source_id in size_of and size_of[source_id] <= left:
                 left -= size_of[source_id]

@@ -8,7 +8,7 @@ from django.http import QueryDict
 from rest_framework.request import Request
 
 from dashboard.api.jobs.preparation import make_params
-from dashboard.web.params import ParamError
+from dashboard.web.params import ParamError, is_text
 
 MAX_REQUEST_BYTES: Final = 64 * 1024  # longer than any address that servers accept
 PARAMS_HELP: Final = "As in a query string: a text or a number; a list if a parameter is repeated."
@@ -46,7 +46,7 @@ def read_pairs(name: str, value: Any) -> list[tuple[str, str]]:  # Any: JSON
         if isinstance(item, bool) or not isinstance(item, str | int | float):
             raise ParamError(name[:80], f"{name[:80]} must be a text or a number, or a list of such.")
         text = item if isinstance(item, str) else repr(item)
-        if any("\ud800" <= character <= "\udfff" for character in name + text):
+        if not is_text([name, text]):
             raise ParamError("params", "params contain a lone surrogate, which is not valid text.")
         pairs.append((name, text))
     return pairs
