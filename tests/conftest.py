@@ -76,14 +76,15 @@ def _statements_fit_citus() -> Iterator[None]:
 
 @pytest.fixture(scope="session", autouse=True)
 def django_test_environment(django_test_environment: None) -> Iterator[None]:
-    """Has the test client and the live server answer posts to the endpoint, from their first request.
+    """Has the test client and the live server answer posts to the endpoint, and name static files plainly.
 
-    The live server reads its middleware once, when it starts, which can be before there is a database.
+    From their first request: the live server reads its middleware once, and some pages need no database.
     """
     from tests.runner.endpoint_middleware import use_endpoint
 
     with pytest.MonkeyPatch.context() as patch:
         use_endpoint(patch)
+        name_static_files_plainly(patch)
         yield
 
 
@@ -100,7 +101,7 @@ def django_db_modify_db_settings(django_db_modify_db_settings: None) -> Iterator
 
 @pytest.fixture(scope="session")
 def django_db_setup(django_db_setup: None, django_db_blocker: pytest.FixtureRequest) -> Iterator[None]:
-    """Adds the partitions that a deployment's beat makes, and makes commits, passwords and static files cheap.
+    """Adds the partitions that a deployment's beat makes, and makes commits and passwords cheap.
 
     From a test with Playwright's event loop on, Django's connection is another than the one that ends with the
     database: it would keep it from being dropped.
@@ -121,7 +122,6 @@ def django_db_setup(django_db_setup: None, django_db_blocker: pytest.FixtureRequ
         watch_statements(patch)
         empty_filled_tables_only(patch)
         hash_passwords_quickly(patch)
-        name_static_files_plainly(patch)
         yield
     STORE_POOL.close()
     with django_db_blocker.unblock():  # type: ignore[attr-defined]  # as above
