@@ -25,7 +25,7 @@ from alerts.changes import Cause, select_states, step_state, write_standing
 from alerts.models import AlertRule, AlertState
 from alerts.subjects import Finding, Subject
 from profcore.alerts.states import CONFIRM_FACTOR, State, weigh_change
-from profcore.stats.verdict import Change
+from profcore.stats.verdict.judgement import Change
 from profcore.times import start_of_day
 
 

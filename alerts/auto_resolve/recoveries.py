@@ -7,7 +7,7 @@ from typing import Final
 from alerts.changes import Cause, end_of, finding_of, select_states, subject_of, write_standing
 from alerts.models import AlertRule, AlertState, StateChange
 from profcore.alerts.states import State
-from profcore.stats.verdict import Change
+from profcore.stats.verdict.judgement import Change
 
 # A newer release that takes back this part of a slowdown ends it.
 RECOVERED: Final = 0.5

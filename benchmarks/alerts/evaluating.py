@@ -7,8 +7,8 @@ from benchmarks.alerts.arrivals import HOURS, Arrived
 from profcore.alerts.states import Evidence, Standing, State, step, step_accepted, weigh_change
 from profcore.alerts.usage import is_used
 from profcore.stats.comparison import Comparison, compare
-from profcore.stats.plan import LookPoint, bound_of_newest, is_another_look
-from profcore.stats.verdict import Change, judge
+from profcore.stats.verdict.judgement import Change, judge
+from profcore.stats.verdict.plan import LookPoint, bound_of_newest, is_another_look
 
 PLAN_DAYS: Final = 14
 STEPS: Final = 10

@@ -8,7 +8,7 @@ import numpy as np
 from benchmarks.statistics.tables import Simulation, Table, percent
 from profcore.stats.comparison import MIN_COMPARED_VIEWS
 from profcore.stats.distributions import normal_tail
-from profcore.stats.plan import LookPoint, bound_of_newest, is_another_look
+from profcore.stats.verdict.plan import LookPoint, bound_of_newest, is_another_look
 
 DAYS = 14
 

@@ -123,7 +123,7 @@ def answer_verdict(base: Slice, head: Slice) -> Verdict:
 @keep
 @lru_cache(maxsize=VERDICTS_KEPT)
 def _cached_verdict(base: Slice, head: Slice, _sides_key: str, _plan: str) -> Verdict:
-    return select_verdict(base, head, now=datetime.now(UTC), compare=compare_cached)
+    return select_verdict(base, head, now=datetime.now(UTC))
 
 
 def answer_breakdown(base: Slice, head: Slice) -> Breakdown:

@@ -1,15 +1,15 @@
 """The states of something that is watched, and the rules by which a state follows from the last one and new evidence.
 
-Two kinds of evidence exist. A *look* is a verdict at a planned moment (`profcore.stats.plan`). A *day* is the mean of a
-finished day with its interval. The rules have hysteresis: it takes more to alarm than to keep an alarm, and more than
-one quiet answer to end it.
+Two kinds of evidence exist. A *look* is a verdict at a planned moment (`profcore.stats.verdict.plan`). A *day* is the
+mean of a finished day with its interval. The rules have hysteresis: it takes more to alarm than to keep an alarm, and
+more than one quiet answer to end it.
 """
 
 from dataclasses import dataclass, replace
 from enum import IntEnum
 from typing import Final
 
-from profcore.stats.verdict import Change, is_beyond_zero
+from profcore.stats.verdict.judgement import Change
 
 # A slowdown is confirmed when its q is below a fifth of the look's bound. All looks at a release may then spend a fifth
 # of 7 % on both directions, so fewer than 1 of 100 unchanged releases is called slower (docs/benchmarks.md).
@@ -82,7 +82,7 @@ def weigh_change(change: Change, bound: float) -> Evidence:
         return Evidence.QUIET
     if change.state == "slower":
         return Evidence.CERTAIN if difference.q < bound / CONFIRM_FACTOR else Evidence.BAD
-    is_doubtful = difference.delta_ms > 0 and difference.is_significant and is_beyond_zero(difference)
+    is_doubtful = difference.delta_ms > 0 and difference.is_significant
     return Evidence.DOUBTFUL if is_doubtful else Evidence.QUIET
 
 

@@ -13,7 +13,6 @@ import numpy as np
 import numpy.typing as npt
 
 from profcore.stats.culprits import FindCallers
-from profcore.stats.distributions import control_false_discoveries
 from profcore.stats.estimates import (
     Interval,
     as_intervals,
@@ -92,9 +91,17 @@ class Difference:
         return abs(self.mix_ms) > MIX_TO_MENTION * (self.base_ms + self.head_ms) / 2
 
     @property
+    def is_beyond_zero(self) -> bool:
+        """Whether the 95 % interval does not include zero."""
+        return self.ci95 is not None and (self.ci95.low > 0 or self.ci95.high < 0)
+
+    @property
     def is_significant(self) -> bool:
-        """Whether q is below `FALSE_DISCOVERIES`, and ranks and means agree on the direction."""
-        return self.q < FALSE_DISCOVERIES and self.rank_z * self.delta_ms > 0
+        """Whether q is below `FALSE_DISCOVERIES`, ranks and means agree, and the interval does not include zero.
+
+        Ranks alone find what only looks like a change: with longer ticks a short function is seen in fewer views.
+        """
+        return self.q < FALSE_DISCOVERIES and self.rank_z * self.delta_ms > 0 and self.is_beyond_zero
 
     @property
     def is_increase(self) -> bool:
@@ -148,14 +155,6 @@ class Comparison:
         return tuple(difference for difference in self.functions if difference.is_increase)
 
 
-def control_discoveries(differences: Sequence[Difference]) -> list[Difference]:
-    """Returns the differences of one question, with each q computed from the p of all."""
-    if not differences:
-        return []
-    adjusted = control_false_discoveries([difference.p for difference in differences])
-    return [replace(difference, q=float(q)) for difference, q in zip(differences, adjusted, strict=True)]
-
-
 def compare(
     base: ViewSample,
     head: ViewSample,
@@ -184,7 +183,8 @@ def compare(
         base.columns, head.columns, by_device=by_device, by_navigation=by_navigation, by_page=by_page, by_tag=by_tag
     )
     base_views, head_views = (
-        _Views(side, *clip_weights(side.weight), codes) for side, codes in zip((base, head), strata.codes, strict=True)
+        SampleViews(side, *clip_weights(side.weight), codes)
+        for side, codes in zip((base, head), strata.codes, strict=True)
     )
     comparison = _describe_sides(base_views, head_views, measure, min_views)
     if comparison.is_too_few:
@@ -195,7 +195,8 @@ def compare(
     if measure != "total":
         sums = _known_by_stratum(base, head, strata, known if by_device and not by_tag else None)
         whole = base_views.whole(measure, sums[0]), head_views.whole(measure, sums[1])
-        overall = next(iter(_differences(*whole, np.array([-1]), count)), None)
+        changes = find_changes(*whole, 1, count, is_weighted=False)
+        overall = describe_changes(changes, np.array([-1]))[0] if changes else None
         smallest = None if bound is None else find_smallest_change(*whole, count, bound)
     return replace(
         comparison,
@@ -208,7 +209,7 @@ def compare(
     )
 
 
-def _describe_sides(base: "_Views", head: "_Views", measure: Measure, min_views: int) -> Comparison:
+def _describe_sides(base: "SampleViews", head: "SampleViews", measure: Measure, min_views: int) -> Comparison:
     """Returns the comparison of two sides without differences: how many views it has, and whether they are enough."""
     kept_weights = [side.weight[side.stratum >= 0] for side in (base, head)]  # of views in strata that both have
     effective = [effective_views(weights) for weights in kept_weights]
@@ -231,7 +232,9 @@ def _describe_sides(base: "_Views", head: "_Views", measure: Measure, min_views:
 
 
 @dataclass(frozen=True, slots=True)
-class _Views:
+class SampleViews:
+    """A sample with the weights and strata by which its views are compared."""
+
     sample: ViewSample
     weight: FloatColumn
     clipped: int  # how many weights were cut
@@ -274,7 +277,7 @@ def _known_by_stratum(
 
 
 def _compare_funcs(
-    base: _Views, head: _Views, measure: Measure, strata: int, find_callers: FindCallers | None
+    base: SampleViews, head: SampleViews, measure: Measure, strata: int, find_callers: FindCallers | None
 ) -> tuple[Difference, ...]:
     sides = [views.side(views.sample.row_us(measure)) for views in (base, head)]
     visible = None
@@ -282,7 +285,8 @@ def _compare_funcs(
         visible_sides = [views.side(views.sample.self_us) for views in (base, head)]
         # Without weights: this asks which func was seen for certain, not which one matters.
         visible = find_changes(visible_sides[0], visible_sides[1], base.sample.func_count, strata, is_weighted=False)
-    differences = _differences(sides[0], sides[1], base.sample.func_ids, strata, visible=visible)
+    changes = find_changes(sides[0], sides[1], base.sample.func_count, strata, is_weighted=True)
+    differences = describe_changes(changes, base.sample.func_ids, visible=visible) if changes else []
     increases = [difference for difference in differences if difference.is_increase]
     if measure == "self+hidden":
         increases = order_increases(increases, find_callers)
@@ -312,16 +316,11 @@ def _is_hidden(difference: Difference) -> bool:
 
 def _are_increases(changes: Changes) -> npt.NDArray[np.bool_]:
     """Returns whether each func's change is a significant increase, as `Difference.is_increase` says."""
-    return (changes.q < FALSE_DISCOVERIES) & (changes.z * changes.delta > 0) & (changes.delta > 0)
+    return (changes.q < FALSE_DISCOVERIES) & (changes.z > 0) & (changes.low > 0)
 
 
-def _differences(
-    base: Side, head: Side, func_ids: IntColumn, strata: int, *, visible: Changes | None = None
-) -> list[Difference]:
+def describe_changes(changes: Changes, func_ids: IntColumn, *, visible: Changes | None = None) -> list[Difference]:
     """Returns the difference of each func with any time, largest first. `visible` are changes of the visible time."""
-    changes = find_changes(base, head, func_ids.size, strata, is_weighted=True)
-    if changes is None:
-        return []
     delta, is_seen = changes.delta, np.ones(func_ids.size, dtype=bool)
     if visible is not None:
         is_tested = np.isin(np.arange(func_ids.size), visible.funcs)

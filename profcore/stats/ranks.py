@@ -30,11 +30,34 @@ class RankRows:
     weight: FloatColumn
 
 
-def rank_test(rows: RankRows) -> tuple[Floats, Floats]:
-    """Returns for each func the standardised statistic (above zero: more in the head) and the two-sided p.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RankSums:
+    """The statistic of each func, its variance and its third cumulant, summed over strata.
 
-    A func whose values are all equal has the statistic 0 and the p 1. If weights differ, means of scores are
-    weighted and sizes are effective sizes. Else the moments are exactly those of all permutations within strata.
+    Those of other strata, such as another page's, are added: the test is then over all of them.
+    """
+
+    statistic: Floats
+    variance: Floats
+    cumulant: Floats
+
+    def test(self) -> tuple[Floats, Floats]:
+        """Returns for each func the standardised statistic (above zero: more in the head) and the two-sided p.
+
+        A func whose values are all equal has the statistic 0 and the p 1.
+        """
+        with np.errstate(divide="ignore", invalid="ignore"):
+            spread = np.sqrt(self.variance)
+            z = np.where(spread > 1e-12, self.statistic / spread, 0.0)
+            skew = np.where(spread > 1e-12, self.cumulant / spread**3, 0.0)
+        return z, _two_sided(z, skew)
+
+
+def sum_ranks(rows: RankRows) -> RankSums:
+    """Returns the sums of the rank test by func.
+
+    If weights differ, means of scores are weighted and sizes are effective sizes. Else the moments are exactly those of
+    all permutations within strata.
     """
     keep = rows.stratum[rows.view] >= 0
     view, func, value = rows.view[keep], rows.func[keep], rows.value[keep]
@@ -60,13 +83,11 @@ def rank_test(rows: RankRows) -> tuple[Floats, Floats]:
     all_n = base_n + head_n
     factor = base_n * head_n / all_n
     with np.errstate(divide="ignore", invalid="ignore"):
-        statistic = (factor * difference).sum(1)
-        variance = (factor * second / (size - 1)).sum(1)
-        cumulant = factor * (base_n - head_n) / all_n * _drawn_third(third, size)
-        spread = np.sqrt(variance)
-        z = np.where(spread > 1e-12, statistic / spread, 0.0)
-        skew = np.where(spread > 1e-12, cumulant.sum(1) / spread**3, 0.0)
-    return z, _two_sided(z, skew)
+        return RankSums(
+            statistic=(factor * difference).sum(1),
+            variance=(factor * second / (size - 1)).sum(1),
+            cumulant=(factor * (base_n - head_n) / all_n * _drawn_third(third, size)).sum(1),
+        )
 
 
 def _drawn_third(third: Floats, size: Floats) -> Floats:
@@ -131,6 +152,7 @@ class Changes:
     z: Floats
     p: Floats
     q: Floats
+    ranks: RankSums
 
 
 def find_changes(base: Side, head: Side, funcs: int, strata: int, *, is_weighted: bool) -> Changes | None:
@@ -138,12 +160,13 @@ def find_changes(base: Side, head: Side, funcs: int, strata: int, *, is_weighted
     ran = np.bincount(base.func, minlength=funcs), np.bincount(head.func, minlength=funcs)
     crude = crude_means(base, funcs), crude_means(head, funcs)
     standard_base, delta, low, high = standardise(base, head, funcs, strata)
-    z, p = rank_test(_rank_rows(base, head, funcs, strata))
+    ranks = sum_ranks(_rank_rows(base, head, funcs, strata))
+    z, p = ranks.test()
     tested = np.flatnonzero(ran[0] + ran[1] > 0)
     if not tested.size:
         return None
     q = np.ones(funcs)
-    q[tested] = control_false_discoveries(p[tested], _weigh_funcs(base, head, funcs)[tested] if is_weighted else None)
+    q[tested] = control_false_discoveries(p[tested], weigh_funcs(base, head, funcs)[tested] if is_weighted else None)
     return Changes(
         funcs=tested,
         ran=ran,
@@ -155,10 +178,11 @@ def find_changes(base: Side, head: Side, funcs: int, strata: int, *, is_weighted
         z=z,
         p=p,
         q=q,
+        ranks=ranks,
     )
 
 
-def _weigh_funcs(base: Side, head: Side, funcs: int) -> FloatColumn:
+def weigh_funcs(base: Side, head: Side, funcs: int) -> FloatColumn:
     """Returns what each func weighs among all that are tested: the square root of its time on both sides together.
 
     Most funcs of a page take next to no time, and hide the few that matter among many. With the time itself as weight,

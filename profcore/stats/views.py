@@ -30,8 +30,9 @@ class ViewColumns:
     `js_us` and `hidden_us` are the view's own parts of time (hidden time, attributed or not). `device_class` and
     `navigation` are the codes of its class and of how it began. `sample_rate` is the share of views that its sender
     recorded (0 < rate ≤ 1). `page` is the code of its page (`profcore.stats.strata.text_code`; 0: unknown), and `tag`
-    that of its value of one tag (0: none). `release` is its release, () if no one needs it. `page_names` has the pages
-    by code, as far as someone needs them.
+    that of its value of one tag (0: none). `hour` is the one in which its cell starts, since 1970 (0: unknown). Where
+    the hours of a day were merged, it is the day's first. `release` is its release, () if no one needs it. `page_names`
+    has the pages by code, as far as someone needs them.
     """
 
     js_us: IntColumn
@@ -41,6 +42,7 @@ class ViewColumns:
     sample_rate: FloatColumn
     page: IntColumn
     tag: IntColumn
+    hour: IntColumn
     release: Sequence[str] = ()
     page_names: Mapping[int, str] = field(default_factory=dict)
 
@@ -56,11 +58,12 @@ class ViewColumns:
         navigation: Sequence[int] | None = None,
         page: Sequence[int] | None = None,
         tag: Sequence[int] | None = None,
+        hour: Sequence[int] | None = None,
         page_names: Mapping[int, str] | None = None,
     ) -> "ViewColumns":
         """Returns columns from lists; without rates every view was recorded, what else is missing is unknown."""
         rates = np.ones(len(js_us)) if sample_rate is None else np.asarray(sample_rate, dtype=np.float64)
-        known = [[0] * len(js_us) if column is None else column for column in (navigation, page, tag)]
+        known = [[0] * len(js_us) if column is None else column for column in (navigation, page, tag, hour)]
         columns = [np.asarray(column, dtype=np.int64) for column in (js_us, hidden_us, device_class, *known)]
         if any(column.size != rates.size for column in columns):
             raise ValueError("all columns of views must have the same length")
@@ -74,6 +77,7 @@ class ViewColumns:
             sample_rate=rates,
             page=columns[4],
             tag=columns[5],
+            hour=columns[6],
             release=release,
             page_names=page_names or {},
         )
@@ -347,8 +351,9 @@ def _pack_rows(key: IntColumn, value_ms: FloatColumn) -> tuple[IntColumn, int] |
 def align(first: ViewSample, second: ViewSample) -> tuple[ViewSample, ViewSample]:
     """Returns both samples over one list of funcs: the union of theirs, ascending."""
     func_ids = np.union1d(first.func_ids, second.func_ids)
-    return _over(first, func_ids), _over(second, func_ids)
+    return over_funcs(first, func_ids), over_funcs(second, func_ids)
 
 
-def _over(sample: ViewSample, func_ids: IntColumn) -> ViewSample:
+def over_funcs(sample: ViewSample, func_ids: IntColumn) -> ViewSample:
+    """Returns a sample over a longer list of funcs, ascending."""
     return replace(sample, func=np.searchsorted(func_ids, sample.func_ids)[sample.func], func_ids=func_ids)

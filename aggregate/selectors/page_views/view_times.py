@@ -7,11 +7,14 @@ from typing import Final
 
 import numpy as np
 
+from aggregate.selectors.page_views.decoded import COLUMNS
 from aggregate.selectors.slice.binary import open_binary
 from aggregate.selectors.slice.slices import FROM_CELLS, Slice, where_slice
+from profcore.stats.joining import pick_columns
 from profcore.stats.sampling import LAST_KEY
 from profcore.stats.strata import text_code
-from profcore.stats.views import FloatColumn, IntColumn, ViewColumns
+from profcore.stats.views import IntColumn, ViewColumns, ViewSample, sample_of_columns
+from profcore.sums.blobs import decode_contributions
 from profcore.trace.dimensions import Dimension
 
 # Each cell is read by the index of its views. Without this, the planner reads and hashes every view of a project of
@@ -20,26 +23,40 @@ from profcore.trace.dimensions import Dimension
 ASKED_CELLS: Final = 1.5
 
 
-def _write_sampled(of: str, where: str) -> str:
-    """Returns the statement for the sampled views of strata; `of` joins cells `c` with their stratum `s`."""
+def _write_sampled(of: str, where: str, more: str) -> str:
+    """Returns the statement for the sampled views of strata; `of` joins cells `c` with their stratum `s`.
+
+    `more` are further columns, of cells `c` and views `v`.
+    """
     return f"""
 WITH s (number, release, page, at, code, share) AS (
     SELECT * FROM unnest(%(numbers)s::int[], %(of_release)s::text[], %(of_page)s::text[], %(of_at)s::timestamptz[],
                          %(of_code)s::int[], %(shares)s::float8[])),
 c AS MATERIALIZED (
-    SELECT c.id, c.device_class, c.navigation, g.page, s.number, s.share,
+    SELECT c.id, c.device_class, c.navigation, g.page, g.release, s.number, s.share,
+           (extract(epoch FROM c.starts_at) / 3600)::int AS hour,
            least(1.0, {ASKED_CELLS} * c.views * s.share) AS chance
     {FROM_CELLS} JOIN s ON {of} WHERE {where} AND c.views > 0),
 asked AS MATERIALIZED (
-    SELECT c.id, c.device_class, c.navigation, c.page, c.number,
+    SELECT c.id, c.device_class, c.navigation, c.page, c.release, c.hour, c.number,
            CASE WHEN c.share >= c.chance THEN {LAST_KEY} ELSE (c.share / c.chance * {LAST_KEY})::bigint END AS below
     FROM c WHERE c.chance >= 1 OR (hashint4extended(c.id, 0) & {LAST_KEY}) < c.chance * {LAST_KEY})
-SELECT c.number, v.js_us, v.hidden_us, c.device_class, c.navigation, v.sample_rate, c.page
+SELECT c.number, c.page, v.js_us, v.hidden_us, c.device_class, c.navigation, c.hour, v.sample_rate{more}
 FROM asked c CROSS JOIN LATERAL (
-    SELECT v.js_us, v.hidden_us, coalesce(v.sample_rate, 1.0) AS sample_rate FROM aggregate_pageview v
+    SELECT v.view_id, v.contribution, v.js_us, v.hidden_us, coalesce(v.sample_rate, 1.0) AS sample_rate
+    FROM aggregate_pageview v
     WHERE v.project_id = %(project_id)s AND v.cell_id = c.id AND fieldflame_sample_key(v.view_id) <= c.below
     OFFSET 0) AS v
 """
+
+
+# What a view's functions cost, and its release. Of each stratum the first contributions, in an order of chance, up to a
+# number of bytes.
+CONTRIBUTIONS: Final = """,
+    c.release,
+    CASE WHEN sum(octet_length(v.contribution)) OVER (
+                  PARTITION BY c.number ORDER BY hashint8extended(fieldflame_sample_key(v.view_id), 1), v.view_id)
+              <= %(most_bytes)s THEN v.contribution END"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,28 +75,27 @@ class Stratum:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ViewTimes:
-    """The views looked at: the index of each one's stratum, and its own times."""
+    """The views looked at: the index of each one's stratum, and its own times.
+
+    `contributions` has what the functions of each view cost, encoded; None of those beyond the bytes that are read, ()
+    if nobody asked.
+    """
 
     stratum: IntColumn
-    js_us: IntColumn
-    hidden_us: IntColumn
-    device_class: IntColumn
-    navigation: IntColumn
-    sample_rate: FloatColumn
-    page: IntColumn
+    columns: ViewColumns
+    contributions: Sequence[bytes | None] = ()
 
     def facts(self, stratum: int) -> ViewColumns:
         """Returns what statistics need of one stratum's views."""
-        is_in = self.stratum == stratum
-        return ViewColumns(
-            js_us=self.js_us[is_in],
-            hidden_us=self.hidden_us[is_in],
-            device_class=self.device_class[is_in],
-            navigation=self.navigation[is_in],
-            sample_rate=self.sample_rate[is_in],
-            page=self.page[is_in],
-            tag=np.zeros_like(self.page[is_in]),
+        return pick_columns(self.columns, self.stratum == stratum)
+
+    def functions(self) -> tuple[IntColumn, ViewSample]:
+        """Returns the views whose contributions were read: the stratum of each, and what their functions cost."""
+        is_read = np.array([blob is not None for blob in self.contributions], dtype=bool)
+        lengths, columns = decode_contributions(
+            [blob for blob in self.contributions if blob is not None], column_count=COLUMNS
         )
+        return self.stratum[is_read], sample_of_columns(lengths, columns, pick_columns(self.columns, is_read))
 
 
 def select_view_times(
@@ -89,12 +105,14 @@ def select_view_times(
     most: int,
     bucket: str | None = None,
     dimension: Dimension | None = None,
+    function_bytes: int | None = None,
 ) -> ViewTimes:
     """Returns a uniform sample of about `most` views of each stratum. One statement.
 
     Either all strata name a release, or none does. The same holds for pages, for codes, which are of a `dimension`, and
     for times, which are starts of a `bucket` (hour, day or week of UTC). Each view of a stratum has the same chance to
-    be in its sample, so the size varies. A stratum of at most `most` views is complete.
+    be in its sample, so the size varies. A stratum of at most `most` views is complete. With `function_bytes`, what
+    functions cost is read too, of as many views of each stratum as have so many bytes together.
     """
     where, params = where_slice(slice_)
     starts = "date_trunc(%(bucket)s, c.starts_at, 'UTC')"
@@ -116,19 +134,29 @@ def select_view_times(
         "of_page": [stratum.page for stratum in strata],
         "of_at": [stratum.at for stratum in strata],
         "of_code": [stratum.code for stratum in strata],
+        "most_bytes": function_bytes,
         "shares": [1.0 if stratum.views <= most else most / stratum.views for stratum in strata],
     }
+    more = "" if function_bytes is None else CONTRIBUTIONS
     with open_binary() as cursor:
-        cursor.execute(_write_sampled(" AND ".join(of) or "true", where), params)
+        cursor.execute(_write_sampled(" AND ".join(of) or "true", where, more), params)
         rows = cursor.fetchall()
-    columns = list(zip(*rows, strict=True)) if rows else [()] * 7
-    stratum, js_us, hidden_us, device, navigation = (np.array(column, dtype=np.int64) for column in columns[:5])
-    return ViewTimes(
-        stratum=stratum,
-        js_us=js_us,
-        hidden_us=hidden_us,
-        device_class=device,
+    stratum, page, *numbers = (
+        (list(column) for column in zip(*(row[:8] for row in rows), strict=True)) if rows else ([] for _ in range(8))
+    )
+    js_us, hidden_us, device, navigation, hour, rate = numbers
+    view_columns = ViewColumns.of(
+        js_us,
+        hidden_us,
+        device,
+        rate,
+        () if function_bytes is None else [row[8] for row in rows],
         navigation=navigation,
-        sample_rate=np.array(columns[5], dtype=np.float64),
-        page=np.array([text_code(page) for page in columns[6]], dtype=np.int64),
+        page=[text_code(name) for name in page],
+        hour=hour,
+    )
+    return ViewTimes(
+        stratum=np.array(stratum, dtype=np.int64),
+        columns=view_columns,
+        contributions=() if function_bytes is None else [row[9] for row in rows],
     )

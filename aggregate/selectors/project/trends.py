@@ -13,7 +13,7 @@ from aggregate.selectors.page_views.view_times import Stratum, ViewTimes, select
 from aggregate.selectors.project.overview import OverviewRow
 from aggregate.selectors.slice.slices import FROM_CELLS, Slice, SliceError, where_slice
 from profcore.stats.trends import BucketMean, BucketSums, estimate_buckets
-from profcore.stats.views import IntColumn
+from profcore.stats.views import IntColumn, ViewColumns
 from profcore.times import DAY, HOUR, WEEK, start_of_day, start_of_hour, start_of_week
 
 SIZES: Final = {"hour": HOUR, "day": DAY, "week": WEEK}
@@ -143,16 +143,16 @@ def estimate_times(
     return estimate_buckets(
         [BucketSums(views, us_of(js_us, hidden_us)) for views, js_us, hidden_us in sums],
         bucket=times.stratum,
-        us=view_us(times),
-        weight=1.0 / times.sample_rate,
+        us=view_us(times.columns),
+        weight=1.0 / times.columns.sample_rate,
         wanted=[min(most, stratum.views) for stratum in strata],
     )
 
 
-MEASURED: Final[Mapping[str, tuple[Callable[[int, int], int], Callable[[ViewTimes], IntColumn]]]] = {
-    "self": (lambda js, _: js, lambda times: times.js_us),
-    "hidden": (lambda _, hidden: hidden, lambda times: times.hidden_us),
-    "self+hidden": (lambda js, hidden: js + hidden, lambda times: times.js_us + times.hidden_us),
+MEASURED: Final[Mapping[str, tuple[Callable[[int, int], int], Callable[[ViewColumns], IntColumn]]]] = {
+    "self": (lambda js, _: js, lambda columns: columns.js_us),
+    "hidden": (lambda _, hidden: hidden, lambda columns: columns.hidden_us),
+    "self+hidden": (lambda js, hidden: js + hidden, lambda columns: columns.js_us + columns.hidden_us),
 }
 
 

@@ -92,7 +92,7 @@ def compare_slices(
     code = load_symbols(base.project_id, as_stored=base.as_stored or group_by != "function")
     tag = stratify.removeprefix(STRATIFY_BY_TAG)
     samples = [select_view_sample(slice_, tag=tag) for slice_ in (base, head)]
-    sides = _number_funcs(base.project_id, samples, code, group_by)
+    sides = number_funcs(base.project_id, samples, code, group_by)
     grouped_base, grouped_head = (
         group_funcs(sample, numbers, known_totals_alone=group_by == "function")
         for sample, numbers in zip(sides.samples, sides.numbers, strict=True)
@@ -105,14 +105,14 @@ def compare_slices(
         by_navigation=may_share(base.values("navigation"), head.values("navigation")),
         by_page=may_share(base.pages, head.pages),
         by_tag=bool(tag),
-        find_callers=partial(_find_callers, head, sides),
+        find_callers=partial(find_callers_below, head, sides),
     )
     page_names = {code: name for sample in samples for code, name in sample.columns.page_names.items()}
     return SliceComparison(comparison, sides.rows, len(code.display), page_names)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _NumberedSides:
+class NumberedSides:
     """The samples of base and head, the number of each of their funcs, and the row to show for each number.
 
     Funcs with one number are compared as one. `head_numbers` has the numbers of a stored func in the head.
@@ -124,7 +124,13 @@ class _NumberedSides:
     head_numbers: Mapping[int, Collection[int]]
 
 
-def _number_funcs(project_id: int, samples: Sequence[ViewSample], code: Symbols, group_by: str) -> _NumberedSides:
+def number_funcs(
+    project_id: int, samples: Sequence[ViewSample], code: Symbols, group_by: str = "function"
+) -> NumberedSides:
+    """Returns the samples of base and head with the number of each func's identity, or group. Up to four statements.
+
+    With labels, views must have their releases.
+    """
     split = [_split(sample, code) for sample in samples]
     keys = load_keys(project_id, sorted({func_id for _, pairs in split for _, func_id in pairs}))
     identify, show = _identify_func(keys, code) if group_by == "function" else _identify_group(group_by, code)
@@ -163,7 +169,7 @@ def _number_funcs(project_id: int, samples: Sequence[ViewSample], code: Symbols,
     for number, several in members.items():
         rows[number] = make_part_row(code, several) or rows[number]
     numbers_of_sides[0] = _join_renamed(code, numbers_of_sides, rows)
-    return _NumberedSides(
+    return NumberedSides(
         samples=[sample for sample, _ in split], numbers=numbers_of_sides, rows=rows, head_numbers=head_numbers
     )
 
@@ -181,8 +187,8 @@ def _join_renamed(code: Symbols, numbers: Sequence[Sequence[int]], rows: list[Fu
     return [new_of.get(number, number) for number in numbers[0]]
 
 
-def _find_callers(
-    head: Slice, sides: _NumberedSides, hidden: Collection[int], seen: Collection[int]
+def find_callers_below(
+    head: Slice, sides: NumberedSides, hidden: Collection[int], seen: Collection[int]
 ) -> Collection[int] | None:
     """Returns those of the hidden increases below which a seen one lies in the head's call tree (`find_callers`).
 

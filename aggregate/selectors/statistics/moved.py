@@ -1,6 +1,6 @@
 """New and gone functions of a comparison that may be the same ones, in another place of a new bundle."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from aggregate.selectors.functions.table import FunctionRow
 from aggregate.selectors.statistics.comparisons import SliceComparison
@@ -8,16 +8,21 @@ from profcore.code.sites import origin_of
 
 
 def find_moved(answer: SliceComparison) -> Mapping[int, str]:
-    """Returns the significantly new or gone functions that may only have moved: `new` or `gone` by their ids.
+    """Returns the significantly new or gone functions of a comparison that may only have moved (`pick_moved`)."""
+    changes = answer.comparison.functions
+    return pick_moved({row.func_id: row.status for row in changes if row.is_significant}, answer.funcs)
+
+
+def pick_moved(statuses: Mapping[int, str], funcs: Sequence[FunctionRow]) -> Mapping[int, str]:
+    """Returns the new or gone functions that may only have moved: `new` or `gone` by their ids.
 
     With source maps for both sides, a new function is certainly not a gone one. Without maps, or with maps of only one
     side (the others were not uploaded or not read yet), functions of the same origin cannot be distinguished.
     """
     sides: dict[str, dict[int, FunctionRow]] = {"new": {}, "gone": {}}
-    for change in answer.comparison.functions:
-        func = answer.funcs[change.func_id]
-        if change.is_significant and change.status in sides and func.line is not None:
-            sides[change.status][change.func_id] = func
+    for func_id, status in statuses.items():
+        if status in sides and funcs[func_id].line is not None:
+            sides[status][func_id] = funcs[func_id]
     moved = {}
     for status, opposite in (("new", "gone"), ("gone", "new")):
         origins: dict[bool, set[str | None]] = {True: set(), False: set()}

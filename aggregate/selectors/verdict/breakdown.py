@@ -14,7 +14,7 @@ from aggregate.sql import dimension_columns
 from profcore.stats.comparison import Comparison, compare
 from profcore.stats.standardised import ClassSums
 from profcore.stats.strata import KnownKinds, PageKind, text_code
-from profcore.stats.verdict import Change, judge_parts
+from profcore.stats.verdict.judgement import Change, judge_parts
 from profcore.stats.views import ViewSample, sample_of_times
 from profcore.trace.dimensions import DEVICE, DIMENSIONS, NAVIGATION, Dimension
 

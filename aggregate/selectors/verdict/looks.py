@@ -1,4 +1,4 @@
-"""The look that an answer belongs to (`profcore.stats.plan`). Only the release alert keeps looks."""
+"""The look that an answer belongs to (`profcore.stats.verdict.plan`). Only the release alert keeps looks."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from aggregate.models import VerdictLook
 from aggregate.selectors.project.pages import select_releases
 from aggregate.selectors.slice.sides import are_releases
 from aggregate.selectors.slice.slices import Slice
-from profcore.stats.plan import LookPoint, bound_of_newest, is_another_look
+from profcore.stats.verdict.plan import LookPoint, bound_of_newest, is_another_look
 
 # The plan is complete when the newer release has as many views as the older one, or after this time. Time counts
 # in tenths, so that an answer that is kept stays right for a while.

@@ -11,11 +11,13 @@ from django.db import connection
 from aggregate.selectors.page_views.view_times import Stratum, ViewTimes, select_view_times
 from aggregate.selectors.slice.sides import may_share
 from aggregate.selectors.slice.slices import FROM_CELLS, Slice, where_slice
+from aggregate.selectors.verdict.page_functions import ReadFunctions, read_functions
 from profcore.alerts.usage import LEAST_SHARE
 from profcore.stats.comparison import Comparison, compare
+from profcore.stats.joining import join_columns
 from profcore.stats.standardised import ClassSums
 from profcore.stats.strata import KnownKinds, text_code
-from profcore.stats.views import Measure, ViewColumns, ViewSample, sample_of_times
+from profcore.stats.views import Measure, ViewSample, sample_of_times
 
 # The pages with the most time. Each takes a part of the reading time, and the question has to be answered at once.
 MAX_COMPARED_PAGES: Final = 40
@@ -25,6 +27,8 @@ MAX_FOLLOWED_PAGES: Final = 40
 # 200: around exact means of skewed times, intervals from fewer are too narrow (docs/statistics.md).
 PAGES_OF_ALL_VIEWS: Final = 4
 LEAST_PAGE_VIEWS: Final = 200
+# What functions cost, of all pages of a side: 8,000 views of 500 bytes. Decoded it takes nine times as much.
+FUNCTION_BYTES: Final = 4_000_000
 VERDICT_MEASURE: Final[Measure] = "self+hidden"
 
 PageKind = tuple[str, int, int]  # page, and the codes of device class and navigation
@@ -84,7 +88,9 @@ def _sum_by_page(side: Mapping[PageKind, ClassSums]) -> dict[str, ClassSums]:
 
 
 class PageComparer:
-    """Compares two sides with these sums: the views that are read are read at once. Two statements.
+    """Compares two sides with these sums: the views that are read, with their functions, are read at once.
+
+    Two statements, and those of `read_functions`.
 
     If the sides have no page in common, as when a page is compared with another one, all their views are compared.
     """
@@ -92,12 +98,23 @@ class PageComparer:
     def __init__(self, base: Slice, head: Slice, sums: PageSums) -> None:
         self._by_device = may_share(base.values("device"), head.values("device"))
         self._by_navigation = may_share(base.values("navigation"), head.values("navigation"))
+        self._slices = base, head
         self._numbers = {page: number for number, page in enumerate(sums.shared)}
         self._sides = (_Side(base, sums.sides[0], sums.shared), _Side(head, sums.sides[1], sums.shared))
 
     def compare_pages(self) -> dict[str, Comparison]:
         """Returns the comparison of each page that both sides have, in the order of the sums."""
         return {page: self.compare(page) for page in self._numbers}
+
+    def read_functions(self) -> ReadFunctions:
+        """Returns the functions of the pages that both sides have."""
+        return read_functions(
+            *self._slices,
+            [side.times for side in self._sides],
+            [*self._numbers],
+            by_device=self._by_device,
+            by_navigation=self._by_navigation,
+        )
 
     def compare(self, page: str | None, *, bound: float | None = None) -> Comparison:
         """Returns the comparison of one page, or of all compared pages (None).
@@ -135,7 +152,9 @@ class _Side:
         )
         names: Sequence[str | None] = shared or (None,)
         strata = [Stratum(views=count, page=page) for count, page in zip(self.counts, names, strict=True)]
-        self.times: ViewTimes = select_view_times(slice_, strata, most=self.most)
+        self.times: ViewTimes = select_view_times(
+            slice_, strata, most=self.most, function_bytes=FUNCTION_BYTES // len(self.counts)
+        )
 
     def known(self, number: int | None = None) -> KnownKinds:
         """Returns the sums of one page, or of all compared pages."""
@@ -157,25 +176,13 @@ class _Side:
         is_complete = all(
             size >= (count if count <= self.most else self.most // 2) for size, count in zip(sizes, counts, strict=True)
         )
-        view_columns = _join(parts)
+        view_columns = join_columns(parts)
         sample = replace(sample_of_times(view_columns, population=sum(counts)), is_complete=is_complete)
         if number is not None or (is_complete and np.unique(view_columns.sample_rate).size <= 1):
             return sample
         taken = [size / max(count, size, 1) for size, count in zip(sizes, counts, strict=True)]
         rates = np.concatenate([part.sample_rate * share for part, share in zip(parts, taken, strict=True)])
         return replace(sample, columns=replace(view_columns, sample_rate=rates))
-
-
-def _join(parts: Sequence[ViewColumns]) -> ViewColumns:
-    return ViewColumns(
-        js_us=np.concatenate([part.js_us for part in parts]),
-        hidden_us=np.concatenate([part.hidden_us for part in parts]),
-        device_class=np.concatenate([part.device_class for part in parts]),
-        navigation=np.concatenate([part.navigation for part in parts]),
-        sample_rate=np.concatenate([part.sample_rate for part in parts]),
-        page=np.concatenate([part.page for part in parts]),
-        tag=np.concatenate([part.tag for part in parts]),
-    )
 
 
 def _sum_side(slice_: Slice) -> dict[PageKind, ClassSums]:

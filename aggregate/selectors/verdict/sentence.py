@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from typing import Final
 
 from aggregate.selectors.slice.sides import are_releases
-from aggregate.selectors.verdict.verdict import Verdict
-from profcore.numbers import write_change, write_interval, write_ms
+from aggregate.selectors.verdict.verdict import Culprit, Verdict
+from profcore.numbers import write_change, write_interval, write_ms, write_share
 from profcore.stats.comparison import Difference
-from profcore.stats.verdict import Change
+from profcore.stats.verdict.judgement import Change
 
 # What a function must have of a change to be named in the sentence.
 MAINLY: Final = 0.5
@@ -32,32 +32,92 @@ def write_sentence(verdict: Verdict, base: str, head: str) -> list[Segment]:
     """Returns the verdict in one sentence, with names of both sides; then that on all pages, if it led with one."""
     leading = verdict.leading
     difference = leading.difference
+    if verdict.leading_function is not None:
+        return _write_function(verdict, verdict.leading_function, base, head)
     if leading.state == "too_few" or difference is None:
         return _write_nothing(leading, base, head)
     if not leading.is_clear:
-        return _write_unclear(leading, difference, base, head)
+        return [*_write_unclear(leading, difference, base, head), *_write_moved(verdict)]
     # A release makes a page slower. A device or a span of time does not: it is slower than another.
     of_releases = are_releases(verdict.base, verdict.head)
     name = Segment(head, "name")
     if leading.page is None:
-        segments = [name, Segment(" is "), _key(leading), Segment(" than "), Segment(base, "name")]
+        segments = [name, Segment(" is "), _key(leading.state), Segment(" than "), Segment(base, "name")]
     elif of_releases:
         page = Segment(leading.page, "name", is_strong=True)
-        segments = [name, Segment(" made "), page, Segment(" "), _key(leading)]
+        segments = [name, Segment(" made "), page, Segment(" "), _key(leading.state)]
     else:
         page = Segment(leading.page, "name", is_strong=True)
         than = [Segment(" than "), Segment(base, "name"), Segment(" on "), page]
-        segments = [name, Segment(" is "), _key(leading), *than]
-    segments += [
-        Segment(": "),
-        Segment(write_change(difference.delta_ms), "figure", is_strong=True),
-        Segment(" per view"),
-    ]
-    segments.append(Segment(f" ({_write_interval(difference)})", "figure"))
+        segments = [name, Segment(" is "), _key(leading.state), *than]
+    segments += [Segment(": "), *_write_figure(difference)]
     segments += _write_culprit(verdict, difference)
     segments.append(Segment("."))
+    if leading.alike is not None:
+        segments.append(
+            Segment(
+                f" All of its functions take {write_share(leading.alike)} longer alike: devices, browsers or visitors "
+                "may differ, not one function."
+            )
+        )
     whole = verdict.judgement.whole
     return segments if leading is whole else [*segments, Segment(" " + _write_whole(whole, verdict.judgement.pages))]
+
+
+def _write_function(verdict: Verdict, culprit: Culprit, base: str, head: str) -> list[Segment]:
+    """Returns what one function did to a page whose time as a whole did not clearly change."""
+    change, difference, leading = culprit.change, culprit.difference, verdict.leading
+    label, page = Segment(culprit.func.label[:MAX_LABEL], "name", is_strong=True), Segment(change.page, "name")
+    head_name = Segment(head, "name")
+    if not are_releases(verdict.base, verdict.head):
+        segments = [label, Segment(" takes "), Segment("longer", "key", is_strong=True), Segment(" on "), page]
+        segments += [Segment(" with "), head_name, Segment(" than with "), Segment(base, "name")]
+    elif culprit.why == "new":
+        segments = [head_name, Segment(" added "), label, Segment(" on "), page]
+    else:
+        segments = [head_name, Segment(" made "), label, Segment(" "), _key("slower"), Segment(" on "), page]
+    segments += [Segment(": "), *_write_figure(difference), Segment(f", {write_share(change.share)} of the page")]
+    more_pages, more = len(change.pages) - 1, len(verdict.incidents) - 1
+    if more_pages:
+        segments.append(Segment(f", and on {more_pages:,} other page{'s' if more_pages > 1 else ''}"))
+    if more:
+        segments.append(Segment(f", and {more:,} more function{'s' if more > 1 else ''}"))
+    segments.append(Segment("."))
+    whole = leading.difference
+    if leading.state != "no_clear_change" or whole is None:
+        return segments
+    text = (
+        f" The page as a whole: no clear change ({write_interval(whole.ci95.low, whole.ci95.high)})."
+        if whole.ci95
+        else ""
+    )
+    return [*segments, Segment(text or " The page as a whole: no clear change.")]
+
+
+def _write_moved(verdict: Verdict) -> list[Segment]:
+    """Returns from which function to which other one time moved, if that is all that changed."""
+    if not verdict.moved:
+        return []
+    (to, before), *_ = verdict.moved
+    change = to.change
+    return [
+        Segment(" Time moved from "),
+        Segment(before.label[:MAX_LABEL], "name"),
+        Segment(" to "),
+        Segment(to.func.label[:MAX_LABEL], "name"),
+        Segment(" on "),
+        Segment(change.page, "name"),
+        Segment(f" ({write_change(change.fell[0][1])} and {write_change(to.difference.delta_ms)} per view)", "figure"),
+        Segment("."),
+    ]
+
+
+def _write_figure(difference: Difference) -> list[Segment]:
+    return [
+        Segment(write_change(difference.delta_ms), "figure", is_strong=True),
+        Segment(" per view"),
+        Segment(f" ({_write_interval(difference)})", "figure"),
+    ]
 
 
 def _write_culprit(verdict: Verdict, difference: Difference) -> list[Segment]:
@@ -70,8 +130,8 @@ def _write_culprit(verdict: Verdict, difference: Difference) -> list[Segment]:
     return [Segment(f", {word} "), Segment(first.func.label[:MAX_LABEL], "name")] if word else []
 
 
-def _key(change: Change) -> Segment:
-    return Segment(change.state, "key", is_strong=True)
+def _key(state: str) -> Segment:
+    return Segment(state, "key", is_strong=True)
 
 
 def _write_nothing(leading: Change, base: str, head: str) -> list[Segment]:
@@ -131,7 +191,7 @@ def _write_whole(whole: Change, pages: Sequence[Change]) -> str:
 
     What some gain, others may lose: "no clear change" alone would hide it.
     """
-    slower, faster = (sum(page.state == state for page in pages) for state in ("slower", "faster"))
+    slower, faster = (sum(page.shown_state == state for page in pages) for state in ("slower", "faster"))
     counts = [f"{count} {state}" for count, state in ((slower, "slower"), (faster, "faster")) if count]
     together = "All pages together"
     if slower + faster > 1:

@@ -1,22 +1,20 @@
 """The verdict on two sides: the one answer to "did it get worse" that pages, lists, checks and alerts give."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final, Literal
 
 from aggregate.selectors.functions.table import FunctionRow
 from aggregate.selectors.slice.slices import Slice, SliceError
-from aggregate.selectors.statistics.comparisons import SliceComparison, compare_slices
-from aggregate.selectors.statistics.moved import find_moved
 from aggregate.selectors.verdict.looks import Look, find_look
-from aggregate.selectors.verdict.page_changes import VERDICT_MEASURE, PageComparer, sum_pages
+from aggregate.selectors.verdict.page_changes import PageComparer, sum_pages
 from profcore.stats.comparison import FALSE_DISCOVERIES, Difference
 from profcore.stats.power import SmallestChange
-from profcore.stats.verdict import Change, Judgement, is_beyond_zero, judge
+from profcore.stats.verdict.incidents import FunctionChange
+from profcore.stats.verdict.judgement import Change, Judgement, judge
 
 MAX_CULPRITS: Final = 3
-CompareSlices = Callable[[Slice, Slice], SliceComparison]
 Why = Literal["new", "own_time", "hidden_time"]
 
 
@@ -29,23 +27,32 @@ class Culprit:
     """
 
     func: FunctionRow
-    difference: Difference
+    change: FunctionChange
     why: Why
+
+    @property
+    def difference(self) -> Difference:
+        """Its change on the page."""
+        return self.change.difference
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
     """The answer on two sides.
 
-    `culprits` are of the leading change, and `smallest` is the smallest one that its views would have shown. `look` is
-    None for sides that have no looks. `page_count` counts the pages of both sides, of which those with
-    the most time are compared.
+    `incidents` are the functions that made pages slower, one for each chain of callers. `culprits` are the functions of
+    the leading change in its direction. `moved` are functions that took more while others of their page took as much
+    less, with the first of those. `smallest` is the smallest change that the leading page's views would have shown.
+    `look` is None for sides that have no looks. `page_count` counts the pages of both sides, of which those with the
+    most time are compared.
     """
 
     base: Slice
     head: Slice
     judgement: Judgement
+    incidents: Sequence[Culprit]
     culprits: Sequence[Culprit]
+    moved: Sequence[tuple[Culprit, FunctionRow]]
     smallest: SmallestChange | None
     look: Look | None
     page_count: int
@@ -56,29 +63,21 @@ class Verdict:
         return self.judgement.leading
 
     @property
+    def leading_function(self) -> Culprit | None:
+        """The function that the sentence leads with, if no page is slower by itself."""
+        return self.incidents[0] if self.judgement.leading_function else None
+
+    @property
     def has_answer(self) -> bool:
         """Whether any page, or all together, have enough page views to be compared."""
         return any(change.state != "too_few" for change in (self.judgement.whole, *self.judgement.pages))
 
 
-def compare_functions(base: Slice, head: Slice) -> SliceComparison:
-    """Returns the comparison of the functions of two slices by the measure of verdicts."""
-    return compare_slices(base, head, measure=VERDICT_MEASURE)
-
-
-def select_verdict(
-    base: Slice,
-    head: Slice,
-    *,
-    now: datetime,
-    compare: CompareSlices = compare_functions,
-    followed: Sequence[str] = (),
-) -> Verdict:
+def select_verdict(base: Slice, head: Slice, *, now: datetime, followed: Sequence[str] = ()) -> Verdict:
     """Returns the verdict on two sides of one project.
 
-    How much of the plan of looks is over depends on `now`. `compare` compares the functions of the leading change; a
-    caller may cache what it returns. Pages that are `followed` are compared too (`sum_pages`). Raises `SliceError`
-    for sides that are finer than cells.
+    How much of the plan of looks is over depends on `now`. Pages that are `followed` are compared too (`sum_pages`).
+    Raises `SliceError` for sides that are finer than cells.
     """
     for side in (base, head):
         if side.is_fine:
@@ -89,25 +88,24 @@ def select_verdict(
     comparer = PageComparer(base, head, sums)
     pages = comparer.compare_pages()
     whole = next(iter(pages.values())) if len(pages) == 1 else comparer.compare(None)
-    judgement = judge(whole, pages, bound=bound)
+    functions = comparer.read_functions()
+    judgement = judge(whole, pages, sides=functions.pages, code=functions.code, bound=bound)
+    rows = functions.rows
     return Verdict(
         base=base,
         head=head,
         judgement=judgement,
-        culprits=find_culprits(base, head, judgement, compare),
+        incidents=[_name(change, rows) for change in judgement.incidents],
+        culprits=[_name(change, rows) for change in _list_culprits(judgement)[:MAX_CULPRITS]],
+        moved=[
+            (_name(change, rows), rows[change.fell[0][0]])
+            for page in judgement.pages
+            for change in page.functions.moved
+        ][:MAX_CULPRITS],
         smallest=comparer.compare(judgement.leading.page, bound=bound).smallest,
         look=look,
         page_count=sums.page_count,
     )
-
-
-def find_culprits(base: Slice, head: Slice, judgement: Judgement, compare: CompareSlices) -> Sequence[Culprit]:
-    """Returns the functions that changed most in the direction of a clear verdict, at most `MAX_CULPRITS`."""
-    leading = judgement.leading
-    if not leading.is_clear:
-        return []
-    answer = compare(*narrow_to(leading, base, head))
-    return pick_culprits(answer, is_slower=leading.state == "slower", bound=judgement.bound)
 
 
 def narrow_to(change: Change, base: Slice, head: Slice) -> tuple[Slice, Slice]:
@@ -117,21 +115,20 @@ def narrow_to(change: Change, base: Slice, head: Slice) -> tuple[Slice, Slice]:
     return replace(base, pages=(change.page,)), replace(head, pages=(change.page,))
 
 
-def pick_culprits(answer: SliceComparison, *, is_slower: bool, bound: float) -> Sequence[Culprit]:
-    """Returns the culprits of a comparison: clear changes. A function that may only have moved is not a culprit."""
-    moved = find_moved(answer)
-    clear = [
-        change
-        for change in answer.comparison.functions
-        if change.is_significant
-        and change.q < bound
-        and (change.delta_ms > 0) == is_slower
-        and change.func_id not in moved
-        and is_beyond_zero(change)
-    ]
-    if not is_slower:
-        clear.sort(key=lambda change: change.delta_ms)
-    return [Culprit(answer.funcs[change.func_id], change, _why(change)) for change in clear[:MAX_CULPRITS]]
+def _list_culprits(judgement: Judgement) -> Sequence[FunctionChange]:
+    """Returns the functions that changed in the direction of the leading change: of its page, or of all pages."""
+    leading = judgement.leading
+    if leading.shown_state not in ("slower", "faster"):
+        return ()
+    is_slower = leading.shown_state == "slower"
+    if leading.page is None:
+        every = [change for page in judgement.pages for change in page.functions.faster]
+        return judgement.incidents if is_slower else sorted(every, key=lambda change: change.difference.delta_ms)
+    return leading.functions.slower if is_slower else leading.functions.faster
+
+
+def _name(change: FunctionChange, rows: Sequence[FunctionRow]) -> Culprit:
+    return Culprit(rows[change.func_id], change, _why(change.difference))
 
 
 def _why(change: Difference) -> Why:

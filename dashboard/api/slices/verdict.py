@@ -21,7 +21,7 @@ from dashboard.web.project_pages import PageTraits
 from dashboard.web.verdicts import ChosenSides, answer_verdict, choose_sides, find_rollback, key_of_verdict
 from profcore.alerts.states import Evidence, weigh_change
 from profcore.stats.comparison import MIN_COMPARED_VIEWS
-from profcore.stats.verdict import STATES, Change
+from profcore.stats.verdict.judgement import STATES, Change
 
 State = Annotated[str, choices(STATES)]
 NO_RELEASES: Final = "There are no two releases to compare."

@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from profcore.stats.comparison import compare
-from profcore.stats.ranks import RankRows, rank_test
+from profcore.stats.ranks import RankRows, sum_ranks
 from tests.profcore.stats.field import sample_of_ms, skewed_ms
 
 
@@ -84,7 +84,7 @@ def test_without_strata_the_test_is_wilcoxons() -> None:
     base, head = skewed_ms(rng, (40, 30)), 1.3 * skewed_ms(rng, (70, 30))
     matrix = np.concatenate([base, head])
     view, func = np.nonzero(matrix)
-    z, _ = rank_test(
+    z, _ = sum_ranks(
         RankRows(
             view=view,
             func=func,
@@ -95,7 +95,7 @@ def test_without_strata_the_test_is_wilcoxons() -> None:
             is_head=np.repeat([0, 1], [40, 70]),
             weight=np.ones(110),
         )
-    )
+    ).test()
     expected = stats.mannwhitneyu(head, base, method="asymptotic", use_continuity=False).pvalue
     assert 2 * stats.norm.sf(np.abs(z)) == pytest.approx(expected)
 
@@ -118,7 +118,7 @@ def test_p_agrees_with_random_permutations_within_strata() -> None:
             is_head=sides,
             weight=np.ones(94),
         )
-        z, p = rank_test(rows)
+        z, p = sum_ranks(rows).test()
         return z.tolist(), p.tolist()
 
     _, p = run(is_head)

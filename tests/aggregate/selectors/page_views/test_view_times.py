@@ -38,11 +38,12 @@ def test_strata_are_by_page_and_by_bucket_too(project: Project) -> None:
         make_timed_views(project, [us], page=page, starts_at=at)
     midnight = later.replace(hour=0)
     by_day = select_view_times(Slice(project_id=project.pk), [Stratum(views=2, at=midnight)], most=10, bucket="day")
-    assert sorted(by_day.js_us.tolist()) == [2, 3]
+    assert sorted(by_day.columns.js_us.tolist()) == [2, 3]
     by_page = select_view_times(
         Slice(project_id=project.pk), [Stratum(views=1, page="/b"), Stratum(views=2, page="/a")], most=10
     )
-    assert sorted(zip(by_page.stratum.tolist(), by_page.js_us.tolist(), strict=True)) == [(0, 3), (1, 1), (1, 2)]
+    times = zip(by_page.stratum.tolist(), by_page.columns.js_us.tolist(), strict=True)
+    assert sorted(times) == [(0, 3), (1, 1), (1, 2)]
 
 
 @pytest.mark.slow(8)
@@ -52,7 +53,7 @@ def test_a_large_stratum_is_sampled_evenly_over_large_and_small_cells(project: P
     for n in range(600):
         make_timed_views(project, [2_000] * (1 + n % 3), page="/small", starts_at=MONDAY + timedelta(hours=n))
     times = select_view_times(Slice(project_id=project.pk), [Stratum(views=2_400)], most=300)
-    large, small = (int(np.count_nonzero(times.js_us == us)) for us in (1_000, 2_000))
+    large, small = (int(np.count_nonzero(times.columns.js_us == us)) for us in (1_000, 2_000))
     # 150 of each are expected; five standard deviations.
     assert 90 < large < 210
     assert 90 < small < 215
@@ -60,4 +61,4 @@ def test_a_large_stratum_is_sampled_evenly_over_large_and_small_cells(project: P
 
 def test_a_slice_without_views_has_an_empty_sample(project: Project) -> None:
     times = select_view_times(Slice(project_id=project.pk), [], most=10)
-    assert (times.stratum.size, times.js_us.size) == (0, 0)
+    assert (times.stratum.size, times.columns.js_us.size) == (0, 0)

@@ -10,7 +10,7 @@ from itertools import pairwise
 from typing import Final, NamedTuple
 
 from profcore.stats.comparison import FALSE_DISCOVERIES
-from profcore.stats.looks import RHO, bound_of_look, spend
+from profcore.stats.verdict.looks import RHO, bound_of_look, spend
 
 # A new look has this much more information than the last one, or is this much later in the plan. Answers in between
 # are of the same look.

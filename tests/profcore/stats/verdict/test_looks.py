@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from profcore.stats.looks import LEAST_INCREMENT, Score, bound_of_look, find_bounds, spend
+from profcore.stats.verdict.looks import LEAST_INCREMENT, Score, bound_of_look, find_bounds, spend
 
 EQUAL = [1.0, 2.0, 3.0, 4.0, 5.0]
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from profcore.stats.plan import MAX_ERROR, MAX_LOOKS, LookPoint, bound_of_newest, is_another_look
+from profcore.stats.verdict.plan import MAX_ERROR, MAX_LOOKS, LookPoint, bound_of_newest, is_another_look
 
 
 def test_the_only_look_at_the_end_of_the_plan_has_five_per_cent() -> None:

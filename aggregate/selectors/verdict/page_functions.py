@@ -1,0 +1,73 @@
+"""The functions of the pages of two sides, by identity across releases: what the verdict asks about each of them."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from aggregate.selectors.code.symbols import load_symbols
+from aggregate.selectors.functions.table import FunctionRow
+from aggregate.selectors.page_views.view_times import ViewTimes
+from aggregate.selectors.slice.slices import Slice
+from aggregate.selectors.statistics.comparisons import NumberedSides, find_callers_below, number_funcs
+from aggregate.selectors.statistics.moved import pick_moved
+from profcore.code.identity import without_hash
+from profcore.stats.joining import pick_views
+from profcore.stats.verdict.family import PageSides, read_page
+from profcore.stats.verdict.incidents import Code
+from profcore.stats.views import group_funcs
+
+
+@dataclass(frozen=True, slots=True)
+class ReadFunctions:
+    """The pages with their functions; `rows[func_id]` is the row to show of one, that of the head if it has it."""
+
+    pages: Sequence[PageSides]
+    rows: Sequence[FunctionRow]
+    code: Code
+
+
+def read_functions(
+    base: Slice,
+    head: Slice,
+    times: Sequence[ViewTimes],
+    pages: Sequence[str],
+    *,
+    by_device: bool,
+    by_navigation: bool,
+) -> ReadFunctions:
+    """Returns the functions of some pages. `times` have the views of base and head, whose strata are the pages.
+
+    Up to four statements, and one for each page whose callers are asked for later.
+    """
+    code = load_symbols(base.project_id, as_stored=base.as_stored)
+    read = [side.functions() for side in times]
+    sides = number_funcs(base.project_id, [sample for _, sample in read], code)
+    samples = [
+        group_funcs(sample, numbers, known_totals_alone=True)
+        for sample, numbers in zip(sides.samples, sides.numbers, strict=True)
+    ]
+    found = []
+    for number, page in enumerate(pages):
+        of_page = [pick_views(sample, stratum == number) for sample, (stratum, _) in zip(samples, read, strict=True)]
+        sides_of_page = read_page(page, of_page[0], of_page[1], by_device=by_device, by_navigation=by_navigation)
+        if sides_of_page is not None:
+            found.append(sides_of_page)
+    return ReadFunctions(found, sides.rows, _describe_code(head, sides))
+
+
+def _describe_code(head: Slice, sides: NumberedSides) -> Code:
+    rows = sides.rows
+
+    def find_callers(page: str, hidden: Collection[int], seen: Collection[int]) -> Collection[int] | None:
+        return find_callers_below(replace(head, pages=(page,)), sides, hidden, seen)
+
+    def find_moved(statuses: Mapping[int, str]) -> Collection[int]:
+        return pick_moved(statuses, rows)
+
+    files = {number: file for number, row in enumerate(rows) if (file := _file_of(row))}
+    return Code(find_callers=find_callers, files=files, find_moved=find_moved)
+
+
+def _file_of(row: FunctionRow) -> str | None:
+    if row.mapped is not None:
+        return row.mapped.original.source
+    return None if row.uri is None else without_hash(row.uri)

@@ -1,0 +1,241 @@
+"""The functions of all pages as one family of questions: which could matter, and how surely each one changed.
+
+A whole page hides its functions: the times of its views differ much more than those of one function. So each function
+that could matter is tested by itself, on each page and over all pages, beside the pages.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from profcore.stats.comparison import (
+    MIN_COMPARED_VIEWS,
+    US_PER_MS,
+    Difference,
+    SampleViews,
+    describe_changes,
+)
+from profcore.stats.distributions import control_false_discoveries
+from profcore.stats.estimates import clip_weights, effective_views, has_rates
+from profcore.stats.ranks import Changes, RankSums, find_changes, weigh_funcs
+from profcore.stats.standardised import Side, standardise
+from profcore.stats.strata import find_strata
+from profcore.stats.verdict.blocks import BlockRows
+from profcore.stats.views import FloatColumn, IntColumn, ViewSample, align
+
+# What is worth telling of a page: this much per view, and this share of its script and hidden time. A function that has
+# less on both sides together cannot have grown by as much, and is not asked about.
+LEAST_MS: Final = 2.0
+LEAST_SHARE: Final = 0.005
+# Of the family's weight. Pages are few, and a change of one function rarely moves a whole page (docs/statistics.md).
+PAGES_WEIGHT: Final = 0.3
+# A function that is found among all is found on each page that by itself gives this.
+PAGE_P: Final = 0.05
+
+Sides = tuple[Side, Side]
+
+
+@dataclass(frozen=True, kw_only=True)
+class PageSides:
+    """One page's views on both sides, and the changes of its functions that could matter (None: there are none).
+
+    `least_ms` is the least change that is worth telling, and `page_ms` the mean time of all views. `weights` are
+    the roots of the functions' time on both sides.
+    """
+
+    page: str
+    func_ids: IntColumn
+    views: tuple[SampleViews, SampleViews]
+    strata: int
+    changes: Changes | None
+    weights: FloatColumn
+    page_ms: float
+    least_ms: float
+
+    def sides(self, *, visible: bool = False) -> Sides:
+        """Returns the rows of both sides: self and hidden time, or only what was seen."""
+        base, head = (views.side(views.sample.row_us("self" if visible else "self+hidden")) for views in self.views)
+        return base, head
+
+    @cached_property
+    def visible(self) -> Changes | None:
+        """The changes of the visible self time."""
+        return find_changes(*self.sides(visible=True), self.func_ids.size, self.strata, is_weighted=False)
+
+    def rows_of(self, value: Sequence[FloatColumn]) -> BlockRows:
+        """Returns a value of each view, base first, with its stratum, side and hour; views without one are left out."""
+        kept = [views.stratum >= 0 for views in self.views]
+        pairs = [*zip(self.views, kept, strict=True)]
+        return BlockRows(
+            value=np.concatenate([column[is_in] for column, is_in in zip(value, kept, strict=True)]),
+            stratum=np.concatenate([views.stratum[is_in] for views, is_in in pairs]),
+            is_head=np.repeat([0, 1], [int(is_in.sum()) for is_in in kept]),
+            block=np.concatenate([views.sample.columns.hour[is_in] for views, is_in in pairs]),
+        )
+
+
+def read_page(
+    page: str, base: ViewSample, head: ViewSample, *, by_device: bool = True, by_navigation: bool = True
+) -> PageSides | None:
+    """Returns one page of both sides, whose func ids mean the same; None with too few views to compare.
+
+    The functions that could matter do not depend on which view is on which side.
+    """
+    base, head = align(base, head)
+    weights = [clip_weights(side.weight)[0] for side in (base, head)]
+    page_ms, func_us = _sum_both((base, head), weights)
+    least_ms = max(LEAST_MS, LEAST_SHARE * page_ms)
+    could_matter = func_us / US_PER_MS / max(head.views, 1) >= least_ms
+    samples = [_keep_funcs(side, could_matter) for side in (base, head)]
+    strata = find_strata(base.columns, head.columns, by_device=by_device, by_navigation=by_navigation)
+    views = tuple(
+        SampleViews(sample, weight, 0, codes)
+        for sample, weight, codes in zip(samples, weights, strata.codes, strict=True)
+    )
+    kept = [side.weight[side.stratum >= 0] for side in views]
+    if min(map(effective_views, kept)) < MIN_COMPARED_VIEWS or not all(has_rates(column).all() for column in kept):
+        return None
+    count = len(strata.shared)
+    sides = [side.side(side.sample.row_us("self+hidden")) for side in views]
+    size = int(could_matter.sum())
+    return PageSides(
+        page=page,
+        func_ids=base.func_ids[could_matter],
+        views=(views[0], views[1]),
+        strata=count,
+        changes=find_changes(sides[0], sides[1], size, count, is_weighted=False) if size else None,
+        weights=weigh_funcs(sides[0], sides[1], size),
+        page_ms=page_ms,
+        least_ms=least_ms,
+    )
+
+
+def _sum_both(sides: Sequence[ViewSample], weights: Sequence[FloatColumn]) -> tuple[float, FloatColumn]:
+    """Returns the mean ms of the views of both sides, and each function's time in µs, as if weights were equal."""
+    pairs = [*zip(sides, weights, strict=True)]
+    whole = sum(float((side.view_us("self+hidden") * weight).sum()) for side, weight in pairs)
+    scale = sum(side.views for side in sides) / max(sum(float(weight.sum()) for weight in weights), 1e-9)
+    func_us = np.zeros(sides[0].func_count)
+    for side, weight in pairs:
+        func_us += np.bincount(side.func, side.row_us("self+hidden") * weight[side.view], minlength=side.func_count)
+    return whole * scale / US_PER_MS / max(sum(side.views for side in sides), 1), func_us * scale
+
+
+def _keep_funcs(sample: ViewSample, is_kept: npt.NDArray[np.bool_]) -> ViewSample:
+    rows = is_kept[sample.func]
+    number = np.cumsum(is_kept) - 1
+    return replace(
+        sample,
+        view=sample.view[rows],
+        func=number[sample.func[rows]],
+        self_us=sample.self_us[rows],
+        total_us=sample.total_us[rows],
+        hidden_us=sample.hidden_us[rows],
+        func_ids=sample.func_ids[is_kept],
+    )
+
+
+class FunctionTest(NamedTuple):
+    """The test of one function over all its pages: their number, the statistic with pages as strata, p and q."""
+
+    pages: int
+    z: float
+    p: float
+    q: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Family:
+    """All questions together: the q of pages in their order, and the tests of functions by their id."""
+
+    pages: Sequence[float]
+    functions: Mapping[int, FunctionTest]
+
+    @property
+    def size(self) -> int:
+        """How many questions there are."""
+        return len(self.pages) + len(self.functions)
+
+
+def control_family(page_p: Sequence[float], pages: Sequence[PageSides]) -> Family:
+    """Returns the q of pages with these p, and of all functions of `pages` that could matter.
+
+    `PAGES_WEIGHT` of the weight is the pages', in equal parts; a function has a part of the rest by the root of its
+    time. A function of several pages has the less of two p, doubled: with pages as strata, and that of its best page
+    times their number.
+    """
+    asked = [(page, page.changes) for page in pages if page.changes is not None]
+    if not asked:
+        return Family(pages=[float(q) for q in control_false_discoveries(page_p)], functions={})
+    ids = np.unique(np.concatenate([page.func_ids for page, _ in asked]))
+    statistic, variance, cumulant = np.zeros((3, ids.size))
+    sums = RankSums(statistic=statistic, variance=variance, cumulant=cumulant)
+    count, best, weight = np.zeros(ids.size), np.ones(ids.size), np.zeros(ids.size)
+    for page, changes in asked:
+        at = np.searchsorted(ids, page.func_ids)
+        sums.statistic[at] += changes.ranks.statistic
+        sums.variance[at] += np.nan_to_num(changes.ranks.variance)
+        sums.cumulant[at] += np.nan_to_num(changes.ranks.cumulant)
+        count[at] += 1
+        best[at] = np.minimum(best[at], changes.p)
+        weight[at] += np.square(page.weights)
+    z, pooled = sums.test()
+    p = combine_p(pooled, best, count)
+    roots = np.sqrt(weight)
+    shares = [
+        np.full(len(page_p), PAGES_WEIGHT / max(len(page_p), 1)),
+        (1 - PAGES_WEIGHT) * roots / roots.sum() if roots.any() else np.full(ids.size, 1 / ids.size),
+    ]
+    q = control_false_discoveries(np.concatenate([page_p, p]), np.concatenate(shares))
+    tests = zip(count.astype(np.int64).tolist(), z.tolist(), p.tolist(), q[len(page_p) :].tolist(), strict=True)
+    functions = {func: FunctionTest(*test) for func, test in zip(ids.tolist(), tests, strict=True)}
+    return Family(pages=q[: len(page_p)].tolist(), functions=functions)
+
+
+def combine_p(pooled: FloatColumn, best: FloatColumn, count: FloatColumn) -> FloatColumn:
+    """Returns the p of functions from that with pages as strata, that of the best page, and the number of pages."""
+    return np.where(count > 1, np.minimum(2 * np.minimum(pooled, best * count), 1.0), best)
+
+
+def list_clear(page: PageSides, family: Family, bound: float) -> list[Difference]:
+    """Returns the functions that changed clearly on a page, largest change first, each with the family's q.
+
+    A change is clear if its q is below `bound`, the page by itself has p below `PAGE_P`, its interval does not include
+    zero, and ranks and mean agree.
+    """
+    if page.changes is None or all(family.functions[int(func)].q >= bound for func in page.func_ids):
+        return []
+    clear = []
+    for difference in describe_changes(page.changes, page.func_ids, visible=page.visible):
+        known = replace(difference, q=family.functions[difference.func_id].q)
+        is_surely = known.q < bound and known.p < PAGE_P and known.rank_z * known.delta_ms > 0
+        if is_surely and known.is_beyond_zero:
+            clear.append(known)
+    return clear
+
+
+def change_together(page: PageSides, funcs: Sequence[int], fell: Sequence[int]) -> tuple[float, float]:
+    """Returns the change of the summed time of some functions per view in ms, and its lower bound.
+
+    Of those that `fell`, visible self time counts.
+    """
+    chosen, other = (np.flatnonzero(np.isin(page.func_ids, ids)) for ids in (funcs, fell))
+    summed = []
+    for side, visible in zip(page.sides(), page.sides(visible=True), strict=True):
+        value = np.zeros(side.weight.size)
+        for rows, wanted in ((side, chosen), (visible, other)):
+            is_in = np.isin(rows.func, wanted)
+            value += np.bincount(rows.view[is_in], rows.value[is_in], minlength=value.size)
+        summed.append(side_of(value, side))
+    _, delta, low, _ = standardise(summed[0], summed[1], 1, page.strata)
+    return float(delta[0]), float(low[0])
+
+
+def side_of(value: FloatColumn, like: Side) -> Side:
+    """Returns a side with one value in ms of each view."""
+    view = np.flatnonzero(value > 0)
+    return replace(like, view=view, func=np.zeros_like(view), value=value[view], known=())

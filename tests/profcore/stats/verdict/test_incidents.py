@@ -1,0 +1,135 @@
+"""One family of pages and functions: what names a function, what only moved, what only grew with the rest."""
+
+import numpy as np
+import pytest
+
+from profcore.stats.comparison import compare
+from profcore.stats.verdict.family import LEAST_MS, PageSides, read_page
+from profcore.stats.verdict.incidents import Code
+from profcore.stats.verdict.judgement import Judgement, judge
+from profcore.stats.views import ViewSample, sample_of_times
+from tests.profcore.stats.field import Matrix, sample_of_ms
+
+FUNCS = 12
+VIEWS = 200
+
+
+def draw(rng: np.random.Generator, views: int = VIEWS, *, size: float = 40.0) -> Matrix:
+    """Returns views of a page: a time of its own for each view, of which each function takes a part."""
+    whole = rng.lognormal(np.log(size), 0.4, (views, 1))
+    return np.asarray(whole * rng.lognormal(0.0, 0.3, (views, FUNCS)))
+
+
+def with_hours(sample: ViewSample) -> ViewSample:
+    hours = np.arange(sample.views) * 7 * 24 // max(sample.views, 1)
+    columns = sample.columns
+    object.__setattr__(columns, "hour", hours)
+    return sample
+
+
+def judge_pages(pages: dict[str, tuple[Matrix, Matrix]], code: Code | None = None, bound: float = 0.05) -> Judgement:
+    samples = {page: tuple(with_hours(sample_of_ms(side)) for side in pair) for page, pair in pages.items()}
+    comparisons = {page: compare(*(sample_of_times(side.columns) for side in pair)) for page, pair in samples.items()}
+    read = (read_page(page, *pair) for page, pair in samples.items())
+    sides: list[PageSides] = [page for page in read if page is not None]
+    return judge(next(iter(comparisons.values())), comparisons, sides=sides, code=code, bound=bound)
+
+
+def test_a_function_is_named_where_its_page_shows_nothing() -> None:
+    rng = np.random.default_rng(1)
+    base, head = draw(rng), draw(rng)
+    head[:, 3] *= 1.5
+    judgement = judge_pages({"/a": (base, head)})
+    (incident,) = judgement.incidents
+    assert (incident.func_id, incident.page, incident.is_certain) == (3, "/a", True)
+    assert (judgement.leading.state, judgement.leading.why, judgement.state) == (
+        "no_clear_change",
+        "function",
+        "slower",
+    )
+    assert judgement.leading_function is incident
+    assert judgement.function_count == FUNCS
+
+
+def test_nothing_is_named_where_nothing_changed() -> None:
+    rng = np.random.default_rng(2)
+    named = [judge_pages({"/a": (draw(rng), draw(rng)), "/b": (draw(rng), draw(rng))}).state for _ in range(40)]
+    assert named.count("no_clear_change") >= 37
+
+
+def test_a_function_on_several_pages_is_one_incident() -> None:
+    rng = np.random.default_rng(3)
+    pages = {}
+    for page in ("/a", "/b", "/c"):
+        base, head = draw(rng), draw(rng)
+        head[:, 3] *= 1.0 if page == "/c" else 2.0
+        pages[page] = (base, head)
+    (incident,) = judge_pages(pages).incidents
+    assert set(incident.pages) == {"/a", "/b"}
+
+
+def test_what_is_too_small_to_tell_is_not_asked_about() -> None:
+    rng = np.random.default_rng(4)
+    base, head = draw(rng), draw(rng)
+    base[:, 5] = 0.1
+    head[:, 5] = LEAST_MS - 0.2
+    judgement = judge_pages({"/a": (base, head)})
+    assert judgement.function_count == FUNCS - 1
+    assert judgement.incidents == ()
+
+
+def test_time_that_moved_to_a_new_function_is_no_slowdown() -> None:
+    rng = np.random.default_rng(5)
+    base, head = draw(rng), draw(rng)
+    base[:, 7] = 0.0
+    head[:, 7], head[:, 3] = head[:, 3] * 0.9, head[:, 3] * 0.1
+    judgement = judge_pages({"/a": (base, head)})
+    assert judgement.incidents == ()
+    (moved,) = judgement.leading.functions.moved
+    assert (moved.func_id, moved.fell[0][0]) == (7, 3)
+    assert moved.fell[0][1] < 0
+
+
+def test_a_chain_of_callers_is_one_incident() -> None:
+    rng = np.random.default_rng(6)
+    base, head = draw(rng), draw(rng)
+    head[:, 3] *= 2.0
+    head[:, 4] *= 1.8
+    code = Code(find_callers=lambda _page, hidden, seen: [4] if 4 in hidden and 3 in seen else [])
+    (incident,) = judge_pages({"/a": (base, head)}, code).incidents
+    assert (incident.func_id, incident.chain) == (3, (4,))
+
+
+def test_a_new_function_that_may_only_have_moved_is_none() -> None:
+    rng = np.random.default_rng(7)
+    base, head = draw(rng), draw(rng)
+    base[:, 7] = 0.0
+    assert len(judge_pages({"/a": (base, head)}).incidents) == 1
+    assert judge_pages({"/a": (base, head)}, Code(find_moved=list)).incidents == ()
+
+
+def test_all_functions_alike_are_said_and_no_message() -> None:
+    rng = np.random.default_rng(8)
+    base, head = draw(rng, 600), draw(rng, 600) * 1.25
+    judgement = judge_pages({"/a": (base, head)})
+    assert judgement.leading.state == "slower"
+    assert judgement.leading.alike == pytest.approx(0.25, abs=0.1)
+    assert not any(incident.is_certain for incident in judgement.incidents)
+
+
+def test_a_message_needs_an_eighth_of_the_bound() -> None:
+    rng = np.random.default_rng(9)
+    base, head = draw(rng), draw(rng)
+    head[:, 3] *= 1.6
+    q = judge_pages({"/a": (base, head)}).incidents[0].difference.q
+    assert not judge_pages({"/a": (base, head)}, bound=q * 7).incidents[0].is_certain
+    assert judge_pages({"/a": (base, head)}, bound=0.05).incidents[0].is_certain
+
+
+def test_a_change_that_was_seen_by_luck_may_be_smaller() -> None:
+    rng = np.random.default_rng(10)
+    base, head = draw(rng), draw(rng)
+    head[:, 3] *= 1.8
+    q = judge_pages({"/a": (base, head)}).incidents[0].difference.q
+    assert not judge_pages({"/a": (base, head)}).may_be_smaller
+    assert judge_pages({"/a": (base, head)}, bound=q * 1.01).may_be_smaller
