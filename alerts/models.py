@@ -51,9 +51,9 @@ class AlertRule(models.Model):
 class AlertFinding(models.Model):
     """What was found when a state was looked at, with its uncertainty.
 
-    `page` is null for all pages together, and for alerts that ask for no page. `subject` names a party or package, or
-    is empty. `value` is what was found, between `low` and `high` with 95 % certainty: of a release alert the change
-    in ms per view, else the measured value in the unit of the alert, of which `threshold` is the bound.
+    `page` is null for all pages together, and for alerts that ask for no page. `subject` names a function, party or
+    package, or is empty. `value` is what was found, between `low` and `high` with 95 % certainty: of a release alert
+    the change in ms per view, else the measured value in the unit of the alert, of which `threshold` is the bound.
     """
 
     alert_id = models.IntegerField()

@@ -17,14 +17,16 @@ from aggregate.selectors.slice.read_context import read_context
 from aggregate.selectors.slice.slices import Slice
 from aggregate.selectors.verdict.looks import find_look
 from aggregate.selectors.verdict.page_changes import sum_pages
-from aggregate.selectors.verdict.verdict import Verdict, select_verdict
-from alerts.auto_resolve.recoveries import end_recovered, end_unwatched, select_recovered
+from aggregate.selectors.verdict.sentence import MAINLY
+from aggregate.selectors.verdict.verdict import Culprit, Verdict, name_function, select_verdict
+from alerts.auto_resolve.recoveries import Gain, end_recovered, end_unwatched, select_recovered
 from alerts.auto_resolve.usage import follow_usage, is_older
 from alerts.bases import choose_base, select_rolled_back
-from alerts.changes import Cause, select_states, step_state, write_standing
+from alerts.changes import Cause, select_states, standing_of, step_state, write_standing
 from alerts.models import AlertRule, AlertState
 from alerts.subjects import Finding, Subject
-from profcore.alerts.states import CONFIRM_FACTOR, State, weigh_change
+from profcore.alerts.states import Evidence, Standing, State, weigh_change, weigh_function
+from profcore.stats.verdict.incidents import CONFIRM_FACTOR
 from profcore.stats.verdict.judgement import Change
 from profcore.times import start_of_day
 
@@ -131,14 +133,11 @@ def _look_at(
     pages = [*sums.shared, None] if len(sums.shared) != 1 else sums.shared
     if all(Subject(release=head, page=page).key in over for page in pages):
         return  # no state would keep the look, and it would be asked for at each evaluation
-    verdict = select_verdict(*sides, now=now, followed=list_open_pages(known.values()))
+    functions = list_followed_functions(alert, head)
+    verdict = select_verdict(*sides, now=now, followed=list_open_pages(known.values()), followed_functions=functions)
     keep_look(verdict, now)
-    changes = list_changes(verdict)
-    for change in changes:
-        if Subject(release=head, page=change.page).key not in over:
-            _weigh(alert, verdict, change, known, now)
-    faster = [change for change in changes if is_certainly_faster(change, verdict.judgement.bound)]
-    end_recovered(alert, faster, base, head, older=older, now=now)
+    weigh_verdict(alert, verdict, known, over, now)
+    end_recovered(alert, list_gains(verdict), base, head, older=older, now=now)
 
 
 def keep_look(verdict: Verdict, now: datetime) -> None:
@@ -164,7 +163,13 @@ def list_open_pages(rows: Iterable[AlertState]) -> list[str]:
     """
     opened = [row for row in rows if State(row.state).is_open and row.page is not None]
     opened.sort(key=lambda row: (row.began_at or row.since_at, row.page or ""))
-    return [row.page for row in opened if row.page is not None]
+    return list(dict.fromkeys(row.page for row in opened if row.page is not None))
+
+
+def list_followed_functions(alert: AlertRule, head: str) -> set[str]:
+    """Returns the functions with a state of a release, or an open one of another that it may end. One statement."""
+    rows = select_states(alert).values()
+    return {row.subject for row in rows if row.subject and (row.release == head or State(row.state).is_open)}
 
 
 def _find_last_look(known: Mapping[bytes, AlertState], base: str) -> int:
@@ -195,22 +200,96 @@ def list_changes(verdict: Verdict) -> list[Change]:
     return [*judgement.pages, judgement.whole] if len(judgement.pages) != 1 else [*judgement.pages]
 
 
-def is_certainly_faster(change: Change, bound: float) -> bool:
-    """Returns whether a page got faster, as certain as a slowdown has to be to be confirmed."""
-    difference = change.difference
-    return change.state == "faster" and difference is not None and difference.q < bound / CONFIRM_FACTOR
+def list_gains(verdict: Verdict) -> list[Gain]:
+    """Returns the pages and functions that got faster, as certain as a slowdown has to be to be confirmed."""
+    most = verdict.judgement.bound / CONFIRM_FACTOR
+    pages = [
+        Gain(change.page, "", -change.difference.delta_ms)
+        for change in list_changes(verdict)
+        if change.state == "faster" and change.difference is not None and change.difference.q < most
+    ]
+    functions = [
+        Gain(culprit.change.page, name, -culprit.difference.delta_ms)
+        for name, culprit in verdict.followed.items()
+        if culprit.difference.q < most and culprit.difference.is_significant and culprit.difference.delta_ms < 0
+    ]
+    return [*pages, *functions]
 
 
-def _weigh(
-    alert: AlertRule, verdict: Verdict, change: Change, known: Mapping[bytes, AlertState], now: datetime
+def weigh_verdict(
+    alert: AlertRule, verdict: Verdict, known: Mapping[bytes, AlertState], over: Collection[bytes], now: datetime
 ) -> None:
-    subject = Subject(release=verdict.head.releases[0], page=change.page)
-    before = known.get(subject.key)
-    evidence = weigh_change(change, verdict.judgement.bound)
-    standing, finding = step_state(before, evidence, describe(verdict, change))
-    if before is None and standing.state is State.UNKNOWN:
-        return
-    write_standing(alert, subject, before, standing, finding, at=now, cause=Cause.LOOK)
+    """Takes a look into account: of functions first, then of pages, at last of all pages together.
+
+    An incident is told once. A page is not judged while a function is told that has most of its change, nor a function
+    while its page is told; all pages together are judged while nothing else is. States in `over` have ended for good.
+    """
+    release = verdict.head.releases[0]
+    told = {key for key, row in known.items() if _is_told(standing_of(row))}
+
+    def weigh(subject: Subject, evidence: Evidence, finding: Finding) -> None:
+        before = known.get(subject.key)
+        standing, kept = step_state(before, evidence, finding)
+        if before is None and standing.state in (State.UNKNOWN, State.OK) and subject.name:
+            return  # a function that nothing is wrong with has no state
+        if subject.key not in over and (before is not None or standing.state is not State.UNKNOWN):
+            write_standing(alert, subject, before, standing, kept, at=now, cause=Cause.LOOK)
+            if _is_told(standing):
+                told.add(subject.key)
+
+    incidents = {name_function(culprit.func): culprit for culprit in reversed(verdict.incidents)}
+    compared = {change.page for change in verdict.judgement.pages if change.state != "too_few"}
+    for name in sorted({*incidents, *(row.subject for row in known.values() if row.subject)}):
+        culprit = incidents.get(name) or verdict.followed.get(name)
+        row = known.get(Subject(release=release, name=name).key)
+        page = culprit.change.page if culprit else row.page if row else None
+        subject = Subject(release=release, page=page, name=name)
+        if subject.key not in told and Subject(release=release, page=page).key in told:
+            continue
+        evidence = Evidence.QUIET if page in compared else Evidence.NONE
+        if culprit is not None:
+            evidence = weigh_function(culprit.change, is_clear=name in incidents)
+        weigh(subject, evidence, describe_function(verdict, culprit, page))
+    for change in list_changes(verdict):
+        subject = Subject(release=release, page=change.page)
+        if subject.key not in told and _find_told(change, incidents, told, release):
+            continue
+        weigh(subject, weigh_change(change), describe(verdict, change))
+
+
+def _is_told(standing: Standing) -> bool:
+    return standing.state.is_open or standing.is_accepted
+
+
+def _find_told(change: Change, incidents: Mapping[str, Culprit], told: Collection[bytes], release: str) -> bool:
+    """Returns whether what a page has of a slowdown is told already: by a function, or of all pages, by anything."""
+    if change.page is None:
+        return bool(told)
+    most = MAINLY * change.difference.delta_ms if change.difference else 0.0
+    return any(
+        change.page in culprit.change.pages
+        and culprit.difference.delta_ms >= most
+        and Subject(release=release, name=name).key in told
+        for name, culprit in incidents.items()
+    )
+
+
+def describe_function(verdict: Verdict, culprit: Culprit | None, page: str | None) -> Finding:
+    """Returns what a look found of a function; without figures if no page asks about it any more."""
+    views = next((change.views for change in verdict.judgement.pages if change.page == page), (0, 0))
+    found = culprit.difference if culprit else None
+    return Finding(
+        views=views[1],
+        base_release=verdict.base.releases[0],
+        base_views=views[0],
+        look=verdict.look.number if verdict.look else None,
+        value=found.delta_ms if found else None,
+        low=found.ci95.low if found and found.ci95 else None,
+        high=found.ci95.high if found and found.ci95 else None,
+        relative=found.relative if found else None,
+        q=found.q if found else None,
+        bound=verdict.judgement.bound,
+    )
 
 
 def describe(verdict: Verdict, change: Change) -> Finding:

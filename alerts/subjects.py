@@ -1,5 +1,6 @@
-"""What an alert is about, one by one: a page of a release, a party, a package. Each has a key and a state of its
-own.
+"""What an alert is about, one by one: a page or function of a release, a party, a package.
+
+Each has a key and a state of its own.
 """
 
 from dataclasses import dataclass
@@ -11,7 +12,10 @@ KEY_BYTES: Final = 16
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Subject:
-    """One thing that has a state. `page` is None for all pages together; without a release or name they are empty."""
+    """One thing that has a state. `page` is None for all pages together; without a release or name they are empty.
+
+    A function of a release has a name, and the page where it is largest: that may be another one at the next look.
+    """
 
     release: str = ""
     page: str | None = None
@@ -20,7 +24,7 @@ class Subject:
     @property
     def key(self) -> bytes:
         """The key of its state: texts of strangers are too long for an index."""
-        text = repr((self.release, self.page, self.name))
+        text = repr((self.release, None if self.name else self.page, self.name))
         return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=KEY_BYTES).digest()
 
 

@@ -281,6 +281,15 @@ def make_timed_views(
     return made
 
 
+def make_views_of_hours(
+    project: Project, js_us: Sequence[int], *, starts_at: datetime, hours: int = 10, **cell: Any
+) -> None:
+    """Makes as many views of each of some hours, in the order of their times: a message needs more than one hour."""
+    each = -(-len(js_us) // hours)
+    for hour, first in enumerate(range(0, len(js_us), each)):
+        make_timed_views(project, js_us[first : first + each], starts_at=starts_at + timedelta(hours=hour), **cell)
+
+
 def copy_rows(table: str, rows: Sequence[Mapping[str, Any]]) -> None:
     """Writes rows with the same columns by COPY: thousands take a twentieth of their time as objects of a model."""
     if not rows:

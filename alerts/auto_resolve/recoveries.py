@@ -2,12 +2,11 @@
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import datetime
-from typing import Final
+from typing import Final, NamedTuple
 
 from alerts.changes import Cause, end_of, finding_of, select_states, subject_of, write_standing
 from alerts.models import AlertRule, AlertState, StateChange
 from profcore.alerts.states import State
-from profcore.stats.verdict.judgement import Change
 
 # A newer release that takes back this part of a slowdown ends it.
 RECOVERED: Final = 0.5
@@ -16,19 +15,30 @@ RECOVERED: Final = 0.5
 MAX_UNWATCHED: Final = 100
 
 
-def end_recovered(
-    alert: AlertRule, faster: Sequence[Change], base: str, head: str, *, older: Collection[str], now: datetime
-) -> None:
-    """Ends slowdowns of pages of which a release takes back enough. One statement, and those that write.
+class Gain(NamedTuple):
+    """What a release takes less than its base on a page (None: on all), or by a function with a name, ms per view."""
 
-    `faster` are its changes from its base. A release before the base is that much slower than it, less what the base
+    page: str | None
+    name: str
+    ms: float
+
+
+def end_recovered(
+    alert: AlertRule, gains: Sequence[Gain], base: str, head: str, *, older: Collection[str], now: datetime
+) -> None:
+    """Ends slowdowns of pages and functions of which a release takes back enough. One statement, and those that write.
+
+    `gains` are from its base. A release before the base is that much slower than it, less what the base
     and others in between had added: what they made slower is no gain. So a release that is faster than its base only
     ends no alarm of an older one.
     """
-    rows = {(row.release, row.page): row for row in select_states(alert).values()} if faster else {}
-    for change in faster:
-        gained = -change.difference.delta_ms if change.difference else 0.0
-        for row in _list_chain(rows, base, change.page, older):
+    rows = [*select_states(alert).values()] if gains else []
+    row_of = {(row.release, _thing_of(row.page, row.subject)): row for row in rows}
+    # A function that nothing is wrong with has no state: what its release was compared with, others say.
+    base_of = {row.release: row.base_release for row in rows}
+    for page, name, ms in gains:
+        gained, thing = ms, _thing_of(page, name)
+        for row in _list_chain(row_of, base, thing, older, base_of if name else {}):
             if row.value is None or gained <= 0:
                 break
             if State(row.state).is_open and gained >= RECOVERED * row.value:
@@ -45,18 +55,31 @@ def end_recovered(
             gained -= max(row.value, 0.0)
 
 
-def _list_chain(
-    rows: Mapping[tuple[str, str | None], AlertState], base: str, page: str | None, older: Collection[str]
-) -> Iterator[AlertState]:
-    """Yields the states of a page in a release, in the release that it was compared with, and so on.
+def _thing_of(page: str | None, name: str) -> tuple[str | None, str]:
+    """Returns what a state is about in any release: a function by its name alone."""
+    return (None if name else page), name
 
-    It ends where a release has no state: nothing is known then of those before it.
+
+def _list_chain(
+    rows: Mapping[tuple[str, tuple[str | None, str]], AlertState],
+    base: str,
+    thing: tuple[str | None, str],
+    older: Collection[str],
+    base_of: Mapping[str, str],
+) -> Iterator[AlertState]:
+    """Yields the states of a page or function in a release, in the release that it was compared with, and so on.
+
+    It ends where a release has no state, and is not in `base_of`: nothing is known then of those before it.
     """
     left, release = set(older), base
-    while release in left and (row := rows.get((release, page))) is not None:
-        yield row
+    while release in left:
+        row = rows.get((release, thing))
+        if row is not None:
+            yield row
+        elif release not in base_of:
+            return
         left.remove(release)
-        release = row.base_release
+        release = row.base_release if row is not None else base_of[release]
 
 
 def end_unwatched(alert: AlertRule, watched: Collection[str], now: datetime) -> None:

@@ -90,7 +90,7 @@ def _headline(alert: AlertRule | None, change: StateChange) -> str:
 
 def _headline_of_release(alert: AlertRule | None, change: StateChange) -> str:
     """Returns what happened to a release; first by what made the state change, then by the state."""
-    release, where = clean(change.release), clean(change.page) if change.page is not None else "all pages together"
+    release, where = clean(change.release), _name_subject(change)
     figure = f"{_figure(alert, change)} per view"
     if change.cause == StateChange.Cause.ROLLED_BACK:
         made = "had made" if State(change.was) is State.CONFIRMED else "may have made"
@@ -105,13 +105,21 @@ def _headline_of_release(alert: AlertRule | None, change: StateChange) -> str:
     }
     if change.cause in by_cause:
         return by_cause[change.cause]
+    is_new = bool(change.subject) and change.relative is None  # the base never ran it
     if State(change.state) is State.CONFIRMED:
-        return f"{release} made {where} slower: {figure}"
+        return f"{release} added {where}: {figure}" if is_new else f"{release} made {where} slower: {figure}"
     if State(change.state) is State.SUSPECTED:
-        return f"{release} may have made {where} slower: {figure}, not certain yet"
+        did = f"may have added {where}" if is_new else f"may have made {where} slower"
+        return f"{release} {did}: {figure}, not certain yet"
     if State(change.was) is State.UNKNOWN:
         return f"No slowdown of {where} found in {release}"
     return f"{where} is no longer slower in {release}"
+
+
+def _name_subject(change: StateChange) -> str:
+    """Returns the page or function that a release changed; of a function the page where it is largest too."""
+    page = clean(change.page) if change.page is not None else "all pages together"
+    return f"{clean(change.subject)} on {page}" if change.subject else page
 
 
 def _headline_of_new(alert: AlertRule, change: StateChange) -> str:
@@ -151,6 +159,7 @@ def measure_of(alert: AlertRule | None) -> str:
 def _where(alert: AlertRule | None, change: StateChange) -> str:
     if change.base_release:
         page = f"page {clean(change.page)}" if change.page is not None else "all pages together"
+        page = f"function {clean(change.subject)}, {page}" if change.subject else page
         return f"{page}, release {clean(change.release)} compared with {clean(change.base_release)}"
     question = alert.question if alert is not None else {}
     parts = [f"{name} {clean(str(question[name]))}" for name in ("page", "device") if question.get(name)]

@@ -31,7 +31,7 @@ class Watched:
 
     def step(self, standing: Standing, change: Change, bound: float) -> Standing:
         """Returns the standing of a page after one more look, and notes what is confirmed."""
-        evidence = weigh_change(change, bound)
+        evidence = weigh_change(change)
         after = self._keep_accepted(standing, evidence, change) or step(standing, evidence)
         if after.state is not State.CONFIRMED:
             return after

@@ -9,11 +9,9 @@ from dataclasses import dataclass, replace
 from enum import IntEnum
 from typing import Final
 
+from profcore.stats.verdict.incidents import FunctionChange
 from profcore.stats.verdict.judgement import Change
 
-# A slowdown is confirmed when its q is below a fifth of the look's bound. All looks at a release may then spend a fifth
-# of 7 % on both directions, so fewer than 1 of 100 unchanged releases is called slower (docs/benchmarks.md).
-CONFIRM_FACTOR: Final = 5.0
 # Quiet looks, or days, in a row that end a confirmed alarm.
 QUIET_TO_RESOLVE: Final = 2
 # What was accepted is reported again if it is certainly this many times as far over its limit, and this much larger: a
@@ -70,10 +68,10 @@ class Standing:
         return self.state is State.RESOLVED and self.quiet < QUIET_TO_RESOLVE
 
 
-def weigh_change(change: Change, bound: float) -> Evidence:
+def weigh_change(change: Change) -> Evidence:
     """Returns what one look says of a page, or of all pages together.
 
-    `bound` is the look's. A change that one look alone would call clear, but not this one of many, is doubtful.
+    A change that one look alone would call clear, but not this one of many, is doubtful.
     """
     difference = change.difference
     if change.state == "too_few":
@@ -81,9 +79,16 @@ def weigh_change(change: Change, bound: float) -> Evidence:
     if difference is None:
         return Evidence.QUIET
     if change.state == "slower":
-        return Evidence.CERTAIN if difference.q < bound / CONFIRM_FACTOR else Evidence.BAD
+        return Evidence.CERTAIN if change.is_certain else Evidence.BAD
     is_doubtful = difference.delta_ms > 0 and difference.is_significant
     return Evidence.DOUBTFUL if is_doubtful else Evidence.QUIET
+
+
+def weigh_function(change: FunctionChange, *, is_clear: bool) -> Evidence:
+    """Returns what one look says of a function; `is_clear` if it made a page slower."""
+    if is_clear:
+        return Evidence.CERTAIN if change.is_certain else Evidence.BAD
+    return Evidence.DOUBTFUL if change.difference.is_increase else Evidence.QUIET
 
 
 def weigh_day(low: float | None, high: float | None, limit: float, *, value: float | None = None) -> Evidence:

@@ -1,6 +1,6 @@
 """The verdict on two sides: the one answer to "did it get worse" that pages, lists, checks and alerts give."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final, Literal
@@ -9,6 +9,7 @@ from aggregate.selectors.functions.table import FunctionRow
 from aggregate.selectors.slice.slices import Slice, SliceError
 from aggregate.selectors.verdict.looks import Look, find_look
 from aggregate.selectors.verdict.page_changes import PageComparer, sum_pages
+from profcore.code.identity import without_hash
 from profcore.stats.comparison import FALSE_DISCOVERIES, Difference
 from profcore.stats.power import SmallestChange
 from profcore.stats.verdict.incidents import FunctionChange
@@ -42,7 +43,8 @@ class Verdict:
 
     `incidents` are the functions that made pages slower, one for each chain of callers. `culprits` are the functions of
     the leading change in its direction. `moved` are functions that took more while others of their page took as much
-    less, with the first of those. `smallest` is the smallest change that the leading page's views would have shown.
+    less, with the first of those. `followed` has functions that someone asked for by their name. `smallest` is the
+    smallest change that the leading page's views would have shown.
     `look` is None for sides that have no looks. `page_count` counts the pages of both sides, of which those with the
     most time are compared.
     """
@@ -53,6 +55,7 @@ class Verdict:
     incidents: Sequence[Culprit]
     culprits: Sequence[Culprit]
     moved: Sequence[tuple[Culprit, FunctionRow]]
+    followed: Mapping[str, Culprit]
     smallest: SmallestChange | None
     look: Look | None
     page_count: int
@@ -73,11 +76,19 @@ class Verdict:
         return any(change.state != "too_few" for change in (self.judgement.whole, *self.judgement.pages))
 
 
-def select_verdict(base: Slice, head: Slice, *, now: datetime, followed: Sequence[str] = ()) -> Verdict:
+def select_verdict(
+    base: Slice,
+    head: Slice,
+    *,
+    now: datetime,
+    followed: Sequence[str] = (),
+    followed_functions: Collection[str] = (),
+) -> Verdict:
     """Returns the verdict on two sides of one project.
 
-    How much of the plan of looks is over depends on `now`. Pages that are `followed` are compared too (`sum_pages`).
-    Raises `SliceError` for sides that are finer than cells.
+    How much of the plan of looks is over depends on `now`. Pages that are `followed` are compared too (`sum_pages`),
+    and functions are told whether they changed or not; `name_function` has their names. Raises `SliceError` for sides
+    that are finer than cells.
     """
     for side in (base, head):
         if side.is_fine:
@@ -89,8 +100,9 @@ def select_verdict(base: Slice, head: Slice, *, now: datetime, followed: Sequenc
     pages = comparer.compare_pages()
     whole = next(iter(pages.values())) if len(pages) == 1 else comparer.compare(None)
     functions = comparer.read_functions()
-    judgement = judge(whole, pages, sides=functions.pages, code=functions.code, bound=bound)
     rows = functions.rows
+    wanted = {number for number, row in enumerate(rows) if name_function(row) in followed_functions}
+    judgement = judge(whole, pages, sides=functions.pages, code=functions.code, followed=wanted, bound=bound)
     return Verdict(
         base=base,
         head=head,
@@ -102,10 +114,17 @@ def select_verdict(base: Slice, head: Slice, *, now: datetime, followed: Sequenc
             for page in judgement.pages
             for change in page.functions.moved
         ][:MAX_CULPRITS],
+        followed={name_function(rows[func]): _name(change, rows) for func, change in judgement.followed.items()},
         smallest=comparer.compare(judgement.leading.page, bound=bound).smallest,
         look=look,
         page_count=sums.page_count,
     )
+
+
+def name_function(row: FunctionRow) -> str:
+    """Returns the name of a function that tells it from most others, and is equal in all releases: with its file."""
+    file = row.mapped.original.source if row.mapped is not None else without_hash(row.uri or "")
+    return f"{row.shown_name} in {file}" if row.shown_name and file else row.label
 
 
 def narrow_to(change: Change, base: Slice, head: Slice) -> tuple[Slice, Slice]:
@@ -118,7 +137,7 @@ def narrow_to(change: Change, base: Slice, head: Slice) -> tuple[Slice, Slice]:
 def _list_culprits(judgement: Judgement) -> Sequence[FunctionChange]:
     """Returns the functions that changed in the direction of the leading change: of its page, or of all pages."""
     leading = judgement.leading
-    if leading.shown_state not in ("slower", "faster"):
+    if not leading.has_changed:
         return ()
     is_slower = leading.shown_state == "slower"
     if leading.page is None:

@@ -19,8 +19,8 @@ from dashboard.api.core.views import ProjectView
 from dashboard.web.access import Guest
 from dashboard.web.project_pages import PageTraits
 from dashboard.web.verdicts import ChosenSides, answer_verdict, choose_sides, find_rollback, key_of_verdict
-from profcore.alerts.states import Evidence, weigh_change
 from profcore.stats.comparison import MIN_COMPARED_VIEWS
+from profcore.stats.verdict.incidents import FunctionChange
 from profcore.stats.verdict.judgement import STATES, Change
 
 State = Annotated[str, choices(STATES)]
@@ -30,7 +30,13 @@ NO_RELEASES: Final = "There are no two releases to compare."
 MixChange = Annotated[
     float | None, doc("What a changed mix of pages, devices and navigations adds to the plain difference.")
 ]
-FalseDiscoveries = Annotated[float | None, doc("Over all compared pages and all pages together.")]
+FalseDiscoveries = Annotated[
+    float | None, doc("Over all compared pages, all pages together, and the functions that could matter.")
+]
+Why = Annotated[
+    Annotated[str, choices(["page", "function"])] | None,
+    doc("`function`: only a function of it is slower. Null without a clear change."),
+]
 IsConfirmed = Annotated[bool, doc("Slower, and as certain as an alert must be to alarm.")]
 
 
@@ -53,6 +59,7 @@ class VerdictPageAnswer(Answer):
 
     page: str
     state: State
+    why: Why
     delta_ms_per_view: float | None
     ci95: Interval
     relative: float | None
@@ -64,8 +71,9 @@ class VerdictPageAnswer(Answer):
 
 
 class CulpritAnswer(ChangedFuncAnswer):
-    """A function that changed in the direction of the verdict."""
+    """A function that changed in the direction of the verdict, on the page where it changed most."""
 
+    page: str
     delta_ms_per_view: float
     ci95: Interval
     q: float
@@ -73,12 +81,24 @@ class CulpritAnswer(ChangedFuncAnswer):
         Annotated[str, choices(["new", "own_time", "hidden_time"])],
         doc("`own_time`: seen on top of stacks for longer; `hidden_time`: inferred."),
     ]
+    share: Annotated[float, doc("The change as a part of the page's script and hidden time.")]
+    pages: Annotated[Sequence[str], doc("All pages that it made slower, this one first; empty if it is faster.")]
+    is_confirmed: IsConfirmed
 
     @classmethod
     def of_culprit(cls, culprit: Culprit) -> Self:
         """Returns a culprit."""
-        change = culprit.difference
-        return cls.of_difference(culprit.func, change, delta_ms_per_view=change.delta_ms, why=culprit.why)
+        found, change = culprit.difference, culprit.change
+        return cls.of_difference(
+            culprit.func,
+            found,
+            delta_ms_per_view=found.delta_ms,
+            why=culprit.why,
+            page=change.page,
+            share=change.share,
+            pages=change.pages,
+            is_confirmed=change.is_certain,
+        )
 
 
 class SmallestChangeAnswer(Answer):
@@ -134,7 +154,10 @@ class VerdictAnswer(Answer):
     state: State
     is_early: Annotated[bool, doc("Whether the change would be clear, if this were the only look at it.")]
     is_confirmed: Annotated[bool, doc("Whether it is confirmed for any page, or for all together.")]
-    scope: Annotated[str, choices(["all", "page"])]
+    scope: Annotated[
+        Annotated[str, choices(["all", "page", "function"])],
+        doc("What the sentence leads with. The figures are of that: of a function, the first of `functions`."),
+    ]
     page: str | None
     sentence: str
     sentence_parts: Annotated[
@@ -146,7 +169,18 @@ class VerdictAnswer(Answer):
     q: float | None
     views: ViewsOfSides
     bound: Annotated[float, doc("A change is clear if its q is below this: 0.05, or less at early looks.")]
-    culprits: Sequence[CulpritAnswer]
+    culprits: Annotated[Sequence[CulpritAnswer], doc("The functions behind the leading change.")]
+    functions: Annotated[
+        Sequence[CulpritAnswer], doc("All functions that made a page slower, one for each chain of callers.")
+    ]
+    tested_functions: Annotated[int, doc("How many functions could matter, and were asked about.")]
+    may_be_smaller: Annotated[
+        bool, doc("The change is near what these views can show: the true one is likely smaller.")
+    ]
+    alike: Annotated[
+        float | None,
+        doc("By which part all functions of the leading page got slower, if none of them stands out."),
+    ]
     pages: Sequence[VerdictPageAnswer]
     page_count: Annotated[int, doc("Pages of both sides; those with the most time are compared.")]
     all_pages: Annotated[VerdictChangeAnswer | None, doc("All compared pages together.")]
@@ -202,6 +236,10 @@ NO_SIDES: Final = VerdictAnswer(
     bound=0.05,
     views=(0, 0),
     culprits=(),
+    functions=(),
+    tested_functions=0,
+    may_be_smaller=False,
+    alike=None,
     pages=(),
     page_count=0,
     all_pages=None,
@@ -218,12 +256,12 @@ def write_verdict(
     """Returns a verdict with the sentence that says it."""
     judgement, leading, look, smallest = verdict.judgement, verdict.leading, verdict.look, verdict.smallest
     names = name_sides(sides.base, sides.head)
-    whole = VerdictChangeAnswer(**_write_change(judgement.whole, judgement.bound))
+    whole = VerdictChangeAnswer(**_write_change(judgement.whole))
     pages = [
-        VerdictPageAnswer(page=change.page or "", **_write_change(change, judgement.bound))
-        for change in judgement.pages
+        VerdictPageAnswer(page=change.page or "", why=change.why, **_write_change(change)) for change in judgement.pages
     ]
-    figures = _write_change(leading, judgement.bound)
+    functions = [CulpritAnswer.of_culprit(culprit) for culprit in verdict.incidents]
+    figures = _write_change(leading, judgement.leading_function)
     sentence = write_sentence(verdict, *names)
     return VerdictAnswer(
         base=names[0],
@@ -233,14 +271,18 @@ def write_verdict(
         base_slice=SliceAnswer.of(sides.base),
         head_slice=SliceAnswer.of(sides.head),
         is_early=leading.is_early,
-        is_confirmed=whole.is_confirmed or any(page.is_confirmed for page in pages),
-        scope="all" if leading.page is None else "page",
+        is_confirmed=judgement.is_confirmed,
+        scope="function" if judgement.leading_function else "all" if leading.page is None else "page",
         page=leading.page,
         sentence=plain_text(sentence),
         sentence_parts=[SentencePartAnswer(part.text, part.role or "words") for part in sentence],
         **{name: figures[name] for name in ("state", "delta_ms_per_view", "ci95", "relative", "q", "views")},
         bound=judgement.bound,
         culprits=[CulpritAnswer.of_culprit(culprit) for culprit in verdict.culprits],
+        functions=functions,
+        tested_functions=judgement.function_count,
+        may_be_smaller=judgement.may_be_smaller,
+        alike=leading.alike,
         pages=pages,
         page_count=verdict.page_count,
         all_pages=whole,
@@ -265,13 +307,16 @@ def _write_commits(commits: CommitRange) -> CommitsAnswer:
     )
 
 
-def _write_change(change: Change, bound: float) -> dict[str, Any]:  # Any: the fields of two answers
-    difference = change.difference
+def _write_change(
+    change: Change, function: FunctionChange | None = None
+) -> dict[str, Any]:  # Any: the fields of two answers
+    """Returns the figures of a page's change, or of a function of it."""
+    difference = function.difference if function else change.difference
     names = {"delta_ms_per_view": "delta_ms", "mix_ms_per_view": "mix_ms"}
     figures = ("delta_ms_per_view", "ci95", "relative", "mix_ms_per_view", "p", "q")
     return {
         **{name: difference and getattr(difference, names.get(name, name)) for name in figures},
-        "state": change.state,
-        "is_confirmed": weigh_change(change, bound) is Evidence.CERTAIN,
+        "state": change.shown_state,
+        "is_confirmed": change.state == "slower" and change.is_certain,
         "views": change.views,
     }

@@ -166,5 +166,4 @@ def verdict_of(comparison: Comparison) -> Verdict:
         return "no sum" if comparison.measure == "total" else "nothing"
     if whole.is_significant:
         return "changed"
-    is_beyond = whole.ci95 is not None and (whole.ci95.low > 0 or whole.ci95.high < 0)
-    return "unsure" if is_beyond else "noise"
+    return "unsure" if whole.is_beyond_zero else "noise"

@@ -90,8 +90,6 @@ def sureness_of(difference: Difference, *, may_have_moved: bool) -> Sureness:
         return "unclear"
     if may_have_moved:
         return "moved"
-    if difference.ci95 is not None and difference.ci95.low < 0 < difference.ci95.high:
-        return "unclear"
     return "clear" if difference.q < CLEAR_Q else "likely"
 
 

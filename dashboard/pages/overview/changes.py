@@ -133,7 +133,7 @@ def describe_page_changes(project: Project, slice_: Slice, verdict: Verdict, bas
         ],
         "compared_pages": len(pages),
         "all_page_count": verdict.page_count,
-        "sure_page_count": sum(page.is_clear for page in pages),
+        "sure_page_count": sum(page.has_changed for page in pages),
         "change_word": TIME_WORDS[VERDICT_MEASURE],
         # A clear verdict names its functions, and one of too few page views has no functions.
         "has_late_functions": not verdict.culprits and verdict.leading.state != "too_few",

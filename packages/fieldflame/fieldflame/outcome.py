@@ -89,8 +89,8 @@ def find_missing(question: Question, verdict: Verdict) -> list[str]:
     if leading.state == "slower":
         more_views = round_up(max(head * NEXT_LOOK, 1))
         return [
-            "It is slower, but not yet as certain as an alarm must be. The next look needs about "
-            f"{more_views:,} more page views."
+            "It is slower, but not yet as certain as an alarm must be: that takes several hours. The next look needs "
+            f"about {more_views:,} more page views."
         ]
     if verdict.is_early:
         more_views = round_up(max(head * NEXT_LOOK, 1))

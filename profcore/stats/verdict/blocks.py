@@ -18,6 +18,8 @@ from profcore.stats.views import FloatColumn, IntColumn
 # A side with fewer blocks hardly knows its own inflation: it takes the other side's, if that has more and is larger.
 KNOWN_BLOCKS: Final = 30
 HOURS_OF_DAY: Final = 24
+# Ranks of a million views are this far apart, and more.
+LEAST_SCORE: Final = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,19 +54,21 @@ def find_inflation(rows: BlockRows) -> Inflation | None:
         squares = np.square(np.bincount(block, influence[is_in]))
         total, count = float(squares.sum()), int(squares.size)
         own = float(np.square(influence[is_in]).sum())
-        is_known = count >= 2 and own > 0
         alone.append(own)
         counts.append(count)
-        factors.append(total * count / (count - 1) / own if is_known else -1.0)
+        # What does not vary at all cannot be inflated.
+        factors.append(-1.0 if count < 2 else total * count / (count - 1) / own if own > 0 else 1.0)
         # Satterthwaite's: a few blocks that hold most of the variance are worth a few.
         spread = float(np.square(squares).sum())
-        degrees.append(min(count - 1.0, max(total**2 / spread - 1, 1.0)) if is_known and spread > 0 else 1.0)
+        degrees.append(max(min(count - 1.0, total**2 / spread - 1 if spread > 0 else np.inf), 1.0))
     for side, other in ((0, 1), (1, 0)):
         is_better = counts[side] < KNOWN_BLOCKS and counts[other] >= counts[side] and factors[other] > factors[side]
         if is_better or factors[side] < 0:
             factors[side], degrees[side] = factors[other], degrees[other]
     if min(factors) < 0:
         return None
+    if not sum(alone):
+        return Inflation(1.0, sum(degrees))
     parts = [factor * own for factor, own in zip(factors, alone, strict=True)]
     spent = sum(part**2 / freedom for part, freedom in zip(parts, degrees, strict=True))
     return Inflation(sum(parts) / sum(alone), max(sum(parts) ** 2 / spent, 1.0) if spent > 0 else 1.0)
@@ -80,7 +84,9 @@ def _find_influence(rows: BlockRows) -> Floats:
     base, head = sizes.reshape(strata, 2).T
     weight = base * head / np.maximum(base + head, 1)
     size = np.where(rows.is_head == 1, head[rows.stratum], -base[rows.stratum])
-    return np.asarray(weight[rows.stratum] / size * (scores - means[group]))
+    centred = scores - means[group]
+    # What is left of equal scores by rounding is nothing.
+    return np.where(np.abs(centred) < LEAST_SCORE, 0.0, weight[rows.stratum] / size * centred)
 
 
 def _find_scores(value: FloatColumn, stratum: IntColumn, strata: int) -> Floats:

@@ -11,7 +11,7 @@ from typing import Final
 
 import numpy as np
 
-from profcore.stats.comparison import Difference, order_increases
+from profcore.stats.comparison import Difference, describe_changes, order_increases
 from profcore.stats.culprits import FindCallers
 from profcore.stats.ranks import find_changes
 from profcore.stats.verdict.blocks import HOURS_OF_DAY, Inflation, find_inflation
@@ -101,6 +101,7 @@ def find_page_functions(page: PageSides, family: Family, bound: float, code: Cod
     clear = list_clear(page, family, bound)
     statuses = {change.func_id: change.status for change in clear if change.status != "changed"}
     moved = set(code.find_moved(statuses)) if statuses else set()
+    came = [func for func in moved if statuses[func] == "new"]
     kept = [change for change in clear if change.func_id not in moved]
     large = [change for change in kept if abs(change.delta_ms) >= page.least_ms]
     found_callers = code.callers_of(page.page)
@@ -121,13 +122,29 @@ def find_page_functions(page: PageSides, family: Family, bound: float, code: Cod
             fell=tuple(fell),
             pages=(page.page,),
         )
-        (slower if _is_net(page, made) else only_moved).append(made)
+        # What is gone may be what came: then only the rest of it may be in the increase.
+        beside = came if any(func in moved for func, _ in fell) else []
+        (slower if _is_net(page, made, beside) else only_moved).append(made)
     decreases = sorted((change for change in large if change.delta_ms < 0), key=lambda change: change.delta_ms)
     faster = (
         FunctionChange(page=page.page, difference=change, share=change.delta_ms / max(page.page_ms, 1e-9))
         for change in decreases
     )
     return PageFunctions(slower=tuple(slower), faster=tuple(faster), moved=tuple(only_moved))
+
+
+def describe_function(pages: Sequence[PageSides], family: Family, func_id: int) -> FunctionChange | None:
+    """Returns the change of a function, clear or not, on the page with most of it; None if no page asks about it."""
+    found = []
+    for page in pages:
+        if page.changes is None or func_id not in page.func_ids:
+            continue
+        differences = describe_changes(page.changes, page.func_ids)
+        difference = next(row for row in differences if row.func_id == func_id)
+        share = difference.delta_ms / max(page.page_ms, 1e-9)
+        known = replace(difference, q=family.functions[func_id].q)
+        found.append(FunctionChange(page=page.page, difference=known, share=share, pages=(page.page,)))
+    return max(found, key=lambda change: abs(change.difference.delta_ms), default=None)
 
 
 def _find_chains(increases: Sequence[Difference], find_callers: FindCallers | None) -> Mapping[int, Sequence[int]]:
@@ -158,11 +175,15 @@ def _find_fallen(page: PageSides, change: Difference, files: Mapping[int, Hashab
     return sorted(fallen, key=lambda pair: pair[1])
 
 
-def _is_net(page: PageSides, change: FunctionChange) -> bool:
-    """Returns whether an increase remains after what fell beside it is taken off: else its time only moved."""
+def _is_net(page: PageSides, change: FunctionChange, beside: Sequence[int]) -> bool:
+    """Returns whether an increase remains after what fell beside it is taken off: else its time only moved.
+
+    Functions `beside` it take a part of what fell.
+    """
     if not change.fell:
         return True
-    delta, low = change_together(page, (change.func_id, *change.chain), [func for func, _ in change.fell])
+    fell = [func for func, _ in change.fell]
+    delta, low = change_together(page, (change.func_id, *change.chain, *beside), fell)
     return low > 0 and delta >= max(page.least_ms, LEAST_NET_SHARE * change.difference.delta_ms)
 
 

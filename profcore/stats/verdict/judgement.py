@@ -4,8 +4,8 @@ The pages, all pages together, and the functions that could matter are one famil
 so that a comparison of the same with the same gives an alarm in at most one of twenty cases, however many there are.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Final, Literal, TypeVar
 
 from profcore.stats.comparison import FALSE_DISCOVERIES, Comparison, Difference
@@ -16,6 +16,7 @@ from profcore.stats.verdict.incidents import (
     Code,
     FunctionChange,
     PageFunctions,
+    describe_function,
     find_page_functions,
     join_incidents,
 )
@@ -68,6 +69,11 @@ class Change:
         return "slower" if self.functions.slower else self.state
 
     @property
+    def has_changed(self) -> bool:
+        """Returns whether the shown state is slower or faster."""
+        return self.shown_state in ("slower", "faster")
+
+    @property
     def why(self) -> Literal["page", "function"] | None:
         """What the shown state is of: the page's whole time, or only that of a function; None if nothing changed."""
         if self.state == self.shown_state:
@@ -102,7 +108,8 @@ class Judgement:
     `leading` is the page that got slower by most. If none did, it is the page of the first of `incidents`, the
     functions that got slower; else all pages together, if these changed, or the page that got faster by most. `pages`
     are in this order too: slower ones, faster ones, the others. `bound` is the q below which a change is clear: 0.05,
-    or less if the same question was asked before. `function_count` counts the functions that were asked about.
+    or less if the same question was asked before. `function_count` counts the functions that were asked about, and
+    `followed` has those that someone asked for by id, changed or not.
     """
 
     whole: Change
@@ -111,6 +118,7 @@ class Judgement:
     bound: float
     incidents: tuple[FunctionChange, ...] = ()
     function_count: int = 0
+    followed: Mapping[int, FunctionChange] = field(default_factory=dict)
 
     @property
     def state(self) -> State:
@@ -121,6 +129,12 @@ class Judgement:
     def leading_function(self) -> FunctionChange | None:
         """The function that the sentence leads with, if no page is slower by itself."""
         return self.incidents[0] if self.incidents and self.leading.state != "slower" else None
+
+    @property
+    def is_confirmed(self) -> bool:
+        """Returns whether any slowdown, of a page or function, is certain enough for a message."""
+        pages = any(change.state == "slower" and change.is_certain for change in (self.whole, *self.pages))
+        return pages or any(incident.is_certain for incident in self.incidents)
 
     @property
     def may_be_smaller(self) -> bool:
@@ -142,6 +156,7 @@ def judge(
     *,
     sides: Sequence[PageSides] = (),
     code: Code | None = None,
+    followed: Collection[int] = (),
     bound: float = FALSE_DISCOVERIES,
 ) -> Judgement:
     """Returns the judgement on comparisons of all pages together and of each page by itself.
@@ -182,6 +197,7 @@ def judge(
         bound=bound,
         incidents=incidents,
         function_count=len(family.functions),
+        followed={func: change for func in followed if (change := describe_function(sides, family, func))},
     )
 
 

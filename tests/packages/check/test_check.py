@@ -91,7 +91,10 @@ def test_what_was_passed_over_is_printed_after_waiting(tmp_path: Path, capsys: p
 
 def test_a_build_may_fail_only_on_what_an_alarm_would_tell(capsys: pytest.CaptureFixture[str]) -> None:
     assert MadeServer({"verdict": make_verdict()}).check("--fail-on", "confirmed") == 2
-    sentence = "It is slower, but not yet as certain as an alarm must be. The next look needs about 7 more page views."
+    sentence = (
+        "It is slower, but not yet as certain as an alarm must be: that takes several hours. "
+        "The next look needs about 7 more page views."
+    )
     assert sentence in capsys.readouterr().out
     answers = [make_verdict(), make_verdict(is_confirmed=True)]
     server = MadeServer({"verdict": answers, "overview": views_of((400, 40), (400, 60))})

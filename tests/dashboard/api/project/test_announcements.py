@@ -12,7 +12,7 @@ from projects.models import AnnouncedRelease, Project
 from projects.releases import announce_release
 from projects.tokens import create_token
 from tests.aggregate.selectors.two_releases import TIMES
-from tests.builders import MONDAY, make_group, make_timed_views
+from tests.builders import MONDAY, make_group, make_views_of_hours
 from tests.dashboard.conftest import People
 from tests.dashboard.pages.reading import HOSTILE, html_of, text_of
 from tests.dashboard.web.guests.guests import below, open_as_guest, share
@@ -45,7 +45,7 @@ def releases(shop: Project) -> Project:
     for number, release in enumerate(("2.0.0", "3.0.0")):
         make_group(shop, release, "/cart", first_seen_at=MONDAY + timedelta(days=number + 1))
         times = [us + 15_000 * number for us in TIMES]
-        make_timed_views(shop, times, release=release, starts_at=MONDAY + timedelta(days=number + 1))
+        make_views_of_hours(shop, times, release=release, starts_at=MONDAY + timedelta(days=number + 1))
     return shop
 
 

@@ -3,9 +3,11 @@
 from projects.creation import create_project
 from projects.models import Project
 from tests.aggregate.posting import fold_all, post
-from tests.envelopes import make_envelope
+from tests.envelopes import TIME_ORIGIN_MS, make_envelope
 
 VIEWS = 30  # a release and page
+VIEWS_OF_AN_HOUR = 6  # one round of their kinds
+HOUR_MS = 3_600_000
 OLD, NEW = "1.0.0", "1.1.0"
 
 
@@ -27,7 +29,12 @@ def post_views(release: str, page: str, views: int, *, is_slow: bool) -> None:
         columns += ["main came" if is_slow else "main went"] * 3
         device = {"mobile": number % 3 == 0, "cores": 8}
         envelope = make_envelope(
-            f"{release}-{page}-{number}", "\n".join(columns), release=release, page=page, device=device
+            f"{release}-{page}-{number}",
+            "\n".join(columns),
+            release=release,
+            page=page,
+            device=device,
+            timeOrigin=TIME_ORIGIN_MS + number // VIEWS_OF_AN_HOUR * HOUR_MS,
         )
         for frame in envelope["trace"]["frames"]:
             frame["column"] = len(frame["name"])  # so that a function is where it was in the other release

@@ -111,7 +111,7 @@ def test_what_cannot_move_or_is_mapped_on_both_sides_is_new_for_certain() -> Non
 
 def test_decreases_alone_come_largest_first_too() -> None:
     comparison = answer(
-        [difference(0, 5.0), difference(1, -1.0), difference(2, -9.0)], [func(n, f"f{n}") for n in range(3)]
+        [difference(0, 5.0), difference(1, -3.0), difference(2, -9.0)], [func(n, f"f{n}") for n in range(3)]
     )
     assert [function.func_id for function in list_wanted(comparison, TableOptions(only="decreases"), CODE)] == [2, 1]
     assert [function.func_id for function in list_wanted(comparison, TableOptions(), CODE)] == [0, 1, 2]
