@@ -114,7 +114,8 @@ def alert_at(change: StateChange, present: AlertRule | None) -> AlertRule | None
 
 def subject_of(row: AlertState) -> Subject:
     """Returns the subject of a state."""
-    return Subject(release=row.release, page=row.page, name=row.subject)
+    subject = Subject(release=row.release, page=row.page, name=row.subject)
+    return subject if subject.key == bytes(row.subject_key) else replace(subject, base=row.base_release)
 
 
 def finding_of(row: AlertState) -> Finding:

@@ -5,8 +5,9 @@ last, or at the one that is due (`aggregate.selectors.verdict.looks`).
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from typing import Final
 
 from django.conf import settings
 
@@ -22,13 +23,31 @@ from aggregate.selectors.verdict.verdict import Culprit, Verdict, name_function,
 from alerts.auto_resolve.recoveries import Gain, end_recovered, end_unwatched, select_recovered
 from alerts.auto_resolve.usage import follow_usage, is_older
 from alerts.bases import choose_base, select_rolled_back
-from alerts.changes import Cause, select_states, standing_of, step_state, write_standing
+from alerts.changes import Cause, select_states, standing_of, step_state, subject_of, write_standing
 from alerts.models import AlertRule, AlertState
 from alerts.subjects import Finding, Subject
 from profcore.alerts.states import Evidence, Standing, State, weigh_change, weigh_function
 from profcore.stats.verdict.incidents import CONFIRM_FACTOR
 from profcore.stats.verdict.judgement import Change
 from profcore.times import start_of_day
+
+# A base with fewer views than this, and than this part of those of the release before it, was not measured: of 600
+# views a slowdown of 1.5 times is told in 96 %, of 200 in 29 % (docs/alerts-measured.md).
+ENOUGH_VIEWS: Final = 1_000
+SHORT_SHARE: Final = 0.25
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Two releases that are compared. `skipped` is the head's first base, if this is its second one."""
+
+    base: str
+    head: str
+    skipped: str = ""
+
+    def subject(self, page: str | None, name: str = "") -> Subject:
+        """Returns a page or function of the head as the subject of a state."""
+        return Subject(release=self.head, page=page, name=name, base=self.base if self.skipped else "")
 
 
 @read_context()
@@ -42,10 +61,12 @@ def evaluate_releases(alert: AlertRule, now: datetime) -> None:
     kept = {row.release for row in states}
     rows = [row for row in releases if row.is_comparable or (row.release in kept and row.is_comparable_still)]
     watched = pick_watched(rows, kept, now)
-    for base, head in pick_pairs(alert.project_id, states, releases, rows, watched, said=said, rolled_back=rolled_back):
-        (seen,) = (row for row in releases if row.release == head)
+    for pair in pick_pairs(alert.project_id, states, releases, rows, watched, said=said, rolled_back=rolled_back):
+        (seen,) = (row for row in releases if row.release == pair.head)
         older = {row.release for row in releases if is_older(row, seen)}
-        _look_at(alert, base, head, gone, rolled_back, older=older, now=now)
+        _look_at(alert, pair, gone, rolled_back, older=older, now=now)
+        if second := find_second_base(pair, rows, rolled_back):
+            _look_at(alert, second, gone, rolled_back, older=older, now=now)
     end_unwatched(alert, watched, now)
 
 
@@ -85,8 +106,8 @@ def pick_pairs(
     *,
     said: Mapping[str, datetime],
     rolled_back: Mapping[str, datetime],
-) -> Iterator[tuple[str, str]]:
-    """Yields (base, head) of the releases that are watched, the oldest head first.
+) -> Iterator[Pair]:
+    """Yields the pairs of the releases that are watched, the oldest head first.
 
     `states` are those of the alert, and `rows` those of the `releases` that count. A head keeps the base that it was
     first compared with: a release that gets its views late is another question. Only a base that was rolled back is
@@ -95,7 +116,7 @@ def pick_pairs(
     are gone.
     """
     watched_states = sorted((row for row in states if row.release in watched), key=lambda row: row.seen_at)
-    kept = {row.release: row.base_release for row in watched_states}
+    kept = {row.release: row.base_release for row in watched_states if not subject_of(row).base}
     opened = {row.release for row in watched_states if State(row.state).is_open}
     known, comparable = {row.release for row in releases}, [row.release for row in rows]
     for head in reversed(watched):
@@ -103,15 +124,28 @@ def pick_pairs(
             continue
         first, older = kept.get(head), comparable[comparable.index(head) + 1 :]
         if first in known and (first not in rolled_back or head in opened):
-            yield first, head
+            yield Pair(first, head)
         elif older:
-            yield choose_base(project_id, head, older, releases, rolled_back).release, head
+            yield Pair(choose_base(project_id, head, older, releases, rolled_back).release, head)
+
+
+def find_second_base(pair: Pair, rows: Sequence[ReleaseRow], rolled_back: Collection[str]) -> Pair | None:
+    """Returns a head with the release before its base, if the base had too few page views to be measured itself.
+
+    A slowdown of such a base would be told of no release: neither of it, nor of the next one, which is as slow.
+    """
+    views = {row.release: row.views for row in rows if row.release not in rolled_back or row.release == pair.base}
+    ordered = [*views]
+    if pair.base not in views or pair.base == ordered[-1]:
+        return None
+    before = ordered[ordered.index(pair.base) + 1]
+    is_short = views[pair.base] < min(ENOUGH_VIEWS, SHORT_SHARE * views[before])
+    return Pair(before, pair.head, skipped=pair.base) if is_short else None
 
 
 def _look_at(
     alert: AlertRule,
-    base: str,
-    head: str,
+    pair: Pair,
     gone: Collection[bytes],
     rolled_back: Collection[str],
     *,
@@ -122,22 +156,37 @@ def _look_at(
 
     Releases that were `rolled_back` to be rolled back end nothing any more. The head ends slowdowns of `older` ones.
     """
+    base, head = pair.base, pair.head
     whole = Slice(project_id=alert.project_id)
     sides = replace(whole, releases=(base,)), replace(whole, releases=(head,))
-    known = begin_anew(alert, base, select_states(alert, release=head), gone)
+    states = select_states(alert, release=head)
+    of_pair = {key: row for key, row in states.items() if bool(subject_of(row).base) == bool(pair.skipped)}
+    known = begin_anew(alert, base, of_pair, gone)
     sums = sum_pages(*sides)
     look = find_look(*sides, sums.views, now=now)
     if look is None or look.number <= _find_last_look(known, base):
         return
     over = {*gone, *select_recovered(alert, known, rolled_back)}
     pages = [*sums.shared, None] if len(sums.shared) != 1 else sums.shared
-    if all(Subject(release=head, page=page).key in over for page in pages):
+    if all(pair.subject(page).key in over for page in pages):
         return  # no state would keep the look, and it would be asked for at each evaluation
     functions = list_followed_functions(alert, head)
     verdict = select_verdict(*sides, now=now, followed=list_open_pages(known.values()), followed_functions=functions)
     keep_look(verdict, now)
-    weigh_verdict(alert, verdict, known, over, now)
-    end_recovered(alert, list_gains(verdict), base, head, older=older, now=now)
+    elsewhere = _list_told(alert, pair) if pair.skipped else ()
+    weigh_verdict(alert, verdict, pair, known, over, elsewhere=elsewhere, now=now)
+    if not pair.skipped:
+        end_recovered(alert, list_gains(verdict), base, head, older=older, now=now)
+
+
+def _list_told(alert: AlertRule, pair: Pair) -> set[tuple[str | None, str]]:
+    """Returns the pages and functions that are told already: of the head by its first base, or of the release between.
+
+    One statement.
+    """
+    rows = select_states(alert, release__in=(pair.head, pair.skipped)).values()
+    told = [row for row in rows if _is_told(standing_of(row)) and not subject_of(row).base]
+    return {(None if row.subject else row.page, row.subject) for row in told}
 
 
 def keep_look(verdict: Verdict, now: datetime) -> None:
@@ -217,18 +266,28 @@ def list_gains(verdict: Verdict) -> list[Gain]:
 
 
 def weigh_verdict(
-    alert: AlertRule, verdict: Verdict, known: Mapping[bytes, AlertState], over: Collection[bytes], now: datetime
+    alert: AlertRule,
+    verdict: Verdict,
+    pair: Pair,
+    known: Mapping[bytes, AlertState],
+    over: Collection[bytes],
+    *,
+    elsewhere: Collection[tuple[str | None, str]],
+    now: datetime,
 ) -> None:
     """Takes a look into account: of functions first, then of pages, at last of all pages together.
 
     An incident is told once. A page is not judged while a function is told that has most of its change, nor a function
-    while its page is told; all pages together are judged while nothing else is. States in `over` have ended for good.
+    while its page is told; all pages together are judged while nothing else is. What is told `elsewhere`, pages and
+    functions, is told no more. States in `over` have ended for good.
     """
-    release = verdict.head.releases[0]
-    told = {key for key, row in known.items() if _is_told(standing_of(row))}
+    told = {key for key, row in known.items() if key in over or _is_told(standing_of(row))}
+    told |= {pair.subject(page, name).key for page, name in elsewhere}
 
     def weigh(subject: Subject, evidence: Evidence, finding: Finding) -> None:
         before = known.get(subject.key)
+        if before is None and subject.key in told:
+            return
         standing, kept = step_state(before, evidence, finding)
         if before is None and standing.state in (State.UNKNOWN, State.OK) and subject.name:
             return  # a function that nothing is wrong with has no state
@@ -241,18 +300,18 @@ def weigh_verdict(
     compared = {change.page for change in verdict.judgement.pages if change.state != "too_few"}
     for name in sorted({*incidents, *(row.subject for row in known.values() if row.subject)}):
         culprit = incidents.get(name) or verdict.followed.get(name)
-        row = known.get(Subject(release=release, name=name).key)
+        row = known.get(pair.subject(None, name).key)
         page = culprit.change.page if culprit else row.page if row else None
-        subject = Subject(release=release, page=page, name=name)
-        if subject.key not in told and Subject(release=release, page=page).key in told:
+        subject = pair.subject(page, name)
+        if subject.key not in told and pair.subject(page).key in told:
             continue
         evidence = Evidence.QUIET if page in compared else Evidence.NONE
         if culprit is not None:
             evidence = weigh_function(culprit.change, is_clear=name in incidents)
         weigh(subject, evidence, describe_function(verdict, culprit, page))
     for change in list_changes(verdict):
-        subject = Subject(release=release, page=change.page)
-        if subject.key not in told and _find_told(change, incidents, told, release):
+        subject = pair.subject(change.page)
+        if subject.key not in told and _find_told(change, incidents, told, pair):
             continue
         weigh(subject, weigh_change(change), describe(verdict, change))
 
@@ -261,7 +320,7 @@ def _is_told(standing: Standing) -> bool:
     return standing.state.is_open or standing.is_accepted
 
 
-def _find_told(change: Change, incidents: Mapping[str, Culprit], told: Collection[bytes], release: str) -> bool:
+def _find_told(change: Change, incidents: Mapping[str, Culprit], told: Collection[bytes], pair: Pair) -> bool:
     """Returns whether what a page has of a slowdown is told already: by a function, or of all pages, by anything."""
     if change.page is None:
         return bool(told)
@@ -269,7 +328,7 @@ def _find_told(change: Change, incidents: Mapping[str, Culprit], told: Collectio
     return any(
         change.page in culprit.change.pages
         and culprit.difference.delta_ms >= most
-        and Subject(release=release, name=name).key in told
+        and pair.subject(None, name).key in told
         for name, culprit in incidents.items()
     )
 

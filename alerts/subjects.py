@@ -15,16 +15,19 @@ class Subject:
     """One thing that has a state. `page` is None for all pages together; without a release or name they are empty.
 
     A function of a release has a name, and the page where it is largest: that may be another one at the next look.
+    `base` is the release that it is compared with, only if that is its second base.
     """
 
     release: str = ""
     page: str | None = None
     name: str = ""
+    base: str = ""
 
     @property
     def key(self) -> bytes:
         """The key of its state: texts of strangers are too long for an index."""
-        text = repr((self.release, None if self.name else self.page, self.name))
+        thing = (self.release, None if self.name else self.page, self.name)
+        text = repr((*thing, self.base) if self.base else thing)
         return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=KEY_BYTES).digest()
 
 

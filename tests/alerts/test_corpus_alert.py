@@ -1,6 +1,8 @@
 """The release alert on the recorded apps: each injected regression is confirmed, and every control page stays quiet."""
 
 from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -14,6 +16,7 @@ from alerts.models import AlertRule, AlertState, StateChange
 from alerts.rules import RELEASE_ALERT_ID
 from ingest.models import Group
 from profcore.alerts.states import State
+from profcore.sums.blobs import Contribution, decode_contribution_list, encode_contribution
 from profcore.trace.dimensions import DEVICE_CLASSES
 from projects.models import Project
 from tests.acceptance.comparing import regressions
@@ -22,6 +25,9 @@ from tests.builders import make_project, make_timed_views
 from tests.corpus import corpus_envelopes
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow(40)]
+
+
+HOURS = 6
 
 
 def fill(app: str) -> Project:
@@ -41,17 +47,21 @@ def fill(app: str) -> Project:
 
 
 def states_of(project: Project) -> dict[str | None, State]:
-    """Evaluates, and returns the states of the new release by page."""
+    """Evaluates, and returns the worst state of the new release by page: of the page or of a function."""
     AlertRule.objects.filter(project=project).update(due_at=timezone.now())
     evaluate_due(timezone.now())
     rows = AlertState.objects.filter(project=project, alert_id=RELEASE_ALERT_ID, release="1.1.0")
-    return {row.page: State(row.state) for row in rows}
+    found: dict[str | None, State] = {}
+    for row in rows:
+        found[row.page] = max(State(row.state), found.get(row.page, State.UNKNOWN))
+    return found
 
 
 def replay(project: Project, times: int) -> None:
     """More views like the recorded ones: each is drawn from those of its page, release and device class.
 
-    It takes as long as that one, times a lognormal factor with mean 1, as in the simulations (`benchmarks.statistics`).
+    It takes as long as that one, and so do its functions, times a lognormal factor with mean 1, as in the simulations
+    (`benchmarks.statistics`). They come within some hours.
     """
     rng = np.random.default_rng(7)
     groups = {group.id: group for group in Group.objects.filter(project=project)}
@@ -60,12 +70,40 @@ def replay(project: Project, times: int) -> None:
     for view in PageView.objects.filter(project=project).order_by("view_id"):
         group = groups[view.group_id]
         kind = (group.release, group.page, DEVICE_CLASSES[cells[view.cell_id].device_class])
-        recorded[kind].append(view.js_us + view.hidden_us)
+        recorded[kind].append((view.js_us + view.hidden_us, decode_contribution_list([bytes(view.contribution)])[0]))
     starts_at = max(cell.starts_at for cell in cells.values()) + timedelta(hours=1)
-    for (release, page, device), measured_us in sorted(recorded.items()):
-        factors = rng.lognormal(-(0.3**2) / 2, 0.3, times * len(measured_us))
-        times_us = [round(us) for us in rng.choice(measured_us, times * len(measured_us)) * factors]
-        make_timed_views(project, times_us, release=release, page=page, device=device, starts_at=starts_at)
+    for (release, page, device), views in sorted(recorded.items(), key=lambda pair: pair[0]):
+        for hour in range(HOURS):
+            drawn = {}
+            for at in rng.integers(len(views), size=times * len(views) // HOURS):
+                factor = rng.lognormal(-(0.3**2) / 2, 0.3)
+                us, contribution = views[at]
+                drawn[round(us * factor)] = encode_contribution(_scale(contribution, factor))
+            cell = make_timed_views(
+                project,
+                list(drawn),
+                release=release,
+                page=page,
+                device=device,
+                starts_at=starts_at + timedelta(hours=hour),
+            )
+            made = list(PageView.objects.filter(project=project, cell_id=cell.id))
+            for view in made:
+                view.contribution = drawn[view.js_us]
+            PageView.objects.bulk_update(made, ["contribution"])
+
+
+def _scale(contribution: Contribution, factor: float) -> Contribution:
+    def times(column: Sequence[int]) -> list[int]:
+        return [round(us * factor) for us in column]
+
+    return replace(
+        contribution,
+        self_us=times(contribution.self_us),
+        total_us=times(contribution.total_us),
+        hidden_us=times(contribution.hidden_us),
+        hidden_total_us=times(contribution.hidden_total_us),
+    )
 
 
 @pytest.mark.parametrize("app", regressions(), ids=lambda app: app["app"])

@@ -130,3 +130,39 @@ def test_nothing_is_kept_of_functions_with_which_nothing_is_wrong(project: Proje
     receive(project, "1.1", 5_000)
     assert alert(project) == {}
     assert not AlertState.objects.exclude(subject="").exists()
+
+
+def test_what_a_short_lived_release_broke_is_told_of_the_next_one(project: Project) -> None:
+    receive(project, "1.0", 5_000, days=20, times=4)
+    alert(project)
+    for release in ("1.1", "1.2"):  # 1.1 has so few views that it is said to be nothing, and 1.2 is like it
+        few = release == "1.1"
+        for page in PAGES:
+            make_group(project, release, page, first_seen_at=timezone.now())
+            views = TIMES[:12] if few else TIMES
+            starts_at = MONDAY + timedelta(days=3 if few else 5)
+            make_views_of_hours(project, views, starts_at=starts_at, release=release, page=page)
+            group = Group.objects.get(project=project, release=release, page=page)
+            func = Func.objects.get(project=project, name="lookup")
+            blob = encode_contribution(Contribution([func.id], [9_000], [9_000], [0], [1], [1], [0], [0]))
+            PageView.objects.filter(project=project, group_id=group.id).update(contribution=blob)
+    assert alert(project) == {("/cart", NAME): "CONFIRMED"}
+    told = AlertState.objects.get(project=project, state=State.CONFIRMED)
+    assert (told.release, told.base_release) == ("1.2", "1.0")
+    before = StateChange.objects.count()
+    AlertRule.objects.filter(project=project).update(due_at=timezone.now())
+    evaluate_due(timezone.now())
+    assert StateChange.objects.count() == before
+    rule = AlertRule.objects.get(project=project, id=RELEASE_ALERT_ID)
+    assert accept(rule, bytes(told.subject_key), timezone.now()) is not None
+    assert alert(project) == {}
+
+
+def test_what_is_told_of_a_short_lived_release_is_not_told_again(project: Project) -> None:
+    receive(project, "1.0", 5_000, days=20, times=8)
+    receive(project, "1.1", 9_000)
+    assert alert(project) == {("/cart", NAME): "CONFIRMED"}
+    receive(project, "1.2", 9_000)
+    alert(project)
+    confirmed = StateChange.objects.filter(state=State.CONFIRMED)
+    assert [change.release for change in confirmed] == ["1.1"]

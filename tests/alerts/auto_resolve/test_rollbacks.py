@@ -17,7 +17,7 @@ from profcore.alerts.states import State
 from projects.models import Project
 from projects.releases import announce_release
 from tests.alerts.rolled_back import PAGES, START, TIMES, at, look, make_release, make_slow_shop, receive
-from tests.builders import make_group, make_timed_views
+from tests.builders import make_group, make_timed_views, make_views_of_hours
 from tests.runner.keeping import keep
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow(60)]
@@ -227,9 +227,9 @@ def bases_of(project: Project) -> dict[str, str]:
 def test_a_page_that_few_visit_follows_the_project(project: Project) -> None:
     make_group(project, "1.0", "/rare", first_seen_at=START)
     make_group(project, "1.1", "/rare", first_seen_at=START + timedelta(days=2))
-    make_timed_views(project, TIMES * 10, release="1.0", page="/rare", starts_at=START)
+    make_views_of_hours(project, TIMES * 10, release="1.0", page="/rare", starts_at=START)
     times = [us * 4 for us in TIMES * 10]
-    make_timed_views(project, times, release="1.1", page="/rare", starts_at=START + timedelta(hours=60))
+    make_views_of_hours(project, times, release="1.1", page="/rare", starts_at=START + timedelta(hours=60))
     assert evaluate(project, 71)["/rare"] == "CONFIRMED"
     receive(project, "1.0", range(72, 96))
     assert evaluate(project, 96)["/rare"] == "RESOLVED"

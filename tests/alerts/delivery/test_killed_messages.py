@@ -22,7 +22,7 @@ from profcore.alerts.states import State
 from projects.models import Project
 from tests.aggregate.posting import database_url, rows
 from tests.alerts.delivery.receivers import HANGS, Kept, web_receiver
-from tests.builders import MONDAY, make_group, make_project, make_timed_views
+from tests.builders import MONDAY, make_group, make_project, make_views_of_hours
 from tests.runner.waiting import wait_until
 
 pytestmark = [pytest.mark.kills, pytest.mark.slow(25), pytest.mark.django_db(transaction=True)]
@@ -49,7 +49,7 @@ def project(hook: tuple[str, Kept]) -> Project:
     for release, factor, days in (("1.0", 1, 10), ("1.1", 2, 1)):
         make_group(made, release, "/cart", first_seen_at=timezone.now() - timedelta(days=days))
         times = [factor * us for us in TIMES * 2]
-        make_timed_views(made, times, release=release, page="/cart", starts_at=MONDAY + timedelta(days=10 - days))
+        make_views_of_hours(made, times, release=release, page="/cart", starts_at=MONDAY + timedelta(days=10 - days))
     settings_of(hook)
     return made
 
