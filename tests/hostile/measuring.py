@@ -88,7 +88,7 @@ def check_cpu(work: Callable[[], object], *, most_s: float = CASE_CPU_S) -> None
     start_s = time.thread_time()
     work()
     if (taken_s := time.thread_time() - start_s) > most_s:
-        raise TooDear(f"{taken_s:.1f} s of a processor")
+        raise TooDear(f"{taken_s:.2g} s of a processor")
 
 
 @contextmanager
