@@ -15,9 +15,10 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from aggregate.selectors.slice.read_context import read_context
 from aggregate.selectors.slice.slices import SliceError
 from dashboard.web.access import Guest
+from dashboard.web.etags import find_project
 from dashboard.web.load_shedding import take_place
 from dashboard.web.params import ParamError
-from dashboard.web.project_pages import PageTraits, View
+from dashboard.web.project_pages import PageTraits, View, find_traits
 from dashboard.web.replica.reading import answer_from_replica
 
 
@@ -88,9 +89,10 @@ def _path_of(url: str) -> str:
 def _guard(view: View, problem_template: str, problem_status: int) -> View:
     @wraps(view)
     def answer(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:  # Any: a view's arguments
-        take_place(request, kwargs.get("slug", ""))
         try:
             with read_context():
+                if find_traits(request.resolver_match).is_heavy(request):
+                    take_place(request, find_project(request, kwargs["slug"]).slug)
                 return answer_from_replica(request, lambda: view(request, *args, **kwargs))
         except (ParamError, SliceError) as error:
             return render(request, problem_template, {"error": error}, status=problem_status)

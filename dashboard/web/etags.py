@@ -67,12 +67,18 @@ def answer_if_changed(request: HttpRequest, etag: str, make: Callable[[], Answer
     return response
 
 
+def find_project(request: HttpRequest, slug: str) -> Project:
+    """Returns the project of a page, with what its ETag needs. Raises `Http404` if the reader cannot see it."""
+    project = get_visible_project(request.user, slug, read=with_surroundings)
+    keep_answer(get_visible_project, project, request.user, slug)
+    return project
+
+
 def make_page_etag(request: HttpRequest, slug: str, secret: str) -> str:
     """Returns the weak ETag of a page for one person. Raises `Http404` if they cannot see the project."""
     lag_s = replica_lag_s(request)
     if lag_s is None:
-        project: Project | None = get_visible_project(request.user, slug, read=with_surroundings)
-        keep_answer(get_visible_project, project, request.user, slug)
+        project: Project | None = find_project(request, slug)
     else:  # what the page will show is read there too
         visible = get_visible_project(request.user, slug)
         project = with_surroundings(Project.objects.filter(pk=visible.pk)).first()

@@ -22,7 +22,7 @@ from profcore.formats.streaming import gzip_stream
 from projects.models import Project
 
 # A change of what exporters write, or of labels, must change every ETag.
-EXPORT_VERSION: Final = 7
+EXPORT_VERSION: Final = 8
 FILE_NAME_CHARS: Final = 80
 SOURCE_HEADER: Final = "Fieldflame-Source"  # where the sums come from: cells or raw
 UNSAFE: Final = re.compile(r"[^A-Za-z0-9.]+")

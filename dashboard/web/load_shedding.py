@@ -1,8 +1,8 @@
 """Bounds how many heavy reads a web process computes at a time: tables, call trees, comparisons and exports.
 
 Each may take some hundred MB while it is computed, and a core. What is beyond the bound waits for a moment, and is then
-answered 503 with `Retry-After`. One project may not take all places, so others' readers find one. Only a reader who is
-logged in, or has a token or a shared link, takes a place or waits for one.
+answered 503 with `Retry-After`. One project may not take all places, so others' readers find one. Only a reader of the
+project takes a place or waits for one.
 """
 
 import threading
@@ -96,7 +96,7 @@ class LoadSheddingMiddleware:
 def take_place(request: HttpRequest, project: str) -> None:
     """Holds a place for a heavy read until its answer begins; does nothing for any other. Raises `TooManyReads`.
 
-    It is called once the reader is known to be one. `project` is the slug of theirs, "" if the address has none.
+    It is called once the reader is known to be one. `project` is the slug of theirs.
     """
     if find_traits(request.resolver_match).is_heavy(request):
         place = PLACES.take(project, places=settings.READ_HEAVY_AT_ONCE, wait_s=settings.READ_HEAVY_WAIT_S)

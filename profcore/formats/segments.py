@@ -41,7 +41,6 @@ def sum_exports(exports: Sequence[SliceExport], *, query: str) -> SliceExport:
         releases=_union(export.releases for export in exports),
         pages=_union(export.pages for export in exports),
         dimensions={name: _union(export.dimensions[name] for export in exports) for name in exports[0].dimensions},
-        contents={source: text for export in exports for source, text in export.contents.items()},
     )
 
 

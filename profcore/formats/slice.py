@@ -3,7 +3,7 @@
 The selectors of `aggregate` build them. `profcore.formats.registry` tells which format can write which.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -61,19 +61,32 @@ class Pruned:
     below_us: int
 
 
+@dataclass(frozen=True, slots=True)
+class SourceTexts:
+    """Texts of original sources, `count` of them, which are read only while a file is written.
+
+    `read` takes sources (`ExportOriginal.source`) and yields the parts of each one's text, None for one without a text.
+    `left_out` texts are larger than an export may have.
+    """
+
+    read: Callable[[Sequence[str]], Iterator[Iterable[str] | None]]
+    count: int
+    left_out: int = 0
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SliceExport:
     """A slice of a project, ready to be written in any format.
 
     `query` is the slice as requested, in the read API's words (`release=1.1.0&page=/force`), `""` for everything.
-    `tree.func` indexes `funcs`, which may be in any order and may have unused entries. The sum of the tree's self µs is
-    `time.js_us`. `views`, `traces` and `samples` are counts of the slice. `interval_ms` is the effective sampling
+    `tree.func` indexes `funcs`, which may be in any order and may have unused entries. The sum of the tree's self µs
+    is `time.js_us`. `views`, `traces` and `samples` are counts of the slice. `interval_ms` is the effective sampling
     interval (the most common one if traces differ; > 0). `releases`, `pages` and the values of `dimensions` (by the
     plural of each) are those found in the slice, in the order to show. `started_at_ms` and `ended_at_ms` are the
     slice's bounds after rounding to buckets, epoch milliseconds. `link` leads back to the slice's page; it goes into
-    the file, so it carries no token. `contents` are texts of original sources, by `ExportOriginal.source`, if they are
-    stored and wanted. `pruned` tells what the size guard removed from `tree` (profcore/formats/pruning.py).
-    `display_rules` is the number of rules for how its functions are shown.
+    the file, so it carries no token. `contents` are the texts of its original sources, if they are wanted. `pruned`
+    tells what the size guard removed from `tree` (profcore/formats/pruning.py). `display_rules` is the number of
+    rules for how its functions are shown.
     """
 
     project: str
@@ -91,7 +104,7 @@ class SliceExport:
     pages: Sequence[str] = ()
     dimensions: Mapping[str, Sequence[str]] = field(default_factory=dict)
     link: str | None = None
-    contents: Mapping[str, str] = field(default_factory=dict)
+    contents: SourceTexts | None = None
     pruned: Pruned | None = None
     display_rules: int = 0
 
@@ -125,7 +138,7 @@ class TimelineExport:
     funcs: Sequence[ExportFunc]
     views: Sequence[ViewTimeline]
     link: str | None = None
-    contents: Mapping[str, str] = field(default_factory=dict)
+    contents: SourceTexts | None = None
     engine_leaves: bool = False
     display_rules: int = 0
 

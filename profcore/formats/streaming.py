@@ -2,6 +2,7 @@
 
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Final
 
 import msgspec
@@ -11,8 +12,16 @@ encode_json: Final = msgspec.json.encode
 PIECE_BYTES: Final = 256 * 1024
 # A column is written in slices of this many rows: about 100 kB of text, whatever the size of the table.
 ROWS_PER_PIECE: Final = 16_384
+INFLATE_BYTES: Final = 64 * 1024
 GZIP_LEVEL: Final = 6
 GZIP_WINDOW: Final = 31  # zlib's largest window, plus 16 for a gzip wrapper, whose time zlib leaves at 0
+
+
+@dataclass(frozen=True, slots=True)
+class TextColumn:
+    """A column of long texts, each in parts, or None. A part is taken only when its place in the file is reached."""
+
+    texts: Iterable[Iterable[str] | None]
 
 
 def stream_json(struct: msgspec.Struct) -> Iterator[bytes]:
@@ -35,6 +44,8 @@ def stream_json(struct: msgspec.Struct) -> Iterator[bytes]:
             yield from stream_json(value)
         elif isinstance(value, list):
             yield from _stream_list(value)
+        elif isinstance(value, TextColumn):
+            yield from gather(_stream_texts(value))
         else:
             yield msgspec.json.encode(value)
     yield b"{}" if separator == b"{" else b"}"
@@ -52,6 +63,17 @@ def _stream_list(rows: list[object]) -> Iterator[bytes]:
             yield separator + msgspec.json.encode(rows[start : start + ROWS_PER_PIECE])[1:-1]
             separator = b","
     yield b"]" if rows else b"[]"
+
+
+def _stream_texts(column: TextColumn) -> Iterator[bytes]:
+    separator = b"["
+    for parts in column.texts:
+        yield separator + (b"null" if parts is None else b'"')
+        if parts is not None:
+            yield from (encode_json(part)[1:-1] for part in parts)
+            yield b'"'
+        separator = b","
+    yield b"]" if separator == b"," else b"[]"
 
 
 def stream_array(rows: Iterable[object]) -> Iterator[bytes]:
@@ -95,3 +117,14 @@ def gzip_stream(pieces: Iterable[bytes]) -> Iterator[bytes]:
         if packed := compressor.compress(piece):
             yield packed
     yield compressor.flush()
+
+
+def inflate_stream(pieces: Iterable[bytes]) -> Iterator[bytes]:
+    """Yields the expanded bytes of a gzip stream, in pieces of `INFLATE_BYTES` at most."""
+    inflater = zlib.decompressobj(GZIP_WINDOW)
+    for piece in pieces:
+        waiting = piece
+        while waiting:
+            yield inflater.decompress(waiting, INFLATE_BYTES)
+            waiting = inflater.unconsumed_tail
+    yield inflater.flush()

@@ -10,7 +10,7 @@ KEPT: Final = Path(__file__).parent / "kept"  # found real bugs; every run of th
 FAILURES: Final = Path(__file__).parent / "failures"  # found by `./run fuzz`; not in the repository
 PART_NAMES: Final = (
     *("envelopes", "posts", "importers", "maps", "queries", "forms"),
-    *("written-maps", "sources", "patterns", "recordings", "archives", "multiparts"),
+    *("written-maps", "sources", "patterns", "display", "recordings", "archives", "multiparts"),
 )
 
 
@@ -76,6 +76,15 @@ class PatternCase(msgspec.Struct, frozen=True):
     fits: bool | None
 
 
+class DisplayCase(msgspec.Struct, frozen=True):
+    """Display rules, functions as the texts of their fields, and call paths: the caller and function of each node."""
+
+    rules: list[dict[str, Any]]  # Any: JSON
+    functions: list[dict[str, str | None]]
+    prefix: list[int]
+    func: list[int]
+
+
 class RecordingCase(msgspec.Struct, frozen=True):
     """One recording as a file, and in other encodings and containers, which are all the same recording."""
 
@@ -90,7 +99,8 @@ class ArchiveCase(msgspec.Struct, frozen=True):
     files: dict[str, bytes] | None
 
 
-Case = BodyCase | MapCase | RequestCase | WrittenMapCase | SourceCase | PatternCase | RecordingCase | ArchiveCase
+Written = WrittenMapCase | SourceCase | PatternCase | DisplayCase | RecordingCase | ArchiveCase
+Case = BodyCase | MapCase | RequestCase | Written
 SHAPES: Final[dict[str, type[msgspec.Struct]]] = {
     "envelopes": BodyCase,
     "posts": BodyCase,
@@ -101,6 +111,7 @@ SHAPES: Final[dict[str, type[msgspec.Struct]]] = {
     "written-maps": WrittenMapCase,
     "sources": SourceCase,
     "patterns": PatternCase,
+    "display": DisplayCase,
     "recordings": RecordingCase,
     "archives": ArchiveCase,
     "multiparts": RequestCase,

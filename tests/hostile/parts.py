@@ -9,7 +9,7 @@ from hypothesis.strategies import SearchStrategy
 from profcore.kernel import find_kernel
 from tests.hostile import core_parts, read_parts, write_parts
 from tests.hostile.cases import BodyCase
-from tests.hostile.grammars import archives, patterns, recordings, sources, written_maps
+from tests.hostile.grammars import archives, display, patterns, recordings, sources, written_maps
 from tests.hostile.lab import Lab
 from tests.profcore.twins import posted_bodies
 from tests.profcore.twins.comparing import SentBody, SentTrace, compare_twins
@@ -42,6 +42,7 @@ PARTS: Final[dict[str, Part]] = {
     "written-maps": Part(written_maps.WRITTEN_MAPS, lambda _, case: written_maps.check_written_map(case), 100),
     "sources": Part(sources.SOURCES, lambda _, case: sources.check_source(case), 100),
     "patterns": Part(patterns.PATTERNS, lambda _, case: patterns.check_pattern(case), 200),
+    "display": Part(display.DISPLAYS, lambda _, case: display.check_display(case), 200),
     "recordings": Part(recordings.RECORDINGS, lambda _, case: recordings.check_recording(case), 60),
     "archives": Part(archives.ARCHIVES, lambda _, case: archives.check_archive(case), 100),
     "multiparts": Part(archives.MULTIPARTS, archives.check_multipart, 30),

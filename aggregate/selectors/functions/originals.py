@@ -1,10 +1,9 @@
-"""The text of original sources: the lines around a function's definition, and whole ones for exports."""
+"""The text of original sources: the lines around a function's definition, and where functions end."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from django.conf import settings
 from django.db import connection
 
 from aggregate.selectors.code.symbols import SourcePlace
@@ -46,13 +45,13 @@ class SourceExcerpt:
 def select_excerpt(project_id: int, row: FunctionRow) -> SourceExcerpt | None:
     """Returns the source around a function's definition, None if no source map says where that is.
 
-    At most `SOURCE_VIEW_LINES` lines of `SOURCE_VIEW_LINE_CHARS` characters. Two statements.
+    At most `SOURCE_VIEW_LINES` lines of `SOURCE_VIEW_LINE_CHARS` characters. One statement.
     """
     if row.mapped is None:
         return None
     original = row.mapped.original
     sources = {original.source: row.mapped.source_id}
-    text = select_texts(project_id, sources, most_bytes=SOURCE_VIEW_MAX_BYTES).get(original.source)
+    text = select_texts(project_id, sources).get(original.source)
     if text is None:
         return SourceExcerpt(path=original.source, line=original.line, column=original.column, lines=(), line_count=0)
     first = max(0, original.line - 1 - LINES_BEFORE)
@@ -100,32 +99,20 @@ def _cut(number: int, text: str, line: int, column: int) -> SourceLine:
     return SourceLine(number, text[start : start + most], len(text) > most)
 
 
-def select_texts(project_id: int, sources: Mapping[str, int], *, most_bytes: int | None = None) -> dict[str, str]:
-    """Returns the kept texts of sources, given with their ids, by path: the first ones that fit in `most_bytes`.
+def select_texts(project_id: int, sources: Mapping[str, int]) -> dict[str, str]:
+    """Returns the kept texts of sources, given with their ids, by path, without those beyond `SOURCE_VIEW_MAX_BYTES`.
 
-    Two statements.
+    One statement.
     """
     with connection.cursor() as cursor:
         cursor.execute(
-            """SELECT s.id, s.size_bytes FROM aggregate_source s
-               WHERE s.project_id = %s AND s.id = ANY(%s::int[]) AND s.content IS NOT NULL""",
-            [project_id, list(sources.values())],
-        )
-        size_of = dict(cursor.fetchall())
-        wanted, left = [], settings.SOURCE_TEXTS_MAX_BYTES
-        if most_bytes is not None:
-            left = min(left, most_bytes)
-        for source_id in dict.fromkeys(sources.values()):
-            if source_id in size_of and size_of[source_id] <= left:
-                left -= size_of[source_id]
-                wanted.append(source_id)
-        cursor.execute(
-            "SELECT s.id, s.content FROM aggregate_source s WHERE s.project_id = %s AND s.id = ANY(%s::int[])",
-            [project_id, wanted],
+            """SELECT s.id, s.content FROM aggregate_source s
+               WHERE s.project_id = %s AND s.id = ANY(%s::int[]) AND s.content IS NOT NULL AND s.size_bytes <= %s""",
+            [project_id, list(sources.values()), SOURCE_VIEW_MAX_BYTES],
         )
         packed = {source_id: bytes(content) for source_id, content in cursor}
     return {path: _expand(packed[source_id]) for path, source_id in sources.items() if source_id in packed}
 
 
 def _expand(packed: bytes) -> str:
-    return expand(packed, max_bytes=settings.SOURCE_TEXTS_MAX_BYTES).decode("utf-8", "replace")
+    return expand(packed, max_bytes=SOURCE_VIEW_MAX_BYTES).decode("utf-8", "replace")

@@ -8,7 +8,6 @@ from typing import Final, Literal
 from aggregate.selectors.functions.originals import (
     SOURCE_VIEW_LINE_CHARS,
     SOURCE_VIEW_LINES,
-    SOURCE_VIEW_MAX_BYTES,
     select_function_texts,
     select_texts,
 )
@@ -46,11 +45,11 @@ class SourceChange:
 
 
 def select_change(project_id: int, base: FunctionRow, head: FunctionRow) -> SourceChange | None:
-    """Returns the change of a function's text between two releases, None if a text is not known. Three statements."""
+    """Returns the change of a function's text between two releases, None if a text is not known. Two statements."""
     if base.mapped is None or head.mapped is None:
         return None
     sources = {"base": base.mapped.source_id, "head": head.mapped.source_id}
-    texts = select_texts(project_id, sources, most_bytes=2 * SOURCE_VIEW_MAX_BYTES)
+    texts = select_texts(project_id, sources)
     if len(texts) < 2:
         return None
     known = select_function_texts(project_id, {base.mapped.place, head.mapped.place})

@@ -1,7 +1,5 @@
 """Endpoints of jobs: start one, read its progress, fetch its result, cancel it."""
 
-import zlib
-from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from typing import Annotated, Any, Final, Self
 from uuid import UUID
@@ -23,12 +21,11 @@ from dashboard.api.jobs.schemas import PARAMS_HELP, read_body_params
 from dashboard.api.slices.profile import GZIP_TYPE, ProfileQuery
 from dashboard.web.exports import SOURCE_HEADER, accepts_gzip, link_of
 from dashboard.web.params import ParamError
-from profcore.formats.streaming import GZIP_WINDOW
+from profcore.formats.streaming import inflate_stream
 from projects.models import Project
 
 RETRY_AFTER_S: Final = 60
 POLL_AFTER_S: Final = 2
-INFLATE_BYTES: Final = 64 * 1024
 
 Kind = Annotated[str, choices(KINDS)]
 
@@ -183,17 +180,6 @@ def answer_result(request: Request, job: Job) -> StreamingHttpResponse:
     if is_file or is_encoded:
         response["Content-Length"] = str(job.result_bytes)
     return response
-
-
-def inflate_stream(pieces: Iterable[bytes]) -> Iterator[bytes]:
-    """Yields the expanded bytes of a gzip stream, in pieces of bounded size."""
-    inflater = zlib.decompressobj(GZIP_WINDOW)
-    for piece in pieces:
-        waiting = piece
-        while waiting:
-            yield inflater.decompress(waiting, INFLATE_BYTES)
-            waiting = inflater.unconsumed_tail
-    yield inflater.flush()
 
 
 def read_request(request: Request) -> tuple[str, QueryDict]:

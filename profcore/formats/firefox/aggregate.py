@@ -70,7 +70,7 @@ def build_difference(export: DifferenceExport) -> Profile:
     base_views, head_views = max(export.base.views, 1), max(export.head.views, 1)
     changes = find_changes(head, base, head_views, base_views)
     rank = rows.rank()
-    tables = ProfileTables(rows, {**export.base.contents, **export.head.contents})
+    tables = ProfileTables(rows, export.head.contents)
     # Whole numbers up to here, so that a path whose time did not change is exactly zero and is left out.
     unit = 1000 * base_views * head_views
     signed = order_signed(changes.tree, rank)

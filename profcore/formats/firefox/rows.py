@@ -4,7 +4,7 @@ The viewer distinguishes call nodes by func row, and all threads share the table
 must be one row. Else it is two functions in every search, transform and comparison.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -21,7 +21,7 @@ from profcore.formats.firefox.categories import (
 from profcore.formats.firefox.shapes import NativeSymbols, Shared, StackTable
 from profcore.formats.firefox.tables import FuncRow, SharedTables, safe_text
 from profcore.formats.pruning import PRUNED
-from profcore.formats.slice import ExportFunc, ExportOriginal
+from profcore.formats.slice import ExportFunc, ExportOriginal, SourceTexts
 from profcore.sums.calltree import CallTree
 
 ANONYMOUS: Final = "(anonymous)"
@@ -90,7 +90,7 @@ class FuncTableRows:
 class ProfileTables:
     """All shared tables of one profile. Stacks are interned by path; a func gets its row with its first stack."""
 
-    def __init__(self, funcs: FuncTableRows, contents: Mapping[str, str]) -> None:
+    def __init__(self, funcs: FuncTableRows, contents: SourceTexts | None) -> None:
         self._funcs = funcs
         self._tables = SharedTables(contents)
         self._frames: dict[int, int] = {}
@@ -154,7 +154,7 @@ class ProfileTables:
             funcTable=tables.funcs,
             resourceTable=tables.resources,
             nativeSymbols=NativeSymbols(),
-            sources=tables.sources,
+            sources=tables.write_sources(),
             sourceLocationTable=tables.locations,
         )
 

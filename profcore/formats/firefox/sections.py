@@ -6,7 +6,7 @@ from typing import Final
 
 from profcore.formats.firefox.shapes import ExtraEntry, ExtraSection
 from profcore.formats.firefox.tables import safe_text
-from profcore.formats.slice import DifferenceExport, Pruned, SliceExport, TimelineExport
+from profcore.formats.slice import DifferenceExport, Pruned, SliceExport, SourceTexts, TimelineExport
 from profcore.trace.dimensions import EXPORTED_DIMENSIONS
 from profcore.trace.weights import TimeParts
 
@@ -148,7 +148,7 @@ def segment_section(by: str, labelled: Sequence[tuple[str, SliceExport]]) -> Ext
 def timeline_sections(export: TimelineExport) -> list[ExtraSection]:
     """Returns the sections that describe some views, the traces of each and how they were sampled."""
     request = [("Asked for", export.query or EVERYTHING), ("Link", export.link or "")]
-    sections = [text_section("Slice", [*request, _rules_text(export.display_rules)])]
+    sections = [text_section("Slice", [*request, _rules_text(export.display_rules), _sources_text(export.contents)])]
     for view in export.views:
         texts = [
             ("Release", view.release),
@@ -198,12 +198,24 @@ def _slice_texts(export: SliceExport) -> list[tuple[str, str]]:
         *((name.capitalize(), ", ".join(values)) for name, values in export.dimensions.items()),
         ("Interval", f"{export.interval_ms:g} ms (of most traces)"),
         _rules_text(export.display_rules),
+        _sources_text(export.contents),
     ]
 
 
 def _rules_text(count: int) -> tuple[str, str]:
     text = f"{count} of the project: names, and functions shown as one. display=none turns them off."
     return "Display rules", text if count else ""
+
+
+def _sources_text(texts: SourceTexts | None) -> tuple[str, str]:
+    text = ""
+    if texts is not None:
+        text = f"Texts of {texts.count} original sources."
+        if texts.left_out:
+            text += (
+                f" {texts.left_out} more are left out: too large, alone or together with those of costlier functions."
+            )
+    return "Sources", text
 
 
 def _count_section(label: str, export: SliceExport) -> ExtraSection:

@@ -9,6 +9,8 @@ from typing import Final
 
 import msgspec
 
+from profcore.formats.streaming import TextColumn
+
 # The pinned version; docs/adr/0021-exported-files.md gives the reasons.
 PROCESSED_PROFILE_VERSION: Final = 66
 # Readers of processed profiles ignore it, but expect a number.
@@ -176,7 +178,7 @@ class Sources(msgspec.Struct, kw_only=True):
     startLine: list[int]
     startColumn: list[int]
     sourceMapURL: list[int | None]
-    content: list[str | None]
+    content: list[None] | TextColumn
 
 
 class SourceLocationTable(msgspec.Struct):

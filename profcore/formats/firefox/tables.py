@@ -1,7 +1,6 @@
 """The shared tables of a Firefox profile, filled row by row; equal rows are interned once."""
 
 import re
-from collections.abc import Mapping
 from typing import Final, NamedTuple
 
 from profcore.formats.firefox.categories import CategoryChoice
@@ -14,7 +13,8 @@ from profcore.formats.firefox.shapes import (
     SourceLocationTable,
     Sources,
 )
-from profcore.formats.slice import ExportOriginal
+from profcore.formats.slice import ExportOriginal, SourceTexts
+from profcore.formats.streaming import TextColumn
 
 UNWRITABLE: Final = re.compile("[\0\ud800-\udfff]")
 SCHEME: Final = re.compile("[A-Za-z][A-Za-z0-9+.-]*:")
@@ -93,7 +93,7 @@ class SharedTables:
         "strings",
     )
 
-    def __init__(self, contents: Mapping[str, str]) -> None:
+    def __init__(self, contents: SourceTexts | None) -> None:
         self._contents = contents
         self.strings = StringTable()
         self.frames = FrameTable(
@@ -141,6 +141,15 @@ class SharedTables:
         table.length += 1
         return self.add_frame(table.length - 1, choice)
 
+    def write_sources(self) -> Sources:
+        """Returns the table of sources, whose texts are read when it is written to a file."""
+        if self._contents is None:
+            self.sources.content = [None] * self.sources.length
+        else:
+            texts = self._contents.read(list(self._sources))
+            self.sources.content = TextColumn(None if parts is None else map(safe_text, parts) for parts in texts)
+        return self.sources
+
     def add_frame(self, func: int, choice: CategoryChoice) -> int:
         """Adds a frame of a func and returns its index."""
         frames = self.frames
@@ -181,8 +190,6 @@ class SharedTables:
             table.startLine.append(1)
             table.startColumn.append(1)
             table.sourceMapURL.append(None)
-            content = self._contents.get(filename)
-            table.content.append(None if content is None else safe_text(content))
             table.length += 1
         return source
 

@@ -7,7 +7,7 @@ import pytest
 
 from profcore.formats.firefox.writer import write_profile
 from profcore.formats.slice import ExportFunc, ExportOriginal
-from tests.profcore.formats.builders import URI, export_of
+from tests.profcore.formats.builders import URI, export_of, read_from
 from tests.profile_reader import open_profile
 
 pytestmark = pytest.mark.slow(4)
@@ -21,7 +21,7 @@ def test_a_functions_code_is_shown_at_the_line_of_its_definition(tmp_path: Path)
     )
     bare = ExportFunc(label="other", name="o", uri=URI, line=1, column=950)
     export = export_of({"total": 30_000, "other": 110_000}, funcs=[mapped, bare])
-    export = replace(export, contents={"src/prices.ts": TEXT})
+    export = replace(export, contents=read_from({"src/prices.ts": TEXT}))
     path = tmp_path / "profile.json"
     path.write_bytes(b"".join(write_profile(export)))
 

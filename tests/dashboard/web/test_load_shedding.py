@@ -121,6 +121,8 @@ def test_strangers_and_guests_without_the_cookie_take_no_place(people: People, s
         assert guest.get(tree).status_code == 503
         assert Client().get(tree).status_code == 404
         assert stranger.get(API + "functions").status_code == 404
+        assert stranger.get("/projects/shop/functions/table/").status_code == 404
+        assert stranger.get("/projects/shop/functions/?plain=1").status_code == 404
         assert stranger.post(SETTINGS + "display/").status_code == 404
     assert guest.get(tree).status_code == 200
 

@@ -33,13 +33,13 @@ def find_strays(text: str) -> list[str]:
 
 
 @contextmanager
-def run_below_path(folder: Path, **environment: str) -> Iterator[WebServer]:
+def run_below_path(folder: Path, port: int | None = None, /, **environment: str) -> Iterator[WebServer]:
     """Runs the web server below `PATH`, with its static files. The test's rows must be committed."""
     more = {"FIELDFLAME_PATH": PATH, "FIELDFLAME_STATIC_ROOT": str(folder / "static"), **environment}
     # As an image is built: the files must serve below any path.
     collect = [sys.executable, str(ROOT / "manage.py"), "collectstatic", "--no-input", "--verbosity", "0"]
     subprocess.run(collect, check=True, env={**os.environ, **more, "FIELDFLAME_PATH": ""}, cwd=ROOT)
-    with run_web_server(folder, FIELDFLAME_WEB_PROCESSES="1", **more) as server:
+    with run_web_server(folder, port, FIELDFLAME_WEB_PROCESSES="1", **more) as server:
         yield server
 
 

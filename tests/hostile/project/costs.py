@@ -17,8 +17,6 @@ from tests.runner.caches import clear_caches
 MOST_CPU_S: Final = 2.0
 WHOLE_CPU_S: Final = 6.0  # of a page that contains the dozen parts which its script would fetch
 MOST_BYTES: Final = 50 * 2**20
-# Of an export with the texts of sources, of which it has 20 MiB at most: as texts, as JSON, and packed.
-TEXTS_BYTES: Final = 160 * 2**20
 WORKER_BYTES: Final = 300 * 2**20  # of a batch that is folded, a job, or an upload of 10 MB (config/limits.py)
 # FIELDFLAME_HOSTILE_COSTS names a file that gets a line for each: what docs/security.md says of the worst cases is from
 # there. With it, another thread looks how long it does not run.

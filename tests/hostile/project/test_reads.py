@@ -7,7 +7,7 @@ from django.urls import URLPattern
 
 from tests.hostile.project.addresses import list_addresses, list_patterns
 from tests.hostile.project.checking import BrokenAnswer, read_within_bounds
-from tests.hostile.project.costs import MOST_BYTES, MOST_CPU_S, TEXTS_BYTES, WHOLE_CPU_S, TooDear
+from tests.hostile.project.costs import MOST_CPU_S, WHOLE_CPU_S, TooDear
 from tests.hostile.project.making import HostileProject
 
 pytestmark = [pytest.mark.nightly, pytest.mark.slow(90)]
@@ -25,7 +25,6 @@ def test_an_address_answers_hostile_texts_as_texts_and_at_a_bounded_cost(
                 partial(hostile.client.get, address),
                 address[:300],
                 most_cpu_s=WHOLE_CPU_S if "plain=1" in address else MOST_CPU_S,
-                most_bytes=TEXTS_BYTES if "sources=content" in address else MOST_BYTES,
             )
             statuses.add(answer.response.status_code)
         except (BrokenAnswer, TooDear) as error:

@@ -13,11 +13,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from django.db import connection
-
 from ops.supervisor.folder import DataFolder
 from ops.supervisor.running import find_free_port
 from ops.supervisor.services import make_environment, make_web_child, read_endpoint
+from tests.aggregate.posting import database_url
 from tests.envelopes import make_envelope
 
 LIMIT_S: Final = 180.0  # the machine may be busy
@@ -88,16 +87,12 @@ def read_to_end(one: socket.socket, drip: bytes = b"") -> bytes:
 
 
 @contextmanager
-def run_web_server(path: Path, **environment: str) -> Iterator[WebServer]:
+def run_web_server(path: Path, port: int | None = None, /, **environment: str) -> Iterator[WebServer]:
     """Runs the web server with some settings. The test's rows must be committed."""
     folder = DataFolder(path / "var")
     folder.create()
-    database = connection.settings_dict
-    database_url = (
-        f"postgresql://{database['USER']}@/{database['NAME']}?host={database['HOST']}&port={database['PORT']}"
-    )
-    port = find_free_port()
-    extra = {"DATABASE_URL": database_url, **environment}
+    port = port or find_free_port()
+    extra = {"DATABASE_URL": database_url(), **environment}
     child = make_web_child(
         folder, make_environment(folder, host="127.0.0.1", port=port, extra=extra), host="127.0.0.1", port=port
     )

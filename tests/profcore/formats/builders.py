@@ -1,12 +1,19 @@
 """Small slices for tests, from stacks written as text: `{"main render": 3}` is 3 µs of `render` called by `main`."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from profcore.formats.segments import sum_exports
-from profcore.formats.slice import DifferenceExport, ExportFunc, SegmentedExport, SliceExport, TimelineExport
+from profcore.formats.slice import (
+    DifferenceExport,
+    ExportFunc,
+    SegmentedExport,
+    SliceExport,
+    SourceTexts,
+    TimelineExport,
+)
 from profcore.formats.timeline import UNKNOWN_DIMENSIONS, ViewTrace, build_timeline
 from profcore.sums.calltree import CallTree, CallTreeBuilder
 from profcore.trace.funcs import FuncTable
@@ -72,6 +79,16 @@ def export_of(
         dimensions={"browsers": ("chrome",), "devices": ("desktop-high",), "navigations": ()},
         link="https://flame.example/projects/shop/?page=/checkout",
     )
+
+
+def read_from(texts: Mapping[str, str]) -> SourceTexts:
+    """Returns texts of sources, by path, each in parts of seven characters."""
+
+    def read(sources: Sequence[str]) -> Iterator[list[str] | None]:
+        for text in map(texts.get, sources):
+            yield None if text is None else [text[at : at + 7] for at in range(0, len(text), 7)]
+
+    return SourceTexts(read, len(texts))
 
 
 def export_tree(prefix: list[int], func_count: int) -> SliceExport:

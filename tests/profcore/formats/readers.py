@@ -335,3 +335,10 @@ def format_sums(export: SliceExport, reader: FormatReader) -> Sums:
             assert named not in into, "two funcs that the format cannot tell apart"
             into[named] = us
     return sums
+
+
+def texts_of(profile: dict[str, Any]) -> dict[str, str | None]:
+    """Returns the texts of the sources of a Firefox profile, by path or URL."""
+    shared = profile["shared"]
+    names = [shared["stringArray"][index] for index in shared["sources"]["filename"]]
+    return dict(zip(names, shared["sources"]["content"], strict=True))

@@ -2,11 +2,20 @@
 
 import gzip
 import json
+from collections.abc import Iterator
 
 import msgspec
 import pytest
 
-from profcore.formats.streaming import ROWS_PER_PIECE, gzip_stream, stream_json
+from profcore.formats.streaming import (
+    INFLATE_BYTES,
+    PIECE_BYTES,
+    ROWS_PER_PIECE,
+    TextColumn,
+    gzip_stream,
+    inflate_stream,
+    stream_json,
+)
 
 
 class Inner(msgspec.Struct):
@@ -25,6 +34,10 @@ class Outer(msgspec.Struct, kw_only=True):
     many: list[Inner]
     brief: Brief
     nothing: None = None
+
+
+class Texts(msgspec.Struct):
+    column: TextColumn
 
 
 class Empty(msgspec.Struct):
@@ -66,3 +79,31 @@ def test_gzip_gives_equal_bytes_without_a_time() -> None:
 
 def test_gzip_of_nothing_is_an_empty_member() -> None:
     assert gzip.decompress(b"".join(gzip_stream([]))) == b""
+
+
+@pytest.mark.parametrize("texts", [[], [None], [["a", '"\n', "é🎈"], None, [], [""]]])
+def test_long_texts_are_written_in_parts(texts: list[list[str] | None]) -> None:
+    written = json.loads(b"".join(stream_json(Texts(TextColumn(texts)))))
+    assert written["column"] == [None if parts is None else "".join(parts) for parts in texts]
+
+
+def test_a_text_is_taken_only_when_those_before_it_are_written() -> None:
+    taken = []
+
+    def take() -> Iterator[list[str]]:
+        for number in range(4):
+            taken.append(number)
+            yield ["x" * 2 * PIECE_BYTES]
+
+    pieces = stream_json(Texts(TextColumn(take())))
+    assert next(pieces).startswith(b'{"column"')
+    assert taken == []
+    next(pieces)
+    assert taken == [0]
+
+
+def test_a_packed_stream_is_expanded_in_small_pieces() -> None:
+    text = b"ab" * 1_000_000
+    pieces = list(inflate_stream([gzip.compress(text)]))
+    assert b"".join(pieces) == text
+    assert max(map(len, pieces)) <= INFLATE_BYTES

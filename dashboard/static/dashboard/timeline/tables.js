@@ -1,6 +1,6 @@
 // The timeline's data as tables: marks and activity. They have everything that the canvases show.
 import { make } from "../flame/dom.js";
-import { asCount, asTime, asTimeIn, chooseUnit, nameOf, visible } from "../flame/words.js";
+import { asCount, asTime, asTimeIn, chooseUnit, counted, nameOf, visible } from "../flame/words.js";
 import { KIND_WORDS } from "./bars.js";
 import { wordOf } from "./tracks.js";
 
@@ -9,7 +9,7 @@ const MAX_ROWS = 300; // of each table: keeps the page fast
 export function fillTables(host, timeline, onShow) {
   host.replaceChildren(
     fold(`Marks as a table (${asCount(timeline.marks.length)})`, () => tableOfMarks(timeline, onShow)),
-    fold(`Activity as a table (${asCount(timeline.segments.length)} rows)`, () => tableOfSegments(timeline, onShow)),
+    fold(`Activity as a table (${counted(timeline.segments.length, "row")})`, () => tableOfSegments(timeline, onShow)),
   );
   host.hidden = false;
 }

@@ -17,6 +17,7 @@ from profcore.formats.registry import EXPORTERS
 from projects.models import Project
 from tests.aggregate.selectors.exports.labelled_shop import TEXT, make_shop, write
 from tests.envelopes import view_id_of
+from tests.profcore.formats.readers import texts_of
 
 pytestmark = pytest.mark.django_db
 
@@ -45,12 +46,6 @@ def originals_of(profile: dict[str, Any]) -> dict[str, tuple[str, int, int] | No
             where = (file, places["line"][place], places["column"][place])
         originals[strings[name]] = where
     return originals
-
-
-def texts_of(profile: dict[str, Any]) -> dict[str, str | None]:
-    shared = profile["shared"]
-    names = [shared["stringArray"][index] for index in shared["sources"]["filename"]]
-    return dict(zip(names, shared["sources"]["content"], strict=True))
 
 
 def test_firefox_has_names_places_and_on_request_texts(shop: Project) -> None:

@@ -2,7 +2,6 @@
 
 import pytest
 from django.test import Client
-from pytest_django import Settings
 
 from aggregate.models import Func
 from projects.models import Project
@@ -64,9 +63,9 @@ def test_a_very_long_line_is_cut_around_the_definition(client: Client, shop: Pro
 
 
 def test_a_source_too_large_to_expand_is_answered_without_lines(
-    client: Client, mapped: Project, bearer: dict[str, str], settings: Settings
+    client: Client, mapped: Project, bearer: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    settings.SOURCE_TEXTS_MAX_BYTES = 100
+    monkeypatch.setattr("aggregate.selectors.functions.originals.SOURCE_VIEW_MAX_BYTES", 100)
     assert client.get(f"{API}{draw(mapped).id}/source", headers=bearer).json()["source"]["lines"] == []
 
 

@@ -77,7 +77,8 @@ class Visitor:
     """Somebody with a browser that keeps cookies, follows redirects, and fills in forms."""
 
     def __init__(self) -> None:
-        self.opener = urllib.request.build_opener(urllib.request.HTTPCookieProcessor(CookieJar()))
+        self.cookies = CookieJar()
+        self.opener = urllib.request.build_opener(urllib.request.HTTPCookieProcessor(self.cookies))
 
     def get(self, url: str, fields: Mapping[str, str] | None = None) -> tuple[int, str, str]:
         """Returns the status, the address and the text of a page; with fields, posts them."""

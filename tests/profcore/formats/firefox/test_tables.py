@@ -8,8 +8,9 @@ import pytest
 from profcore.formats.firefox.tables import split_origin
 from profcore.formats.firefox.writer import write_difference, write_profile, write_segments
 from profcore.formats.slice import DifferenceExport, ExportFunc, ExportOriginal, SegmentedExport, SliceExport
-from tests.profcore.formats.builders import export_of
+from tests.profcore.formats.builders import export_of, read_from
 from tests.profcore.formats.firefox.lint import load_good, read_runs
+from tests.profcore.formats.readers import texts_of
 from tests.urls import LOCAL_FILE
 
 # Rows as they are shown; a row of a foreign file holds what JSON holds.
@@ -233,7 +234,8 @@ def test_the_text_of_an_original_source_comes_with_it(kind: str) -> None:
         label="render", name="r", uri="https://shop.example/app.js", line=1, column=900, original=original
     )
     text = "export function render() {\n  \ud800\n}\n"
-    export = replace(export_of({"render": 1_000}, funcs=[func]), contents={original.source: text, "unused.ts": "no"})
+    texts = read_from({original.source: text, "unused.ts": "no"})
+    export = replace(export_of({"render": 1_000}, funcs=[func]), contents=texts)
     body = {
         "slice": lambda: write_profile(export),
         "segments": lambda: write_segments(SegmentedExport("page", export, [("/", export)])),
@@ -241,10 +243,7 @@ def test_the_text_of_an_original_source_comes_with_it(kind: str) -> None:
             DifferenceExport(project="shop", query="", base=replace(export, views=1), head=export)
         ),
     }[kind]()
-    shared = load_good(b"".join(body))["shared"]
-    names = [shared["stringArray"][name] for name in shared["sources"]["filename"]]
-    contents = dict(zip(names, shared["sources"]["content"], strict=True))
-    assert contents == {
+    assert texts_of(load_good(b"".join(body))) == {
         "https://shop.example/app.js": None,
         "webpack://shop/src/list.ts": "export function render() {\n  \ufffd\n}\n",
     }
