@@ -8,9 +8,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from profcore.trace.funcs import FuncTable, clean_url, find_profiler_stacks
+from profcore.trace.funcs import FuncTable, clean_url, find_profiler_work
 from profcore.trace.hidden import NO_STACK, Range, RunFinder
 from profcore.trace.intervals import GAP_CAP_TICKS
+from profcore.trace.mark_types import list_scripts
 from profcore.trace.weights import (
     ENGINE_MARKERS,
     KIND_ENGINE,
@@ -22,6 +23,7 @@ from profcore.trace.weights import (
     OTHER_MARKER,
     TimeParts,
     busy_ranges,
+    find_own_samples,
     is_within,
     measure_gaps,
     script_ranges,
@@ -71,26 +73,30 @@ def observe(envelope: Envelope, *, page: str, funcs: FuncTable, shift_us: int = 
     index_of = funcs.intern_frames(trace, page_url=page_url, page=page)
     prefix = [NO_STACK if stack.parentId is None else stack.parentId for stack in trace.stacks]
     func = [index_of[stack.frameId] for stack in trace.stacks]
-    profiler_stacks = find_profiler_stacks(trace, envelope.snippet)
+    listed = list_scripts(envelope.marks)
+    profiler = find_profiler_work(trace, envelope.snippet, listed)
     reported_us = to_us(envelope.sampleInterval)
-    busy, scripts = busy_ranges(envelope.marks), script_ranges(envelope.marks)
+    busy, scripts = busy_ranges(envelope.marks), None if listed is None else script_ranges(listed)
     ordered, times, gaps, measured_us, interval_us = measure_gaps(trace.samples, reported_us)
     cap = GAP_CAP_TICKS * interval_us
     weights = [min(gap, cap) for gap in gaps]
     weighed = weigh(
         trace.samples,
         stack_count=len(prefix),
-        profiler_stacks=profiler_stacks,
+        profiler_stacks=profiler.stacks,
         interval_us=reported_us,
         busy=busy,
         scripts=scripts,
+        own_scripts=profiler.scripts,
     )
-    kinds = _kinds(ordered, times, profiler_stacks, (busy, scripts))
+    kinds = _kinds(ordered, times, profiler.stacks, (busy, scripts))
     for run in weighed.hidden_runs:
         kinds[run.first : run.end] = [KIND_HIDDEN] * (run.end - run.first)
     stacks = [NO_STACK if sample.stackId is None else sample.stackId for sample in ordered]
+    for place in find_own_samples(times, stacks, profiler.scripts):
+        kinds[place] = KIND_PROFILER
     hidden_stack = [NO_STACK] * len(times)
-    find = RunFinder(prefix, func, profiler_stacks, runs=weighed.hidden_runs)
+    find = RunFinder(prefix, func, profiler.stacks, runs=weighed.hidden_runs)
     for run in weighed.hidden_runs:
         if run.is_between or scripts is not None:  # else it is uncertain
             bounds = (run.first, *run.middle, run.end)
