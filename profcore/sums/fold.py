@@ -9,7 +9,7 @@ from uuid import UUID
 from profcore.sums.blobs import Contribution
 from profcore.sums.calltree import CallTree, CallTreeBuilder, find_topmost
 from profcore.trace.funcs import FuncTable, clean_url, find_profiler_work
-from profcore.trace.hidden import attribute_runs
+from profcore.trace.hidden import attribute_runs, skip_profiler
 from profcore.trace.mark_types import list_scripts
 from profcore.trace.weights import TimeParts, busy_ranges, script_ranges, to_us, weigh
 from profcore.trace.wire import Envelope
@@ -20,7 +20,7 @@ Key = TypeVar("Key")
 # 2: hidden time is attributed to call nodes and funcs.
 # 3: long animation frames tell hidden time from the engine's, and what only one stack says is uncertain.
 # 4: what ends in the snippet, or in what it called, is the profiler's own work.
-# 5: so are hidden samples in its script. Nothing is by an address or a name that a page could write to hide its work.
+# 5: so are hidden samples in its script, and it is nobody's caller. What a page could claim to be it is bounded.
 FOLD_VERSION: Final = 5
 
 
@@ -61,7 +61,7 @@ class TraceFold:
     measured_interval_us: int | None
     interval_us: int
     sums: FuncSums
-    prefix: list[int]
+    prefix: Sequence[int]
     func: list[int]
     stack_us: list[int]
     stack_samples: list[int]
@@ -73,10 +73,11 @@ def fold_trace(envelope: Envelope, *, page: str, funcs: FuncTable) -> TraceFold:
     trace = envelope.trace
     page_url = clean_url(envelope.url) if envelope.url else None
     index_of_frame = funcs.intern_frames(trace, page_url=page_url, page=page)
-    prefix = [-1 if (parent := stack.parentId) is None else parent for stack in trace.stacks]
     func = [index_of_frame[stack.frameId] for stack in trace.stacks]
     listed = list_scripts(envelope.marks)
     profiler = find_profiler_work(trace, envelope.snippet, listed)
+    callers = [-1 if (parent := stack.parentId) is None else parent for stack in trace.stacks]
+    prefix = skip_profiler(callers, profiler.stacks)
     scripts = None if listed is None else script_ranges(listed)
     weighed = weigh(
         trace.samples,

@@ -154,10 +154,14 @@ def read_func_keys(trace: Trace, *, page_url: str | None, page: str) -> list[Fun
 
 
 class ProfilerWork(NamedTuple):
-    """The profiler's own work in a trace: whether each stack ends in it, and when scripts of the snippet ran, µs."""
+    """The profiler's own work in a trace: whether each stack ends in it, and when scripts of the snippet ran, µs.
+
+    `address` is the snippet's script, without query and fragment; None if it is not known.
+    """
 
     stacks: list[bool]
     scripts: list[Range]
+    address: str | None
 
 
 def find_profiler_work(
@@ -175,7 +179,7 @@ def find_profiler_work(
     ranges = script_ranges(script for script in scripts or () if clean_url(script.address) == address)
     own = _find_own_frames(trace, snippet, address)
     if not own and not ranges:
-        return ProfilerWork([False] * len(trace.stacks), [])
+        return ProfilerWork([False] * len(trace.stacks), [], address)
     owners: list[int] = []  # of the end of each stack
     for stack in trace.stacks:
         owner = own.get(stack.frameId)
@@ -185,7 +189,8 @@ def find_profiler_work(
             owner = caller if is_builtin or frame.resourceId == caller else NEITHER
         owners.append(owner)
     believed = _find_believed(trace, owners, ranges)
-    return ProfilerWork([owner in believed for owner in owners], ranges if SCRIPT in believed else [])
+    stacks = [owner in believed for owner in owners]
+    return ProfilerWork(stacks, ranges, address) if SCRIPT in believed else ProfilerWork(stacks, [], None)
 
 
 def _find_script(trace: Trace, snippet: Snippet | None) -> str | None:

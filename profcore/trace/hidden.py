@@ -182,6 +182,14 @@ def find_visible(prefix: Sequence[int], profiler_stacks: Sequence[bool]) -> list
     return visible
 
 
+def skip_profiler(prefix: Sequence[int], profiler_stacks: Sequence[bool]) -> Sequence[int]:
+    """Returns the callers of stacks, past the profiler's own work: what that called is its caller's."""
+    if not any(profiler_stacks):
+        return prefix
+    visible = find_visible(prefix, profiler_stacks)
+    return [visible[parent] if parent >= 0 else NO_STACK for parent in prefix]
+
+
 class RunFinder:
     """Finds the stacks that the hidden runs of one trace belong to, in O((stacks + runs) log stacks) for all of them.
 

@@ -173,6 +173,15 @@ fn find_visible(prefix: &[i32], profiler_stacks: &[bool]) -> Vec<i32> {
     visible
 }
 
+/// Returns the callers of stacks without the profiler's own work, as `skip_profiler` of the twin.
+pub fn skip_profiler(prefix: Vec<i32>, profiler_stacks: &[bool]) -> Vec<i32> {
+    if !profiler_stacks.contains(&true) {
+        return prefix;
+    }
+    let visible = find_visible(&prefix, profiler_stacks);
+    prefix.iter().map(|parent| if *parent < 0 { NO_STACK } else { visible[*parent as usize] }).collect()
+}
+
 struct Finder<'a> {
     inside: &'a [Vec<i32>],
     prefix: &'a [i32],

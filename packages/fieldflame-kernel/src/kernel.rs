@@ -254,7 +254,7 @@ fn fold_envelope(
     let scripts = listed.as_ref().map(|listed| scripts::script_ranges(listed.iter()));
     let reported_us = to_us(envelope.interval_ms);
     let weighed = weigh(&trace, &profiler, reported_us, &busy, scripts.as_deref());
-    let prefix = trace.stack_parent;
+    let prefix = hidden::skip_profiler(trace.stack_parent, &profiler.stacks);
     let (stack_hidden_us, uncertain_us) =
         hidden::attribute(&weighed.runs, &weighed.inside, &prefix, &func, &profiler.stacks, scripts.is_some());
     let sums =

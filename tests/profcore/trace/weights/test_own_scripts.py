@@ -5,9 +5,12 @@ from typing import Any
 import msgspec
 import pytest
 
+from profcore.formats.firefox.markers import find_markers
 from profcore.formats.observed import observe
+from profcore.formats.timeline import ViewTrace, build_timeline
 from profcore.sums.fold import TraceFold, fold_trace
 from profcore.trace.funcs import FuncTable
+from profcore.trace.marks import PROFILER_SCRIPT, describe_script, read_marks
 from profcore.trace.weights import KIND_PROFILER
 from profcore.trace.wire import Limits, decode_envelope
 from tests.envelopes import make_envelope
@@ -74,3 +77,18 @@ def test_more_than_half_of_a_trace_is_no_snippets_script() -> None:
     many = "A\n" + "\n".join(["own"] * 10 + ["-"] * 10)
     assert fold(many, script(110, 100)).parts.profiler_samples == 20
     assert fold(f"{many}\n-", script(110, 110)).parts.profiler_samples == 0
+
+
+def test_of_the_snippets_scripts_marks_say_only_when_they_ran() -> None:
+    own = script(10, 40, f"{ADDRESS}?k=1", function="n", invoker="Window.fetch.then", forced=2)
+    marks = [{"type": "loaf", "start": 10, "duration": 60, "scripts": [own, script(50, 15, APP, function="go")]}]
+    body = msgspec.json.encode(make_envelope(snippet=SNIPPET, marks=marks))
+    trace = ViewTrace(decode_envelope(body, Limits()), read_marks(body, page_url=None, page="/"))
+    view = build_timeline([trace], page="/", funcs=FuncTable())
+    (mark,) = view.marks
+    assert list(map(describe_script, mark.scripts)) == [
+        f"{PROFILER_SCRIPT} 40 ms, forced layout 2 ms",
+        f"go {APP} 15 ms",
+    ]
+    (marker,) = (marker for marker in find_markers(view, []) if marker.name == "Long animation frame")
+    assert marker.values["heaviest"] == f"go {APP} 15 ms"

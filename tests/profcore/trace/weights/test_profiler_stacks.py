@@ -144,11 +144,12 @@ def test_a_script_at_known_places_stands_for_half_of_the_samples(samples: int, o
     assert is_own("own > Profiler", samples=samples, others=others)
 
 
-def test_its_time_is_the_profilers_and_adds_nothing_to_its_callers() -> None:
+def test_its_time_is_the_profilers_and_it_is_nobodys_caller() -> None:
     envelope = make_envelope(columns="A\nA B\nA B C\n-", snippet={"version": VERSION, "url": ADDRESS})
     envelope["trace"]["resources"].append(ADDRESS)
     envelope["trace"]["frames"][1] |= {"resourceId": 1, "line": LINE, "column": COLUMN}
     fold = fold_trace(decode_envelope(msgspec.json.encode(envelope), Limits()), page="/", funcs=FuncTable())
     assert (fold.parts.js_us, fold.parts.profiler_us, fold.parts.profiler_samples) == (20_000, 10_000, 1)
     assert fold.sums.self_us == {0: 10_000, 2: 10_000}
-    assert fold.sums.total_us == {0: 20_000, 1: 10_000, 2: 10_000}, "C is the page's, and the snippet has called it"
+    assert fold.sums.total_us == {0: 20_000, 2: 10_000}, "C is the page's, and the snippet has called it"
+    assert fold.prefix == [-1, 0, 0]
