@@ -49,7 +49,7 @@ _lengths_ms: Final = st.integers(0, 100_000).map(lambda us: us / 1000)
 SNIPPET_ADDRESS: Final = "https://profiles.example/snippet.js"  # as the full envelope names it
 
 
-def _sent(scripts: list[tuple[float, float, object]]) -> msgspec.Raw:
+def _sent(scripts: list[tuple[float, float, str | None]]) -> msgspec.Raw:
     sent = [{"start": start, "duration": lasts, "url": url} for start, lasts, url in scripts]
     return msgspec.Raw(msgspec.json.encode(sent))
 

@@ -14,7 +14,7 @@ from profcore.trace.marks import PROFILER_SCRIPT, describe_script, read_marks
 from profcore.trace.weights import KIND_PROFILER
 from profcore.trace.wire import Limits, decode_envelope
 from tests.envelopes import make_envelope
-from tests.profcore.trace.weights.test_profiler_stacks import ADDRESS, APP, COLUMN, LINE, VERSION
+from tests.profcore.trace.weights.snippets import ADDRESS, APP, COLUMN, LINE, VERSION
 
 SNIPPET = {"version": VERSION, "url": ADDRESS}
 

@@ -4,13 +4,12 @@ import msgspec
 import pytest
 
 from profcore.sums.fold import fold_trace
-from profcore.trace.funcs import SNIPPET_FUNCTIONS, SNIPPET_NAME, FuncTable, find_profiler_work
+from profcore.trace.funcs import SNIPPET_NAME, FuncTable, find_profiler_work
 from profcore.trace.wire import Frame, Limits, Sample, Snippet, Stack, Trace, decode_envelope
 from tests.envelopes import make_envelope
+from tests.profcore.trace.weights.snippets import ADDRESS, APP, COLUMN, LINE, VERSION
 
-VERSION = "1.0.0"
-LINE, COLUMN = max(SNIPPET_FUNCTIONS[VERSION])
-APP, ADDRESS, OTHER = "https://shop.example/app.js", "https://profiles.example/snippet.js", "https://other.example/t.js"
+OTHER = "https://other.example/t.js"
 SNIPPET = Snippet(VERSION, ADDRESS)
 BUNDLED = Snippet(VERSION)
 RESOURCES = [APP, f"{ADDRESS}?v=1", OTHER]

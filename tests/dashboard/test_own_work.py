@@ -127,7 +127,11 @@ def make_snippet_project() -> HostileProject:
             trace = make_trace(is_bundled=n % 2 == 0, is_new=release == NEW, extra=n % 3 + 2 * (release == NEW))
             snippet = {"version": VERSION} | ({} if n % 2 == 0 else {"url": ADDRESS})
             name = VIEW if n == 1 and day == 0 else f"{day} {n}"
-            fields = {"release": release, "page": PAGES[n % 4 // 2], "timeOrigin": at.timestamp() * 1_000}
+            fields: dict[str, Any] = {
+                "release": release,
+                "page": PAGES[n % 4 // 2],
+                "timeOrigin": at.timestamp() * 1_000,
+            }
             post(f"KEY-{SLUG}", make_envelope(name, trace=trace, snippet=snippet, marks=marks, **fields))
     fold_all()
     evaluate(project)
