@@ -32,7 +32,7 @@ from profcore.stats.verdict.judgement import Change
 from profcore.times import start_of_day
 
 # A base with fewer views than this, and than this part of those of the release before it, was not measured: of 600
-# views a slowdown of 1.5 times is told in 96 %, of 200 in 29 % (docs/alerts-measured.md).
+# views a slowdown of 1.5 times is told in 96 %, of 200 in 29 %.
 ENOUGH_VIEWS: Final = 1_000
 SHORT_SHARE: Final = 0.25
 

@@ -82,7 +82,8 @@ class Receipt(DimensionColumns):
     interval_us = models.IntegerField()
     measured_interval_us = models.IntegerField(null=True)
     used_interval_us = models.IntegerField(null=True)  # null if it is the reported one, as nearly always
-    snippet_us = models.IntegerField(null=True)  # main-thread time of the sender itself
+    snippet_us = models.IntegerField(null=True)  # main-thread time of the sender itself, by its clock
+    snippet_sampled_us = models.IntegerField(null=True)  # the same, by the samples in its own code
     body_bytes = models.IntegerField()  # expanded
     state = models.SmallIntegerField(choices=State.choices, default=State.PENDING)
     attempts = models.SmallIntegerField(default=0)

@@ -58,8 +58,8 @@ PARTS: Final = (
     (
         "profiler",
         "Profiler",
-        "Profiler time: the browser’s profiler itself, at its start and end. It is not in script time. The snippet’s "
-        "own work is, and the page Quality says how much.",
+        "Profiler time: our own cost, of the browser’s profiler and of the snippet. It is in no function, "
+        "comparison or alert.",
     ),
 )
 

@@ -66,7 +66,8 @@ COLUMNS: Final = {
     **{"received_at": "timestamptz", "view_id": "uuid", "seq": "int", "group_id": "int"},
     **{"view_started_at": "timestamptz", **dict.fromkeys(DIMENSION_COLUMNS, "smallint"), "end_reason": "smallint"},
     **{"isolated": "boolean", "sample_rate": "float8", "requested_interval_us": "int", "interval_us": "int"},
-    **{"snippet_us": "int", "body_bytes": "int", "trace_id": "uuid", "is_gzip": "boolean", "body": "bytea"},
+    **{"snippet_us": "int", "snippet_sampled_us": "int", "body_bytes": "int", "trace_id": "uuid"},
+    **{"is_gzip": "boolean", "body": "bytea"},
 }
 ANY_COLUMNS: Final = {**COLUMNS, "pack_id": "uuid", "pack_offset": "int", "pack_length": "int"}
 DEDUP_MODE: Final = f"${4 + len(ANY_COLUMNS)}::int"
@@ -81,9 +82,11 @@ def _write_arrays(columns: Mapping[str, str]) -> str:
 # The receipts of both statements, up to the rows that they are made of.
 INSERT_RECEIPTS: Final = f"""INSERT INTO ingest_tracereceipt (
         project_id, view_id, seq, group_id, received_at, view_started_at, {DIMENSION_LIST}, end_reason, isolated,
-        sample_rate, requested_interval_us, interval_us, snippet_us, body_bytes, state, attempts, crashes)
+        sample_rate, requested_interval_us, interval_us, snippet_us, snippet_sampled_us, body_bytes, state, attempts,
+        crashes)
     SELECT $1::bigint, view_id, seq, group_id, received_at, view_started_at, {DIMENSION_LIST}, end_reason, isolated,
-           nullif(sample_rate, 1), requested_interval_us, interval_us, snippet_us, body_bytes, $3::smallint, 0, 0"""
+           nullif(sample_rate, 1), requested_interval_us, interval_us, snippet_us, snippet_sampled_us, body_bytes,
+           $3::smallint, 0, 0"""
 
 
 def _count_bytes(size: str) -> str:
@@ -229,6 +232,7 @@ def _make_row(arrival: Arrival, group_id: int, headers: SenderHeaders, received_
         "NULL" if e.requestedInterval is None else str(to_us(e.requestedInterval)),
         str(to_us(e.sampleInterval)),
         "NULL" if e.cost is None else str(to_us(e.cost.ms)),
+        "NULL" if e.cost is None or e.cost.sampled is None else str(to_us(e.cost.sampled)),
         str(arrival.expanded_bytes),
         (e.traceId or uuid5(e.viewId, str(e.seq))).hex,
         str(arrival.is_gzip or is_gzipped_here),

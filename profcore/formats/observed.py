@@ -8,9 +8,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from profcore.trace.funcs import FuncTable, clean_url, find_profiler_stacks
-from profcore.trace.hidden import NO_STACK, Range, RunFinder
+from profcore.trace.funcs import FuncTable, clean_url, find_profiler_work, strip_uri
+from profcore.trace.hidden import NO_STACK, Range, RunFinder, skip_profiler
 from profcore.trace.intervals import GAP_CAP_TICKS
+from profcore.trace.mark_types import list_scripts
 from profcore.trace.weights import (
     ENGINE_MARKERS,
     KIND_ENGINE,
@@ -22,6 +23,7 @@ from profcore.trace.weights import (
     OTHER_MARKER,
     TimeParts,
     busy_ranges,
+    find_own_samples,
     is_within,
     measure_gaps,
     script_ranges,
@@ -39,7 +41,8 @@ class Observed:
 
     Stacks are the trace's own (`prefix`, `func` over the given `FuncTable`). `gaps` are `[start, end)` beyond the cap.
     `interval_us` is the interval in use, which may not be the reported one. `start_us` and `last_us` are the times of
-    the first and the last sample, 0 without samples.
+    the first and the last sample, 0 without samples. Samples of the profiler have no stack. `own_script` is the
+    snippet's address, as marks have it.
     """
 
     time_us: Sequence[int]
@@ -54,6 +57,7 @@ class Observed:
     interval_us: int
     measured_interval_us: int | None
     time: TimeParts
+    own_script: str | None = None
 
     @property
     def start_us(self) -> int:
@@ -69,28 +73,33 @@ def observe(envelope: Envelope, *, page: str, funcs: FuncTable, shift_us: int = 
     trace = envelope.trace
     page_url = clean_url(envelope.url) if envelope.url else None
     index_of = funcs.intern_frames(trace, page_url=page_url, page=page)
-    prefix = [NO_STACK if stack.parentId is None else stack.parentId for stack in trace.stacks]
     func = [index_of[stack.frameId] for stack in trace.stacks]
-    profiler_stacks = find_profiler_stacks(trace, envelope.snippet)
+    listed = list_scripts(envelope.marks)
+    profiler = find_profiler_work(trace, envelope.snippet, listed)
+    callers = [NO_STACK if stack.parentId is None else stack.parentId for stack in trace.stacks]
+    prefix = skip_profiler(callers, profiler.stacks)
     reported_us = to_us(envelope.sampleInterval)
-    busy, scripts = busy_ranges(envelope.marks), script_ranges(envelope.marks)
+    busy, scripts = busy_ranges(envelope.marks), None if listed is None else script_ranges(listed)
     ordered, times, gaps, measured_us, interval_us = measure_gaps(trace.samples, reported_us)
     cap = GAP_CAP_TICKS * interval_us
     weights = [min(gap, cap) for gap in gaps]
     weighed = weigh(
         trace.samples,
         stack_count=len(prefix),
-        profiler_stacks=profiler_stacks,
+        profiler_stacks=profiler.stacks,
         interval_us=reported_us,
         busy=busy,
         scripts=scripts,
+        own_scripts=profiler.scripts,
     )
-    kinds = _kinds(ordered, times, profiler_stacks, (busy, scripts))
+    kinds = _kinds(ordered, times, profiler.stacks, (busy, scripts))
     for run in weighed.hidden_runs:
         kinds[run.first : run.end] = [KIND_HIDDEN] * (run.end - run.first)
     stacks = [NO_STACK if sample.stackId is None else sample.stackId for sample in ordered]
+    for place in find_own_samples(times, stacks, profiler.scripts):
+        kinds[place] = KIND_PROFILER
     hidden_stack = [NO_STACK] * len(times)
-    find = RunFinder(prefix, func, profiler_stacks, runs=weighed.hidden_runs)
+    find = RunFinder(prefix, func, profiler.stacks, runs=weighed.hidden_runs)
     for run in weighed.hidden_runs:
         if run.is_between or scripts is not None:  # else it is uncertain
             bounds = (run.first, *run.middle, run.end)
@@ -98,7 +107,7 @@ def observe(envelope: Envelope, *, page: str, funcs: FuncTable, shift_us: int = 
                 hidden_stack[start:end] = [stack] * (end - start)
     return Observed(
         time_us=[time + shift_us for time in times],
-        stack=stacks,
+        stack=[stack if kind == KIND_JS else NO_STACK for stack, kind in zip(stacks, kinds, strict=True)],
         weight_us=weights,
         kind=kinds,
         marker=[NO_MARKER if s.marker is None else MARKER_INDEX.get(s.marker, OTHER_MARKER) for s in ordered],
@@ -111,6 +120,7 @@ def observe(envelope: Envelope, *, page: str, funcs: FuncTable, shift_us: int = 
         interval_us=interval_us,
         measured_interval_us=measured_us,
         time=weighed.parts,
+        own_script=None if profiler.address is None else strip_uri(profiler.address, page_url, page),
     )
 
 

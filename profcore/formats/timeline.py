@@ -17,7 +17,7 @@ from profcore.sums.calltree import mark_paths
 from profcore.trace.dimensions import DIMENSIONS, END_REASONS, classify_end_reason, name_codes
 from profcore.trace.funcs import FuncTable
 from profcore.trace.mark_types import LONG_TASK
-from profcore.trace.marks import TimelineMark, plain_mark
+from profcore.trace.marks import TimelineMark, hide_own_scripts, plain_mark
 from profcore.trace.weights import TimeParts, busy_ranges, to_us
 from profcore.trace.wire import Envelope, Mark, Trace
 
@@ -39,9 +39,10 @@ class ViewTrace:
 class TimelineSamples:
     """Samples by column, ascending in time; equal times keep the order of traces and the order in each trace.
 
-    `stack` is an index into the view's stacks or -1. `weight_us` is the time it counts, after the cap on gaps. `kind`
-    is one of `weights.KIND_…`, `marker` an index into `weights.MARKERS` or -1. `hidden_stack` is the stack to which a
-    hidden sample was attributed (profcore/trace/hidden.py), else -1. `trace` is an index into the view's traces.
+    `stack` is an index into the view's stacks or -1, as of the profiler's samples. `weight_us` is the time it counts,
+    after the cap on gaps. `kind` is one of `weights.KIND_…`, `marker` an index into `weights.MARKERS` or -1.
+    `hidden_stack` is the stack to which a hidden sample was attributed (profcore/trace/hidden.py), else -1. `trace` is
+    an index into the view's traces.
     """
 
     time_us: list[int] = field(default_factory=list)
@@ -177,7 +178,8 @@ def build_timeline(
 def _take(trace: ViewTrace, seen: Observed) -> tuple[ViewTrace, Observed]:
     """Returns a trace without its tables, and its samples in packed columns: some 30 bytes each."""
     envelope = trace.envelope
-    marks = list(map(plain_mark, envelope.marks)) if trace.marks is None else trace.marks
+    read = map(plain_mark, envelope.marks) if trace.marks is None else trace.marks
+    marks = [hide_own_scripts(mark, seen.own_script) for mark in read]
     light = msgspec.structs.replace(
         envelope,
         trace=Trace(resources=[], frames=[], stacks=[], samples=[]),

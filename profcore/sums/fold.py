@@ -8,8 +8,9 @@ from uuid import UUID
 
 from profcore.sums.blobs import Contribution
 from profcore.sums.calltree import CallTree, CallTreeBuilder, find_topmost
-from profcore.trace.funcs import FuncTable, clean_url, find_profiler_stacks
-from profcore.trace.hidden import attribute_runs
+from profcore.trace.funcs import FuncTable, clean_url, find_profiler_work
+from profcore.trace.hidden import attribute_runs, skip_profiler
+from profcore.trace.mark_types import list_scripts
 from profcore.trace.weights import TimeParts, busy_ranges, script_ranges, to_us, weigh
 from profcore.trace.wire import Envelope
 
@@ -19,7 +20,8 @@ Key = TypeVar("Key")
 # 2: hidden time is attributed to call nodes and funcs.
 # 3: long animation frames tell hidden time from the engine's, and what only one stack says is uncertain.
 # 4: what ends in the snippet, or in what it called, is the profiler's own work.
-FOLD_VERSION: Final = 4
+# 5: so are hidden samples in its script, and it is nobody's caller. What a page could claim to be it is bounded.
+FOLD_VERSION: Final = 5
 
 
 @dataclass(slots=True, kw_only=True)
@@ -59,7 +61,7 @@ class TraceFold:
     measured_interval_us: int | None
     interval_us: int
     sums: FuncSums
-    prefix: list[int]
+    prefix: Sequence[int]
     func: list[int]
     stack_us: list[int]
     stack_samples: list[int]
@@ -71,19 +73,22 @@ def fold_trace(envelope: Envelope, *, page: str, funcs: FuncTable) -> TraceFold:
     trace = envelope.trace
     page_url = clean_url(envelope.url) if envelope.url else None
     index_of_frame = funcs.intern_frames(trace, page_url=page_url, page=page)
-    prefix = [-1 if (parent := stack.parentId) is None else parent for stack in trace.stacks]
     func = [index_of_frame[stack.frameId] for stack in trace.stacks]
-    profiler_stacks = find_profiler_stacks(trace, envelope.snippet)
-    scripts = script_ranges(envelope.marks)
+    listed = list_scripts(envelope.marks)
+    profiler = find_profiler_work(trace, envelope.snippet, listed)
+    callers = [-1 if (parent := stack.parentId) is None else parent for stack in trace.stacks]
+    prefix = skip_profiler(callers, profiler.stacks)
+    scripts = None if listed is None else script_ranges(listed)
     weighed = weigh(
         trace.samples,
         stack_count=len(prefix),
-        profiler_stacks=profiler_stacks,
+        profiler_stacks=profiler.stacks,
         interval_us=to_us(envelope.sampleInterval),
         busy=busy_ranges(envelope.marks),
         scripts=scripts,
+        own_scripts=profiler.scripts,
     )
-    attributed = attribute_runs(weighed.hidden_runs, prefix, func, profiler_stacks, has_frames=scripts is not None)
+    attributed = attribute_runs(weighed.hidden_runs, prefix, func, profiler.stacks, has_frames=scripts is not None)
     sums = sum_by_func(prefix, func, weighed.stack_us, weighed.stack_samples, attributed.hidden_us)
     for stack, us in enumerate(attributed.uncertain_us):
         if us:

@@ -7,7 +7,8 @@ a digest of it. Names and URLs are hostile input.
 import hashlib
 import re
 import struct
-from collections.abc import Container, Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -16,6 +17,9 @@ from urllib.parse import urlsplit
 import msgspec
 
 from profcore.trace.addresses import canonical_uri
+from profcore.trace.hidden import Range
+from profcore.trace.mark_types import FrameScript
+from profcore.trace.weights import is_within, script_ranges, to_us
 from profcore.trace.wire import Snippet, Trace
 
 DIGEST_BYTES: Final = 16
@@ -23,17 +27,22 @@ DIGEST_BYTES: Final = 16
 PROFILER_NAMES: Final = frozenset({"Profiler", "stop"})
 # The functions by which a browser enters the snippet have this name, quoted in its source, so that minifiers keep it.
 SNIPPET_NAME: Final = "fieldflame:run"
-# Samples in functions of that name, and in those that they call: more are a page's own work. A slow phone has 8 of 50.
-MOST_NAMED_SAMPLES: Final = 10
-MOST_NAMED_PART: Final = 10
 # Where the functions of each version of the snippet's own script are: lines and columns, as its build writes them.
 SNIPPET_FUNCTIONS: Final = msgspec.json.decode(
     (Path(__file__).parents[1] / "data" / "snippet-functions.json").read_bytes(),
     type=dict[str, frozenset[tuple[int, int]]],
 )
-# What `find_profiler_stacks` notes of a stack, besides the index of a script.
+# Samples in the snippet's script, and those in functions of that name and in what they call. More are a page's own
+# work. A slow phone has 8 of 50 in its first half second; a processor that is slowed down twentyfold 28 of 83.
+MOST_SCRIPT_SAMPLES: Final = 20
+MOST_SCRIPT_PART: Final = 2
+MOST_NAMED_SAMPLES: Final = 10
+MOST_NAMED_PART: Final = 10
+# Whose the end of a stack is: of nobody here, of the profiler's built-ins, or of the snippet's script. Others are
+# numbers of scripts that have the snippet by its name.
 NEITHER: Final = -1
-SNIPPET: Final = -2
+BUILTIN: Final = -2
+SCRIPT: Final = -3
 EXTENSION_SCHEME: Final = re.compile(r"^[a-z0-9.+-]*-extension$")
 SCHEME: Final = re.compile(r"^([A-Za-z][A-Za-z0-9+.-]*):")
 AUTHORITY: Final = re.compile(r"(?:[A-Za-z][A-Za-z0-9+.-]*:)?//([^/]*@)")
@@ -144,55 +153,89 @@ def read_func_keys(trace: Trace, *, page_url: str | None, page: str) -> list[Fun
     ]
 
 
-def find_profiler_stacks(trace: Trace, snippet: Snippet | None) -> list[bool]:
-    """Returns of each stack whether it is the profiler's own work: what it ends in is the profiler's or the snippet's.
+class ProfilerWork(NamedTuple):
+    """The profiler's own work in a trace: whether each stack ends in it, and when scripts of the snippet ran, µs.
 
-    `snippet` is the sender, as its envelope names it. A function of the snippet is known by the script's address and
-    its position there, both of a version that is known here. In a site's own bundle neither is: there each way into the
-    snippet has `SNIPPET_NAME`, and what it calls in the same script is the snippet's. Since any page can write that
-    name, it stands for few samples of a trace, or for none. Built-ins belong to whoever calls them.
+    `address` is the snippet's script, without query and fragment; None if it is not known.
     """
-    own = _find_own_frames(trace, snippet)
-    if not own:
-        return [False] * len(trace.stacks)
-    owners: list[int] = []  # of the end of each stack: the snippet, the script that has it in its bundle, or neither
+
+    stacks: list[bool]
+    scripts: list[Range]
+    address: str | None
+
+
+def find_profiler_work(
+    trace: Trace, snippet: Snippet | None, scripts: Sequence[FrameScript] | None = None
+) -> ProfilerWork:
+    """Returns which stacks end in the profiler, the snippet or a built-in that these called, and the snippet's scripts.
+
+    `snippet` is the sender, as its envelope names it; `scripts` are those of the long animation frames. Its own script
+    is known by the address and by its functions: all that are seen there must be where a known version has them.
+    Otherwise each way into the snippet has `SNIPPET_NAME`, and what it calls in the same script is the snippet's too. A
+    page could write both, so each stands for a part of a trace's samples only, or for none. Built-ins belong to whoever
+    calls them.
+    """
+    address = _find_script(trace, snippet)
+    ranges = script_ranges(script for script in scripts or () if clean_url(script.address) == address)
+    own = _find_own_frames(trace, snippet, address)
+    if not own and not ranges:
+        return ProfilerWork([False] * len(trace.stacks), [], address)
+    owners: list[int] = []  # of the end of each stack
     for stack in trace.stacks:
         owner = own.get(stack.frameId)
         if owner is None:
-            resource = trace.frames[stack.frameId].resourceId
-            caller = NEITHER if stack.parentId is None else owners[stack.parentId]
-            owner = caller if resource is None or resource == caller else NEITHER
+            frame, caller = trace.frames[stack.frameId], NEITHER if stack.parentId is None else owners[stack.parentId]
+            is_builtin = frame.resourceId is None and frame.line is None  # code of `eval` has lines, and no address
+            owner = caller if is_builtin or frame.resourceId == caller else NEITHER
         owners.append(owner)
-    is_believed = _is_believed(trace, owners)
-    return [owner == SNIPPET or (owner != NEITHER and is_believed) for owner in owners]
+    believed = _find_believed(trace, owners, ranges)
+    stacks = [owner in believed for owner in owners]
+    return ProfilerWork(stacks, ranges, address) if SCRIPT in believed else ProfilerWork(stacks, [], None)
 
 
-def _find_own_frames(trace: Trace, snippet: Snippet | None) -> dict[int, int]:
-    """Returns the frames of the profiler and of the snippet, by number: `SNIPPET`, or the script that has its name."""
-    scripts: set[int] = set()
-    positions: Container[tuple[int | None, int | None]] = ()
-    if snippet is not None and snippet.url:
-        address, positions = clean_url(snippet.url), SNIPPET_FUNCTIONS.get(snippet.version, ())
-        scripts = {number for number, uri in enumerate(trace.resources) if clean_url(uri) == address}
+def _find_script(trace: Trace, snippet: Snippet | None) -> str | None:
+    """Returns the address of the snippet's script if its version is known, and no function seen there is another's."""
+    if snippet is None or not snippet.url or snippet.version not in SNIPPET_FUNCTIONS:
+        return None
+    address, known = clean_url(snippet.url), SNIPPET_FUNCTIONS[snippet.version]
+    numbers = {number for number, uri in enumerate(trace.resources) if clean_url(uri) == address}
+    seen = [(frame.line, frame.column) for frame in trace.frames if frame.resourceId in numbers]
+    return address if known.issuperset(seen) else None
+
+
+def _find_own_frames(trace: Trace, snippet: Snippet | None, address: str | None) -> dict[int, int]:
+    """Returns whose the frames of the profiler and the snippet are, by number: see `BUILTIN`."""
+    named = address if snippet is None or not snippet.url else clean_url(snippet.url)
+    at_name = {number for number, uri in enumerate(trace.resources) if named is not None and clean_url(uri) == named}
     own: dict[int, int] = {}
+    with_name: set[int] = set()
     for number, frame in enumerate(trace.frames):
         resource = frame.resourceId
         if resource is None:
             if frame.line is None and frame.name in PROFILER_NAMES:
-                own[number] = SNIPPET
-        elif resource in scripts and (frame.line, frame.column) in positions:
-            own[number] = SNIPPET
-        elif frame.name == SNIPPET_NAME:
+                own[number] = BUILTIN
+        elif address is not None and resource in at_name:
+            own[number] = SCRIPT
+        elif frame.name == SNIPPET_NAME and (named is None or resource in at_name):
             own[number] = resource
+            with_name.add(resource)
+    if len(with_name) > 1:  # one of them is no snippet, and nothing says which
+        return {number: owner for number, owner in own.items() if owner < 0}
     return own
 
 
-def _is_believed(trace: Trace, owners: Sequence[int]) -> bool:
-    """Returns whether what is the snippet's by name only has no more samples than a snippet has."""
-    if max(owners, default=NEITHER) < 0:
-        return True
-    named = sum(sample.stackId is not None and owners[sample.stackId] >= 0 for sample in trace.samples)
-    return named <= max(MOST_NAMED_SAMPLES, len(trace.samples) // MOST_NAMED_PART)
+def _find_believed(trace: Trace, owners: Sequence[int], ranges: Sequence[Range]) -> set[int]:
+    """Returns the owners that have no more samples than the profiler has."""
+    counts = Counter(owners[sample.stackId] for sample in trace.samples if sample.stackId is not None)
+    if ranges:
+        starts = [start for start, _ in ranges]
+        times = (to_us(sample.timestamp) for sample in trace.samples if sample.stackId is None)
+        counts[SCRIPT] += sum(is_within(ranges, starts, time) for time in times)
+    count = len(trace.samples)
+    most_by_script = max(MOST_SCRIPT_SAMPLES, count // MOST_SCRIPT_PART)
+    most_by_name = max(MOST_NAMED_SAMPLES, count // MOST_NAMED_PART)
+    believed = {owner for owner in {*owners} if owner >= 0 and counts[owner] <= most_by_name}
+    return believed | {BUILTIN} | ({SCRIPT} if counts[SCRIPT] <= most_by_script else set())
 
 
 def func_digest(project_id: int, key: FuncKey) -> bytes:

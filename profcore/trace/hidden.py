@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 NO_STACK: Final = -1
+OWN_SCRIPT: Final = -2  # in place of a stack: a script of the snippet, which hides nothing and is nobody's side
 FEW_RUNS: Final = 64  # this many walks through stacks of 10,000 funcs take 0.1 s
 STEPS_PER_STACK: Final = 8  # walks of this many steps for each stack take about as long as indexing the stacks
 # How far below what two stacks share a hidden sample is booked. Measured: docs/weights.md
@@ -83,11 +84,11 @@ def find_hidden(
     """Finds the samples without a stack inside long tasks. Columns are in time order; a stack of -1 means none.
 
     `busy` and `scripts` are disjoint and in order; `scripts` is None for a trace without long animation frames. A run
-    ends with its task, or at the next sample with a stack. So its neighbours within the task have stacks.
+    ends with its task, or at the next sample with a stack or of the snippet (`OWN_SCRIPT`, which is no side).
     """
     us = samples = 0
     runs: list[HiddenRun] = []
-    seen = [position for position, stack in enumerate(stacks) if stack >= 0]
+    seen = [position for position, stack in enumerate(stacks) if stack != NO_STACK]
     frames = None if scripts is None else _ScriptRanges(times, stacks, seen, scripts)
     for start, end in busy:
         first, behind = bisect_left(times, start), bisect_left(times, end)
@@ -96,8 +97,8 @@ def find_hidden(
         for position in [*inside, behind]:
             if position - last > 1:  # there are samples without a stack between two with one, or at the task's bounds
                 samples += position - last - 1
-                before = NO_STACK if last < first else stacks[last]
-                after = NO_STACK if position == behind else stacks[position]
+                before = NO_STACK if last < first else max(stacks[last], NO_STACK)
+                after = NO_STACK if position == behind else max(stacks[position], NO_STACK)
                 run = make_run(weights, last + 1, position, before, after)
                 us += run.us
                 if frames is None or run.is_between:
@@ -149,7 +150,7 @@ class _ScriptRanges:
         if script not in self._inside:
             start, end = self._bounds[script]
             seen = self._seen[bisect_left(self._seen, start) : bisect_left(self._seen, end)]
-            self._inside[script] = sorted({self._stacks[position] for position in seen})
+            self._inside[script] = sorted({stack for position in seen if (stack := self._stacks[position]) >= 0})
         return self._inside[script]
 
 
@@ -179,6 +180,14 @@ def find_visible(prefix: Sequence[int], profiler_stacks: Sequence[bool]) -> list
     for stack, parent in enumerate(prefix):
         visible.append(stack if not profiler_stacks[stack] else visible[parent] if parent >= 0 else NO_STACK)
     return visible
+
+
+def skip_profiler(prefix: Sequence[int], profiler_stacks: Sequence[bool]) -> Sequence[int]:
+    """Returns the callers of stacks, past the profiler's own work: what that called is its caller's."""
+    if not any(profiler_stacks):
+        return prefix
+    visible = find_visible(prefix, profiler_stacks)
+    return [visible[parent] if parent >= 0 else NO_STACK for parent in prefix]
 
 
 class RunFinder:

@@ -1,6 +1,7 @@
 """The types of marks, and the time ranges of the scripts of long animation frames, as a client sent them."""
 
-from typing import Final, TypeGuard
+from collections.abc import Iterable
+from typing import Final, NamedTuple, TypeGuard
 
 import msgspec
 
@@ -28,9 +29,18 @@ MAX_FRAME_SCRIPTS: Final = 10_000
 MAX_FRAME_COMMAS: Final = 30 * MAX_FRAME_SCRIPTS
 MAX_SCRIPT_MS: Final = 30 * 86_400_000.0  # as the wire's limit on times
 START_NAMES: Final = ("start", "startTime")  # the contract's word, and that of the browser's own entries
+ADDRESS_NAMES: Final = ("url", "sourceURL")  # in the same way
 
 _elements: Final = msgspec.json.Decoder(list[msgspec.Raw])
 _script: Final = msgspec.json.Decoder(dict[str, object])
+
+
+class FrameScript(NamedTuple):
+    """A script of a long animation frame: start and duration in ms, and its address as it was sent, or ""."""
+
+    start: float
+    duration: float
+    address: str
 
 
 def is_long_frame(mark: Mark) -> bool:
@@ -39,8 +49,8 @@ def is_long_frame(mark: Mark) -> bool:
     return kind == LONG_FRAME or TYPE_ALIASES.get(kind) == LONG_FRAME
 
 
-def read_scripts(mark: Mark) -> list[tuple[float, float]] | None:
-    """Returns start and duration (ms) of the scripts of a long animation frame; None if the mark does not tell.
+def read_scripts(mark: Mark) -> list[FrameScript] | None:
+    """Returns the scripts of a long animation frame; None if the mark does not tell.
 
     It does not if `scripts` is absent, no list, or a list without any usable range. An empty list means that no script
     ran for long. Nothing is refused: what is no script with a usable range is left out.
@@ -52,7 +62,7 @@ def read_scripts(mark: Mark) -> list[tuple[float, float]] | None:
         elements = _elements.decode(sent)
     except UNREADABLE:
         return None
-    ranges = []
+    scripts = []
     for element in elements[:MAX_FRAME_SCRIPTS]:
         try:
             script = _script.decode(element)
@@ -61,8 +71,15 @@ def read_scripts(mark: Mark) -> list[tuple[float, float]] | None:
         start = next((script[name] for name in START_NAMES if name in script), None)
         duration = script.get("duration")
         if _is_ms(start, -MAX_SCRIPT_MS) and _is_ms(duration, 0):
-            ranges.append((start, duration))
-    return ranges if ranges or not elements else None
+            address = next((script[name] for name in ADDRESS_NAMES if name in script), "")
+            scripts.append(FrameScript(start, duration, address if isinstance(address, str) else ""))
+    return scripts if scripts or not elements else None
+
+
+def list_scripts(marks: Iterable[Mark]) -> list[FrameScript] | None:
+    """Returns the scripts of all long animation frames; None if no frame tells its own."""
+    framed = [scripts for mark in marks if is_long_frame(mark) and (scripts := read_scripts(mark)) is not None]
+    return [script for scripts in framed for script in scripts] if framed else None
 
 
 def _is_ms(value: object, least: float) -> TypeGuard[float]:

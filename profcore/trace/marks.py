@@ -7,7 +7,7 @@ is, within bounds: an unknown fact is no reason to refuse a trace, and no reason
 import re
 import sys
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple
 
 import msgspec
@@ -106,6 +106,29 @@ def _unify_type(sent: object) -> str | None:
 SCRIPT_FUNCTION: Final = ("function", "sourceFunctionName")
 SCRIPT_URL: Final = ("url", "sourceURL", "sourceUrl")
 SCRIPT_FORCED: Final = ("forced", "forcedStyleAndLayoutDuration")
+
+
+# Stands for what ran, where that was the snippet.
+PROFILER_SCRIPT: Final = "(profiler)"
+
+
+def hide_own_scripts(mark: TimelineMark, address: str | None) -> TimelineMark:
+    """Returns a mark in which scripts at the snippet's address say only when they ran, as the profiler's own work."""
+    own = (address or "")[:MAX_FACT_CHARS]
+    if not own or not any(script_text(script, *SCRIPT_URL) == own for script in mark.scripts):
+        return mark
+    return replace(mark, scripts=tuple(_hide_own(script, own) for script in mark.scripts))
+
+
+def _hide_own(script: Mapping[str, Fact], own: str) -> Mapping[str, Fact]:
+    if script_text(script, *SCRIPT_URL) != own:
+        return script
+    return {"invoker": PROFILER_SCRIPT} | {name: fact for name, fact in script.items() if not isinstance(fact, str)}
+
+
+def is_own_script(script: Mapping[str, Fact]) -> bool:
+    """Returns whether a script of a long animation frame is the snippet's, as `hide_own_scripts` leaves it."""
+    return script.get("invoker") == PROFILER_SCRIPT
 
 
 def script_text(script: Mapping[str, Fact], *names: str) -> str:

@@ -12,9 +12,9 @@ from itertools import compress
 from operator import sub
 from typing import Final
 
-from profcore.trace.hidden import NO_STACK, HiddenRun, Range, find_hidden
+from profcore.trace.hidden import NO_STACK, OWN_SCRIPT, HiddenRun, Range, find_hidden
 from profcore.trace.intervals import GAP_CAP_TICKS, settle_interval
-from profcore.trace.mark_types import is_long_frame, read_scripts
+from profcore.trace.mark_types import FrameScript
 from profcore.trace.wire import Mark, Sample
 
 MARKERS: Final = ("script", "gc", "style", "layout", "paint", "other")
@@ -94,15 +94,9 @@ def busy_ranges(marks: Iterable[Mark]) -> list[Range]:
     return _part([(to_us(m.start), to_us(m.start + m.duration)) for m in marks if m.type == "longtask"])
 
 
-def script_ranges(marks: Iterable[Mark]) -> list[Range] | None:
-    """Returns the µs ranges of the scripts of long animation frames, parted as `busy_ranges` parts tasks.
-
-    None says that no long animation frame tells its scripts, so script and the engine's own work cannot be told apart.
-    """
-    framed = [scripts for mark in marks if is_long_frame(mark) and (scripts := read_scripts(mark)) is not None]
-    if not framed:
-        return None
-    return _part([(to_us(start), to_us(start + lasts)) for scripts in framed for start, lasts in scripts])
+def script_ranges(scripts: Iterable[FrameScript]) -> list[Range]:
+    """Returns the µs ranges of the scripts of long animation frames, parted as `busy_ranges` parts tasks."""
+    return _part([(to_us(script.start), to_us(script.start + script.duration)) for script in scripts])
 
 
 def _part(overlapping: list[Range]) -> list[Range]:
@@ -128,11 +122,13 @@ def weigh(
     interval_us: int,
     busy: Sequence[Range],
     scripts: Sequence[Range] | None = None,
+    own_scripts: Sequence[Range] = (),
 ) -> WeighedSamples:
     """Weighs the samples of one trace.
 
-    `profiler_stacks[s]` says whether stack `s` ends in the profiler's own built-in. `interval_us` is the reported
-    interval, `busy` comes from `busy_ranges`, `scripts` from `script_ranges`.
+    `profiler_stacks[s]` says whether stack `s` ends in the profiler's own work, `own_scripts` when the snippet's
+    scripts ran. `interval_us` is the reported interval, `busy` comes from `busy_ranges`, `scripts` from
+    `script_ranges`; None says that nothing tells script and the engine's own work apart.
     """
     ordered, times, gaps, measured, interval_us = measure_gaps(samples, interval_us)
     span, cap = sum(gaps), GAP_CAP_TICKS * interval_us
@@ -149,6 +145,10 @@ def weigh(
         parts.profiler_samples += stack_samples[stack]
         stack_us[stack] = stack_samples[stack] = 0
     parts.js_us, parts.js_samples = sum(stack_us), sum(stack_samples)
+    for place in find_own_samples(times, stacks, own_scripts):
+        parts.profiler_us += weights[place]
+        parts.profiler_samples += 1
+        stacks[place] = OWN_SCRIPT
     hidden = find_hidden(times, weights, stacks, busy, scripts)
     parts.hidden_us, parts.hidden_samples = hidden.us, hidden.samples
     parts.engine_us, parts.engine_samples = hidden.engine_us, hidden.engine_samples
@@ -168,6 +168,14 @@ def weigh(
         interval_us=interval_us,
         hidden_runs=hidden.runs,
     )
+
+
+def find_own_samples(times: Sequence[int], stacks: Sequence[int], own_scripts: Sequence[Range]) -> list[int]:
+    """Returns the places of the samples without a stack that lie within scripts of the snippet."""
+    if not own_scripts:  # as in nearly all traces
+        return []
+    starts = [start for start, _ in own_scripts]
+    return [at for at, time in enumerate(times) if stacks[at] == NO_STACK and is_within(own_scripts, starts, time)]
 
 
 def _sum_markers(markers: Sequence[str | None], weights: Sequence[int]) -> list[int]:

@@ -72,9 +72,13 @@ class Mark(msgspec.Struct, gc=False, omit_defaults=True):
 
 
 class Cost(msgspec.Struct, gc=False, omit_defaults=True):
-    """What the sender itself took of the main thread for its view since its last envelope, ms."""
+    """What the sender itself took of the main thread for its view since its last envelope, ms.
+
+    `ms` is by its clock, around its synchronous calls; `sampled` by the trace's samples in its own code.
+    """
 
     ms: float
+    sampled: float | None = None
 
 
 class Snippet(msgspec.Struct, gc=False, omit_defaults=True):
@@ -293,6 +297,8 @@ def check_envelope(envelope: Envelope, limits: Limits) -> None:
         raise TraceError(Reason.INVALID_VALUE, "$.navigation", detail)
     if envelope.cost is not None:
         _check_range(envelope.cost.ms, 0, MAX_COST_MS, "$.cost.ms")
+        if envelope.cost.sampled is not None:
+            _check_range(envelope.cost.sampled, 0, MAX_COST_MS, "$.cost.sampled")
     if envelope.snippet is not None:
         _check_text(envelope.snippet.version, MAX_SHORT_CHARS, "$.snippet.version")
         _check_text(envelope.snippet.url, limits.uri_chars, "$.snippet.url")

@@ -46,11 +46,16 @@ def sample_lists(draw: st.DrawFn, stack_count: int = 4, max_size: int = 16) -> l
 _lengths_ms: Final = st.integers(0, 100_000).map(lambda us: us / 1000)
 
 
-def _sent(scripts: list[tuple[float, float]]) -> msgspec.Raw:
-    return msgspec.Raw(msgspec.json.encode([{"start": start, "duration": lasts} for start, lasts in scripts]))
+SNIPPET_ADDRESS: Final = "https://profiles.example/snippet.js"  # as the full envelope names it
 
 
-_scripts: Final = st.lists(st.tuples(times_ms, _lengths_ms), max_size=4).map(_sent)
+def _sent(scripts: list[tuple[float, float, str | None]]) -> msgspec.Raw:
+    sent = [{"start": start, "duration": lasts, "url": url} for start, lasts, url in scripts]
+    return msgspec.Raw(msgspec.json.encode(sent))
+
+
+_urls: Final = st.sampled_from([SNIPPET_ADDRESS, f"{SNIPPET_ADDRESS}?v=1", "https://shop.example/app.js", None])
+_scripts: Final = st.lists(st.tuples(times_ms, _lengths_ms, _urls), max_size=4).map(_sent)
 # Long tasks, and in half of the lists long animation frames with scripts anywhere.
 mark_lists: Final = st.builds(
     lambda marks, frames: [*marks, *frames],
@@ -64,8 +69,7 @@ mark_lists: Final = st.builds(
         max_size=3,
     ),
 )
-SNIPPET_ADDRESS: Final = "https://profiles.example/snippet.js"  # as the full envelope names it
-# Some are the same func twice, two are the profiler's own, and two the snippet's.
+# Some are the same func twice, two are the profiler's own, two the snippet's, and one is of no script.
 FRAMES: Final = (
     Frame("A", 0, 1, 1),
     Frame("A", 0, 1, 1),
@@ -77,6 +81,7 @@ FRAMES: Final = (
     Frame("stop"),
     Frame("e", 1, *max(SNIPPET_FUNCTIONS["1.0.0"])),
     Frame(SNIPPET_NAME, 0, 1, 3),
+    Frame("eval", None, 1, 1),
 )
 
 

@@ -1,7 +1,7 @@
 """One view on its clock, for the page that draws it: as exporters have it, with the ids of its functions."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from django.conf import settings
 
@@ -36,9 +36,12 @@ def select_named_timeline(slice_: Slice, *, project: str) -> NamedTimeline:
             "Open it in the Firefox Profiler, or download it."
         )
         raise SliceTooLarge("view", detail)
-    keys = [FuncKey(func.uri, func.line, func.column, func.name) for func in export.funcs]
+    used = sorted(set(view.func))  # not those that only the profiler's own work has
+    place_of = {func: place for place, func in enumerate(used)}
+    funcs = [export.funcs[func] for func in used]
+    keys = [FuncKey(func.uri, func.line, func.column, func.name) for func in funcs]
     ids = [
         func.identity or (None if func_id is None else str(func_id))
-        for func, func_id in zip(export.funcs, select_ids(slice_.project_id, keys), strict=True)
+        for func, func_id in zip(funcs, select_ids(slice_.project_id, keys), strict=True)
     ]
-    return NamedTimeline(view, export.funcs, ids)
+    return NamedTimeline(replace(view, func=[place_of[func] for func in view.func]), funcs, ids)

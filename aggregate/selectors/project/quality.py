@@ -1,8 +1,8 @@
 """The quality of a slice's data: arrivals and their states, and how views were measured in which browsers.
 
 The counts of the endpoint are those of the whole project, by hour of arrival. Cells say exactly how views were
-measured. Only receipts know intervals, isolation, sample rates and why recording ended: these come from a uniform
-sample.
+measured. Only views know what the profiler took of each, and only receipts intervals, isolation, sample rates and why
+recording ended: these come from a uniform sample.
 """
 
 from collections import Counter
@@ -15,7 +15,7 @@ from uuid import UUID
 
 from django.db import connection
 
-from aggregate.selectors.page_views.samples import select_sampled_views
+from aggregate.selectors.page_views.samples import select_sampled
 from aggregate.selectors.slice.slices import FROM_CELLS, Slice, where_arrived, where_slice
 from aggregate.sql import select_records
 from ingest.models import PENDING, REJECTED
@@ -127,11 +127,25 @@ class IntervalRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SnippetCost:
-    """The main-thread time of the snippet itself per view, µs: over the `views` whose senders sent it."""
+    """The main-thread time of the snippet itself per view, µs, as senders sent it: over the `views` that have it."""
 
     views: int
     median_us: float
     high_us: int  # the 95th percentile
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OwnCost:
+    """The profiler's own time per view, as it was folded, of sampled views of one device class, or of all (None).
+
+    `share` is its part of their script, hidden and profiler time; None if they have none.
+    """
+
+    device: str | None
+    views: int
+    median_us: float
+    high_us: int  # the 95th percentile
+    share: float | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -149,7 +163,9 @@ class SampledReceipts:
     sample_rates: Mapping[float, int]
     end_reasons: Mapping[str, int]
     body_bytes: float | None  # median, expanded
-    snippet: SnippetCost | None
+    own_costs: Sequence[OwnCost]  # of all views, then by device class, the most views first
+    snippet: SnippetCost | None  # by the snippet's clock
+    snippet_sampled: SnippetCost | None  # by the samples in its own code
 
     @property
     def disagreeing(self) -> int:
@@ -260,7 +276,8 @@ def select_receipts(slice_: Slice, population: int) -> SampledReceipts:
 
     Two statements, or a few more if rows of views have expired.
     """
-    sampled = select_sampled_views(slice_, most=SAMPLED_VIEWS, population=population)
+    columns = "v.view_id, v.group_id, c.device_class, v.profiler_us, v.js_us + v.hidden_us"
+    _, sampled = select_sampled(slice_, columns, most=SAMPLED_VIEWS, population=population)
     rows = _read_receipts(slice_.project_id, sampled)
     rates = Counter(row[6] for row in rows)
     return SampledReceipts(
@@ -272,29 +289,54 @@ def select_receipts(slice_: Slice, population: int) -> SampledReceipts:
         sample_rates={rate: rates[rate] for rate in sorted(rates)},
         end_reasons=dict(Counter(END_REASONS[row[7]] for row in rows).most_common()),
         body_bytes=median(row[8] for row in rows) if rows else None,
-        snippet=_sum_snippet(rows),
+        own_costs=_sum_own_costs(sampled),
+        snippet=_sum_snippet(rows, -4),
+        snippet_sampled=_sum_snippet(rows, -3),
     )
 
 
-def _read_receipts(project_id: int, sampled: Sequence[tuple[UUID, int]]) -> list[tuple[Any, ...]]:  # Any: as above
+def _read_receipts(project_id: int, sampled: Sequence[tuple[Any, ...]]) -> list[tuple[Any, ...]]:  # Any: as above
     with connection.cursor() as cursor:
         cursor.execute(
             """SELECT r.browser, r.device_class, r.requested_interval_us, r.interval_us, r.measured_interval_us,
                       r.isolated, COALESCE(r.sample_rate, 1.0), r.end_reason, r.body_bytes,
-                      r.used_interval_us, r.snippet_us, r.view_id, r.group_id
+                      r.used_interval_us, r.snippet_us, r.snippet_sampled_us, r.view_id, r.group_id
                FROM unnest(%s::uuid[], %s::int[]) AS v (view_id, group_id)
                JOIN ingest_tracereceipt r ON r.project_id = %s AND r.view_id = v.view_id AND r.group_id = v.group_id""",
-            [[view for view, _ in sampled], [group for _, group in sampled], project_id],
+            [[row[0] for row in sampled], [row[1] for row in sampled], project_id],
         )
         return list(cursor)
 
 
-def _sum_snippet(rows: Sequence[tuple[Any, ...]]) -> SnippetCost | None:  # Any: as above
+def _sum_own_costs(sampled: Sequence[tuple[Any, ...]]) -> list[OwnCost]:  # Any: as above
+    """Returns what the profiler took per view: of all views, then of those of each device class."""
+    by_device: dict[int | None, list[tuple[int, int]]] = {None: []}
+    for _, _, device, profiler_us, work_us, *_ in sampled:
+        by_device[None].append((profiler_us, work_us))
+        by_device.setdefault(device, []).append((profiler_us, work_us))
+    costs = []
+    for code, views in by_device.items():
+        ordered = sorted(profiler_us for profiler_us, _ in views)
+        whole_us = sum(map(sum, views))
+        if views:
+            costs.append(
+                OwnCost(
+                    device=None if code is None else DEVICE_CLASSES[code],
+                    views=len(views),
+                    median_us=median(ordered),
+                    high_us=_p95(ordered),
+                    share=sum(ordered) / whole_us if whole_us else None,
+                )
+            )
+    return sorted(costs, key=lambda cost: (cost.device is not None, -cost.views, cost.device or ""))
+
+
+def _sum_snippet(rows: Sequence[tuple[Any, ...]], column: int) -> SnippetCost | None:  # Any: as above
     """Returns what the snippet took per view, summed over each view's traces; None if no sender sent it."""
     costs: dict[tuple[UUID, int], int] = {}
-    for *_, snippet_us, view_id, group_id in rows:
-        if snippet_us is not None:
-            costs[view_id, group_id] = costs.get((view_id, group_id), 0) + snippet_us
+    for row in rows:
+        if row[column] is not None:
+            costs[row[-2:]] = costs.get(row[-2:], 0) + row[column]
     ordered = sorted(costs.values())
     if not ordered:
         return None
@@ -310,7 +352,8 @@ def _sum_intervals(rows: Sequence[tuple[Any, ...]]) -> list[IntervalRow]:  # Any
     gaps: dict[tuple[int, int, int | None, int], list[int | None]] = {}
     disagreeing: Counter[tuple[int, int, int | None, int]] = Counter()
     for row in rows:
-        browser, device, requested_us, effective_us, measured_us, *_, used_us, _, _, _ = row
+        browser, device, requested_us, effective_us, measured_us, *_ = row
+        used_us = row[9]
         key = (browser, device, requested_us, effective_us)
         gaps.setdefault(key, []).append(measured_us)
         disagreeing[key] += used_us is not None

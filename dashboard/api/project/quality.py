@@ -11,7 +11,9 @@ from aggregate.selectors.project.arrivals import select_arrivals
 from aggregate.selectors.project.quality import (
     IntervalRow,
     MeasuredRow,
+    OwnCost,
     SampledReceipts,
+    SnippetCost,
     select_funcs_beyond,
     select_intake_days,
     select_measured,
@@ -119,6 +121,26 @@ class SnippetCostAnswer(Answer):
     median_ms: float
     p95_ms: float
 
+    @classmethod
+    def of(cls, cost: SnippetCost, /, **values: Any) -> Self:
+        """Returns what senders told."""
+        return super().of(cost, p95_ms=cost.high_us / 1000, **values)
+
+
+class OwnCostAnswer(Answer):
+    """The profiler's own time per view, as it was folded: of the browser's profiler, and of the snippet."""
+
+    device: Annotated[str | None, doc("Null for all views.")]
+    views: int
+    median_ms: float
+    p95_ms: float
+    share: Annotated[float | None, doc("Of script, hidden and profiler time; null without any.")]
+
+    @classmethod
+    def of(cls, cost: OwnCost, /, **values: Any) -> Self:
+        """Returns the own cost of views."""
+        return super().of(cost, p95_ms=cost.high_us / 1000, **values)
+
 
 class SampledReceiptsAnswer(Answer):
     """Facts from the receipts of a uniform sample of views. Counts are traces."""
@@ -132,19 +154,28 @@ class SampledReceiptsAnswer(Answer):
     sample_rates: list[RateCountAnswer]
     end_reasons: Mapping[str, int]
     body_bytes: Annotated[float | None, doc("Median, expanded.")]
-    snippet: Annotated[SnippetCostAnswer | None, doc("Null if no sender told its cost.")]
+    own_cost: Annotated[list[OwnCostAnswer], doc("Of all views, then by device class; most views first.")]
+    snippet: Annotated[
+        SnippetCostAnswer | None, doc("By the sender’s clock, around its synchronous calls. Null if none told it.")
+    ]
+    snippet_sampled: Annotated[
+        SnippetCostAnswer | None, doc("By samples in its own code, as it counts them. Null if none told it.")
+    ]
 
     @classmethod
     def of(cls, receipts: SampledReceipts, /, **values: Any) -> Self:
         """Returns what a sample of receipts says."""
-        traces, cost, isolated = receipts.traces, receipts.snippet, receipts.isolated
+        traces, isolated = receipts.traces, receipts.isolated
+        clock, sampled = receipts.snippet, receipts.snippet_sampled
         return super().of(
             receipts,
             interval_disagrees=IntervalDisagreementAnswer(receipts.disagreeing, share_of(receipts.disagreeing, traces)),
             intervals=[SampledIntervalAnswer.of(row) for row in receipts.intervals],
             isolated=IsolationAnswer(*(isolated.get(key, 0) for key in (True, False, None))),
             sample_rates=[RateCountAnswer(rate, count) for rate, count in receipts.sample_rates.items()],
-            snippet=cost and SnippetCostAnswer.of(cost, p95_ms=cost.high_us / 1000),
+            own_cost=[OwnCostAnswer.of(cost) for cost in receipts.own_costs],
+            snippet=clock and SnippetCostAnswer.of(clock),
+            snippet_sampled=sampled and SnippetCostAnswer.of(sampled),
             **values,
         )
 

@@ -4,6 +4,8 @@ use crate::paths::{depths, walk_to_common_prefix, PathIndex, NO_STACK};
 use hashbrown::HashMap;
 
 pub type Range = (i64, i64);
+/// In place of a stack: a script of the snippet, which hides nothing and is nobody's side.
+pub const OWN_SCRIPT: i32 = -2;
 const FEW_RUNS: usize = 64;
 const STEPS_PER_STACK: usize = 8;
 const CALLS_BELOW: u32 = 2;
@@ -72,8 +74,9 @@ impl ScriptRanges<'_> {
         let (start, end) = self.bounds[script];
         let from = self.seen.partition_point(|place| *place < start);
         let to = self.seen.partition_point(|place| *place < end);
+        let seen = if from < to { &self.seen[from..to] } else { &[] };
         let mut found: Vec<i32> =
-            if from < to { self.seen[from..to].iter().map(|place| self.stacks[*place]).collect() } else { Vec::new() };
+            seen.iter().map(|place| self.stacks[*place]).filter(|stack| *stack != OWN_SCRIPT).collect();
         found.sort_unstable();
         found.dedup();
         self.inside.push(found);
@@ -91,7 +94,7 @@ pub fn find_hidden(
 ) -> HiddenTime {
     let (mut us, mut samples) = (0i64, 0i64);
     let mut runs = Vec::new();
-    let seen: Vec<usize> = (0..stacks.len()).filter(|place| stacks[*place] >= 0).collect();
+    let seen: Vec<usize> = (0..stacks.len()).filter(|place| stacks[*place] != NO_STACK).collect();
     let at = |time: i64| times.partition_point(|other| *other < time);
     let mut frames = scripts.map(|scripts| ScriptRanges {
         bounds: scripts.iter().map(|(start, end)| (at(*start), at(*end))).collect(),
@@ -108,8 +111,8 @@ pub fn find_hidden(
         for position in seen[from..to].iter().copied().chain([behind]) {
             if position > next {
                 samples += (position - next) as i64;
-                let before = if next == first { NO_STACK } else { stacks[next - 1] };
-                let after = if position == behind { NO_STACK } else { stacks[position] };
+                let before = if next == first { NO_STACK } else { stacks[next - 1].max(NO_STACK) };
+                let after = if position == behind { NO_STACK } else { stacks[position].max(NO_STACK) };
                 let run = make_run(weights, next, position, before, after);
                 us += run.us.iter().sum::<i64>();
                 match &mut frames {
@@ -168,6 +171,15 @@ fn find_visible(prefix: &[i32], profiler_stacks: &[bool]) -> Vec<i32> {
         });
     }
     visible
+}
+
+/// Returns the callers of stacks without the profiler's own work, as `skip_profiler` of the twin.
+pub fn skip_profiler(prefix: Vec<i32>, profiler_stacks: &[bool]) -> Vec<i32> {
+    if !profiler_stacks.contains(&true) {
+        return prefix;
+    }
+    let visible = find_visible(&prefix, profiler_stacks);
+    prefix.iter().map(|parent| if *parent < 0 { NO_STACK } else { visible[*parent as usize] }).collect()
 }
 
 struct Finder<'a> {

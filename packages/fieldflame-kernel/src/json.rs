@@ -340,6 +340,14 @@ impl<'a> Reader<'a> {
         self.skip().map(|_| None)
     }
 
+    /// Reads a text, and anything else as None.
+    pub fn text_or_other(&mut self) -> Option<Option<Cow<'a, str>>> {
+        if self.peek()? == b'"' {
+            return self.text().map(Some);
+        }
+        self.skip().map(|_| None)
+    }
+
     /// Goes past a value of any kind; returns how it is written.
     pub fn skip(&mut self) -> Option<&'a str> {
         self.peek()?;

@@ -4,7 +4,7 @@ use crate::batch::{used_funcs, CellFold, Hotspot, HotspotDeltas, MarkerSums, Tra
 use crate::blobs::{tree_body, NegativeSum, Packer, CALL_TREE_MAGIC, CONTRIBUTION_MAGIC};
 use crate::gunzip::Gunzip;
 use crate::names::Names;
-use crate::own::{find_profiler_stacks, SnippetFunctions};
+use crate::own::{find_profiler_work, SnippetFunctions};
 use crate::sums::{sum_by_func, FuncSums, Places, Row, COLUMNS};
 use crate::weights::{busy_ranges, to_us, weigh, TimeParts};
 use crate::wire::{decode, Envelope, Limits};
@@ -230,7 +230,7 @@ impl Kernel {
             gunzip.shrink(KEPT_BYTES);
             let body = if is_gzip { gunzip.expand(body, limits.max_bytes)? } else { body };
             let envelope = decode(body, limits)?;
-            let scripts = scripts::script_ranges(&envelope.marks)?;
+            let scripts = scripts::list_scripts(&envelope.marks)?;
             Some((envelope, scripts))
         });
         let Some((envelope, scripts)) = decoded else { return Ok(None) };
@@ -242,7 +242,7 @@ impl Kernel {
 
 fn fold_envelope(
     envelope: Envelope,
-    scripts: scripts::ScriptRanges,
+    listed: scripts::FrameScripts,
     index_of_frame: &[u32],
     snippets: &SnippetFunctions,
     places: &mut Places,
@@ -250,12 +250,13 @@ fn fold_envelope(
     let busy = busy_ranges(&envelope.marks);
     let trace = envelope.trace;
     let func: Vec<u32> = trace.stack_frame.iter().map(|frame| index_of_frame[*frame as usize]).collect();
-    let profiler_stacks = find_profiler_stacks(&trace, envelope.snippet.as_ref(), snippets);
+    let profiler = find_profiler_work(&trace, envelope.snippet.as_ref(), listed.as_deref(), snippets);
+    let scripts = listed.as_ref().map(|listed| scripts::script_ranges(listed.iter()));
     let reported_us = to_us(envelope.interval_ms);
-    let weighed = weigh(&trace, &profiler_stacks, reported_us, &busy, scripts.as_deref());
-    let prefix = trace.stack_parent;
+    let weighed = weigh(&trace, &profiler, reported_us, &busy, scripts.as_deref());
+    let prefix = hidden::skip_profiler(trace.stack_parent, &profiler.stacks);
     let (stack_hidden_us, uncertain_us) =
-        hidden::attribute(&weighed.runs, &weighed.inside, &prefix, &func, &profiler_stacks, scripts.is_some());
+        hidden::attribute(&weighed.runs, &weighed.inside, &prefix, &func, &profiler.stacks, scripts.is_some());
     let sums =
         sum_by_func(places, &prefix, &func, &weighed.stack_us, &weighed.stack_samples, &stack_hidden_us, &uncertain_us);
     let fold = TraceFold {

@@ -4,17 +4,29 @@ use crate::hidden::Range;
 use crate::json::{once, Reader};
 use crate::weights::{part, to_us};
 use crate::wire::Mark;
+use std::borrow::Cow;
 
 const MAX_FRAME_SCRIPTS: usize = 10_000;
 const MAX_FRAME_COMMAS: usize = 30 * MAX_FRAME_SCRIPTS;
 const MAX_SCRIPT_MS: f64 = 30.0 * 86_400_000.0;
 
-/// The ranges of the scripts of all long animation frames; None if no frame tells its own.
-pub type ScriptRanges = Option<Vec<Range>>;
+/// A script of a long animation frame: its range, and its address as it was sent.
+pub struct FrameScript<'a> {
+    range: Range,
+    pub address: Cow<'a, str>,
+}
 
-/// Returns the ranges of scripts as `script_ranges` of the twin; None asks for the twin.
-pub fn script_ranges(marks: &[Mark]) -> Option<ScriptRanges> {
-    let mut found: ScriptRanges = None;
+/// The scripts of all long animation frames; None if no frame tells its own.
+pub type FrameScripts<'a> = Option<Vec<FrameScript<'a>>>;
+
+/// Returns the ranges of scripts as `script_ranges` of the twin.
+pub fn script_ranges<'a>(scripts: impl Iterator<Item = &'a FrameScript<'a>>) -> Vec<Range> {
+    part(scripts.map(|script| script.range).collect())
+}
+
+/// Returns scripts as `list_scripts` of the twin; None asks for the twin.
+pub fn list_scripts<'a>(marks: &[Mark<'a>]) -> Option<FrameScripts<'a>> {
+    let mut found: FrameScripts = None;
     for mark in marks {
         let kind = mark.kind.to_lowercase();
         if kind != "long-animation-frame" && kind != "loaf" {
@@ -24,11 +36,11 @@ pub fn script_ranges(marks: &[Mark]) -> Option<ScriptRanges> {
             found.get_or_insert_default().extend(scripts);
         }
     }
-    Some(found.map(part))
+    Some(found)
 }
 
-/// Returns the ranges of a frame's scripts; `Some(None)` if the frame does not tell, None to ask the twin.
-fn read_scripts(mark: &Mark) -> Option<ScriptRanges> {
+/// Returns a frame's scripts; `Some(None)` if the frame does not tell, None to ask the twin.
+fn read_scripts<'a>(mark: &Mark<'a>) -> Option<FrameScripts<'a>> {
     let Some(sent) = mark.scripts.filter(|sent| sent.starts_with('[')) else { return Some(None) };
     if sent.bytes().filter(|byte| *byte == b',').count() > MAX_FRAME_COMMAS {
         return Some(None);
@@ -36,28 +48,32 @@ fn read_scripts(mark: &Mark) -> Option<ScriptRanges> {
     let (mut count, mut found) = (0, Vec::new());
     Reader::new(sent).array(|reader| {
         count += 1;
-        let range = read_script(reader)?;
+        let script = read_script(reader)?;
         if count <= MAX_FRAME_SCRIPTS {
-            found.extend(range);
+            found.extend(script);
         }
         Some(())
     })?;
     Some((!found.is_empty() || count == 0).then_some(found))
 }
 
-/// Returns the range of an element of `scripts`; `Some(None)` if it is no script with a usable range.
-fn read_script(reader: &mut Reader<'_>) -> Option<Option<Range>> {
+/// Returns an element of `scripts`; `Some(None)` if it is no script with a usable range.
+fn read_script<'a>(reader: &mut Reader<'a>) -> Option<Option<FrameScript<'a>>> {
     if reader.peek()? != b'{' {
         return reader.skip().map(|_| None);
     }
-    let (mut start, mut start_time, mut duration) = (None, None, None);
-    reader.object(&["start", "startTime", "duration"], |reader, key| match key {
+    let (mut start, mut start_time, mut duration, mut url, mut source_url) = (None, None, None, None, None);
+    reader.object(&["start", "startTime", "duration", "url", "sourceURL"], |reader, key| match key {
         0 => once(&mut start, reader.number_or_other()?),
         1 => once(&mut start_time, reader.number_or_other()?),
         2 => once(&mut duration, reader.number_or_other()?),
+        3 => once(&mut url, reader.text_or_other()?),
+        4 => once(&mut source_url, reader.text_or_other()?),
         _ => reader.skip().map(drop),
     })?;
     let start = start.or(start_time).flatten().filter(|start| (-MAX_SCRIPT_MS..=MAX_SCRIPT_MS).contains(start));
     let duration = duration.flatten().filter(|duration| (0.0..=MAX_SCRIPT_MS).contains(duration));
-    Some(start.zip(duration).map(|(start, duration)| (to_us(start), to_us(start + duration))))
+    let address = url.or(source_url).flatten().unwrap_or_default();
+    let range = start.zip(duration).map(|(start, duration)| (to_us(start), to_us(start + duration)));
+    Some(range.map(|range| FrameScript { range, address }))
 }

@@ -1,6 +1,8 @@
 //! The weights of a trace's samples, and their kinds: the twin of `profcore/trace/weights.py` and `intervals.py`.
 
-use crate::hidden::{find_hidden, HiddenRun, Range};
+use crate::hidden::{find_hidden, HiddenRun, Range, OWN_SCRIPT};
+use crate::own::ProfilerWork;
+use crate::paths::NO_STACK;
 use crate::wire::{Mark, Trace, MARKERS, NO_MARKER};
 
 const GAP_CAP_TICKS: i64 = 10;
@@ -94,7 +96,7 @@ fn settle_interval(reported_us: i64, ascending: &[i64]) -> i64 {
 
 pub fn weigh(
     trace: &Trace,
-    profiler_stacks: &[bool],
+    profiler: &ProfilerWork,
     reported_us: i64,
     busy: &[Range],
     scripts: Option<&[Range]>,
@@ -135,7 +137,7 @@ pub fn weigh(
     parts.us[SPAN] = span;
     parts.us[UNOBSERVED] = span - weights.iter().sum::<i64>();
     for stack in 0..count {
-        if profiler_stacks[stack] {
+        if profiler.stacks[stack] {
             parts.us[PROFILER] += stack_us[stack];
             parts.samples[PROFILER_SAMPLES] += stack_samples[stack];
             stack_us[stack] = 0;
@@ -144,6 +146,15 @@ pub fn weigh(
     }
     parts.us[JS] = stack_us.iter().sum();
     parts.samples[JS] = stack_samples.iter().sum();
+    if !profiler.scripts.is_empty() {
+        for place in 0..times.len() {
+            if stacks[place] == NO_STACK && is_within(&profiler.scripts, times[place]) {
+                parts.us[PROFILER] += weights[place];
+                parts.samples[PROFILER_SAMPLES] += 1;
+                stacks[place] = OWN_SCRIPT;
+            }
+        }
+    }
     let found = find_hidden(&times, &weights, &stacks, busy, scripts);
     parts.us[HIDDEN] = found.us;
     parts.samples[HIDDEN] = found.samples;
@@ -159,7 +170,7 @@ pub fn weigh(
             }
             sums[marker as usize] += weights[place];
             // gc, style, layout and paint are the engine's own work.
-            if stacks[place] < 0 && (1..=4).contains(&marker) && !is_within(busy, times[place]) {
+            if stacks[place] == NO_STACK && (1..=4).contains(&marker) && !is_within(busy, times[place]) {
                 let kind = if scripts.is_none_or(|scripts| is_within(scripts, times[place])) { HIDDEN } else { ENGINE };
                 parts.us[kind] += weights[place];
                 parts.samples[kind] += 1;
@@ -186,7 +197,7 @@ pub fn weigh(
     }
 }
 
-fn is_within(ranges: &[Range], time: i64) -> bool {
+pub fn is_within(ranges: &[Range], time: i64) -> bool {
     let place = ranges.partition_point(|range| range.0 <= time);
     place > 0 && time < ranges[place - 1].1
 }

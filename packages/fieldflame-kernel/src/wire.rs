@@ -239,12 +239,13 @@ pub fn read_marks<'a>(reader: &mut Reader<'a>, limits: &Limits) -> Option<Vec<Ma
 }
 
 fn read_cost(reader: &mut Reader<'_>) -> Option<()> {
-    let mut ms = None;
-    reader.object(&["ms"], |reader, key| match key {
+    let (mut ms, mut sampled) = (None, None);
+    reader.object(&["ms", "sampled"], |reader, key| match key {
         0 => once(&mut ms, reader.float()?),
+        1 => once(&mut sampled, reader.nullable(Reader::float)?),
         _ => reader.skip().map(drop),
     })?;
-    (0.0..=MAX_COST_MS).contains(&ms?).then_some(())
+    (is_within(ms?.into(), 0.0, MAX_COST_MS) && is_within(sampled.flatten(), 0.0, MAX_COST_MS)).then_some(())
 }
 
 fn read_snippet<'a>(reader: &mut Reader<'a>, limits: &Limits) -> Option<Snippet<'a>> {

@@ -20,6 +20,7 @@ from profcore.trace.marks import (
     Fact,
     TimelineMark,
     describe_script,
+    is_own_script,
     script_ms,
     script_text,
 )
@@ -163,7 +164,8 @@ def _read_mark(mark: TimelineMark, content: _Content) -> Marker:
         values = _take(
             facts, blocking=("blockingDuration",), until_render=("renderStart",), until_layout=("styleAndLayoutStart",)
         )
-        longest = max(mark.scripts, key=lambda script: script_ms(script, "duration"), default=None)
+        others = [script for script in mark.scripts if not is_own_script(script)] or mark.scripts
+        longest = max(others, key=lambda script: script_ms(script, "duration"), default=None)
         values["heaviest"] = "no script reported" if longest is None else safe_text(describe_script(longest))
         values |= content.parts(mark) | ({"scripts": list(map(_script_row, mark.scripts))} if mark.scripts else {})
     elif mark.type == "layout-shift":

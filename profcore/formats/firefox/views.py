@@ -120,10 +120,8 @@ class _Stacks:
         self._place = self._add_stacks(view, row_of)
 
     def _add_stacks(self, view: ViewTimeline, row_of: Sequence[int]) -> list[int]:
-        """Adds the stacks that are shown and returns the row of each. Stacks of only the profiler's samples are not."""
-        samples = zip(view.samples.kind, view.samples.stack, view.samples.hidden_stack, strict=True)
-        visible = (stack for kind, *stacks in samples if kind != KIND_PROFILER for stack in stacks)
-        used = mark_paths(view.prefix, visible)
+        """Adds the stacks and returns the row of each."""
+        used = mark_paths(view.prefix, (*view.samples.stack, *view.samples.hidden_stack))
         place = [NO_STACK] * (len(used) + 1)  # the last is for the prefix of roots, -1
         for stack, is_used in enumerate(used):
             if is_used:

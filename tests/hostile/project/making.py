@@ -77,12 +77,7 @@ class HostileProject:
 
 def make_hostile_project() -> HostileProject:
     """Makes the project. What a worker does is bounded too; only a source map is read in a process of its own."""
-    owner = User.objects.create_user("a.b+c@d-e_f", password="correct horse", is_superuser=True)
-    project, _ = create_project(slug=SLUG, key=f"KEY-{SLUG}", origins=["*"], name=fill(MARKUP, 120))
-    Membership.objects.create(project=project, user=owner, role=Membership.Role.ADMIN)
-    guest = Membership.objects.create(project=project, user=User.objects.create_user("member"))
-    client = Client(raise_request_exception=False)
-    client.force_login(owner)
+    project, client = make_empty_project()
     rename(client)
     announce(client)
     make_alerts(client)
@@ -98,15 +93,34 @@ def make_hostile_project() -> HostileProject:
     run_jobs()
     save(client)
     make_token(client)
-    ids = {
-        "slug": SLUG,
+    return HostileProject(
+        project=project, client=client, ids=collect_ids(project, job, VIEW), funcs=list_funcs(project)
+    )
+
+
+def make_empty_project(origin: str = "*") -> tuple[Project, Client]:
+    """Returns a project with an administrator, whose client it is, and another member."""
+    owner = User.objects.create_user("a.b+c@d-e_f", password="correct horse", is_superuser=True)
+    project, _ = create_project(slug=SLUG, key=f"KEY-{SLUG}", origins=[origin], name=fill(MARKUP, 120))
+    Membership.objects.create(project=project, user=owner, role=Membership.Role.ADMIN)
+    Membership.objects.create(project=project, user=User.objects.create_user("member"))
+    client = Client(raise_request_exception=False)
+    client.force_login(owner)
+    return project, client
+
+
+def collect_ids(project: Project, job: str, view: str) -> Ids:
+    """Returns ids of the rows of a project, the newest of each table, of a job and of a view."""
+    owner, guest = Membership.objects.filter(project=project).order_by("pk")[:2]
+    return {
+        "slug": project.slug,
         "key_id": IngestKey.objects.filter(project=project).latest("pk").pk,
         "member_id": guest.pk,
-        "user_id": owner.pk,
+        "user_id": owner.user_id,
         "prefix": ApiToken.objects.filter(project=project).latest("pk").prefix,
         "saved_id": SavedView.objects.filter(project=project).latest("pk").pk,
-        "view_id": view_id_of(VIEW),
-        "ref": f"{view_id_of(VIEW)}.0",
+        "view_id": view_id_of(view),
+        "ref": f"{view_id_of(view)}.0",
         "alert_id": AlertRule.objects.filter(project=project).latest("id").id,
         "alert": "time",
         "channel_id": Channel.objects.filter(project=project).latest("id").id,
@@ -116,7 +130,6 @@ def make_hostile_project() -> HostileProject:
         "change_id": StateChange.objects.filter(project=project).exclude(base_release="").latest("id").id,
         "key": bytes(AlertState.objects.filter(project=project).exclude(subject="")[0].subject_key).hex(),
     }
-    return HostileProject(project=project, client=client, ids=ids, funcs=list_funcs(project))
 
 
 def take(answer: Any, *statuses: int) -> Any:  # Any: the test client's answers have no public type

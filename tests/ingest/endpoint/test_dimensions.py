@@ -146,7 +146,7 @@ def test_how_the_view_began_is_kept(endpoint: IngestServer, word: str | None) ->
 
 
 def test_a_sender_that_says_nothing_of_it_has_an_unknown_navigation(endpoint: IngestServer) -> None:
-    assert receipt_of(endpoint, "navigation, snippet_us") == (0, None)
+    assert receipt_of(endpoint, "navigation, snippet_us, snippet_sampled_us") == (0, None, None)
 
 
 @pytest.mark.parametrize("word", ["unknown", "", "Load", "soft", "l" * 9_000])
@@ -158,7 +158,12 @@ def test_another_word_for_a_navigation_is_refused(endpoint: IngestServer, word: 
 
 @pytest.mark.parametrize(("ms", "kept_us"), [(0, 0), (1.25, 1_250), (60_000, 60_000_000)])
 def test_what_the_snippet_itself_took_is_kept(endpoint: IngestServer, ms: float, kept_us: int) -> None:
-    assert receipt_of(endpoint, "snippet_us", cost={"ms": ms}) == (kept_us,)
+    assert receipt_of(endpoint, "snippet_us, snippet_sampled_us", cost={"ms": ms}) == (kept_us, None)
+
+
+def test_so_is_what_its_own_samples_say(endpoint: IngestServer) -> None:
+    cost = {"ms": 1.25, "sampled": 30}
+    assert receipt_of(endpoint, "snippet_us, snippet_sampled_us", cost=cost) == (1_250, 30_000)
 
 
 @pytest.mark.parametrize(
@@ -167,6 +172,9 @@ def test_what_the_snippet_itself_took_is_kept(endpoint: IngestServer, ms: float,
         ({"ms": -0.001}, "out_of_range", "$.cost.ms"),
         ({"ms": 60_000.1}, "out_of_range", "$.cost.ms"),
         ({"ms": "1"}, "wrong_type", "$.cost.ms"),
+        ({"ms": 0, "sampled": 60_000.1}, "out_of_range", "$.cost.sampled"),
+        ({"ms": 0, "sampled": -1}, "out_of_range", "$.cost.sampled"),
+        ({"ms": 0, "sampled": True}, "wrong_type", "$.cost.sampled"),
         ({}, "missing_field", "$.cost"),
         (1.25, "wrong_type", "$.cost"),
     ],

@@ -22,6 +22,7 @@ from tests.properties import bounded
 
 pytestmark = needs_kernel
 BODY = body_of(full_envelope())
+SNIPPET = full_envelope()["snippet"]
 PIECES = [b"null", b"-", b"0", b"e5", b".0", b"\\u0041", b"\\ud800"]
 
 
@@ -72,9 +73,9 @@ def test_half_a_surrogate_pair_anywhere_is_no_reason_to_refuse(path: str, text: 
 
 
 @PROPERTY
-@given(traces(), mark_lists, st.floats(0.001, 100))
-def test_random_traces(trace: Any, marks: Any, interval_ms: float) -> None:
-    wire = {**full_envelope(), "trace": trace, "marks": marks, "sampleInterval": interval_ms}
+@given(traces(), mark_lists, st.floats(0.001, 100), st.sampled_from([SNIPPET, {"version": "1.0.0"}, None]))
+def test_random_traces(trace: Any, marks: Any, interval_ms: float, snippet: Any) -> None:
+    wire = {**full_envelope(), "trace": trace, "marks": marks, "sampleInterval": interval_ms, "snippet": snippet}
     outcome = compare_twins([SentTrace(SentBody(msgspec.json.encode(wire)))] * 2)
     assert outcome.left == 0
 

@@ -130,13 +130,40 @@ def test_the_cost_of_the_snippet_itself_is_shown_per_view(reader: Client) -> Non
             post("KEY-shop", make_envelope(f"told{n}", PICTURE, page="/told", seq=seq, cost={"ms": ms}))
     post("KEY-shop", make_envelope("told0", PICTURE, page="/told", seq=2), make_envelope("silent", page="/told"))
     fold_all()
-    snippet = ask(reader, "page=/told")["sampled"]["snippet"]
-    assert snippet == {"views": 4, "median_ms": 1.75, "p95_ms": 4.0}
-    text = text_of(reader, "/projects/shop/quality/sampled/?page=/told")
-    assert re.search(
-        r"Cost of the snippet itself 1\.[78]\d* ms of the main thread per view, median; p95 4.* ms, of 4 views", text
-    )
-    assert "Cost of the snippet itself" not in text_of(reader, "/projects/shop/quality/sampled/?page=/cart")
+    sampled = ask(reader, "page=/told")["sampled"]
+    assert sampled["snippet"] == {"views": 4, "median_ms": 1.75, "p95_ms": 4.0}
+    assert sampled["snippet_sampled"] is None
+    address = "/projects/shop/quality/sampled/?page="
+    said = r"The snippet’s own clock, which sees only synchronous calls, says 1\.[78]\d* ms \(median; p95 4.* ms\)\."
+    assert re.search(said, text_of(reader, f"{address}/told"))
+    assert "own clock" not in text_of(reader, f"{address}/cart")
+
+    post("KEY-shop", make_envelope("told0", PICTURE, page="/told", seq=3, cost={"ms": 0, "sampled": 30}))
+    fold_all()
+    assert ask(reader, "page=/told")["sampled"]["snippet_sampled"] == {"views": 1, "median_ms": 30.0, "p95_ms": 30.0}
+    text = text_of(reader, f"{address}/told")
+    assert "The snippet itself counted 30 ms (median; p95 30 ms)." in text
+    assert "own clock" not in text, "which says less"
+
+
+def test_own_cost_is_what_was_folded_by_device_class(reader: Client) -> None:
+    own = "stop\nstop\nA"
+    for n in range(4):
+        trace = make_trace("\n".join([own] * (n + 1) + ["-"] * 50))
+        trace["frames"][0] = {"name": "stop"}
+        device = {"mobile": n > 1, "memory": 8, "cores": 8}
+        post("KEY-shop", make_envelope(f"own{n}", page="/own", trace=trace, device=device, cost={"ms": 900.0}))
+    fold_all()
+    costs = ask(reader, "page=/own")["sampled"]["own_cost"]
+    assert [(cost["device"], cost["views"], cost["median_ms"], cost["p95_ms"]) for cost in costs] == [
+        (None, 4, 50.0, 80.0),
+        ("desktop-high", 2, 30.0, 40.0),
+        ("mobile-high", 2, 70.0, 80.0),
+    ]
+    assert [cost["share"] for cost in costs] == pytest.approx([2 / 3] * 3), "of what it and the page took"
+    text = text_of(reader, "/projects/shop/quality/sampled/?page=/own")
+    assert re.search(r"Own cost per page view .* All 4 50 ms 80 ms 66\.7 % .* mobile-high 2 70 ms 80 ms 66\.7 %", text)
+    assert ask(reader, "page=/nowhere")["sampled"]["own_cost"] == []
 
 
 def test_an_interval_that_is_not_what_the_browser_says_is_found(reader: Client) -> None:

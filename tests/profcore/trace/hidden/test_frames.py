@@ -4,7 +4,7 @@ import pytest
 
 from profcore.sums.fold import fold_trace
 from profcore.trace.funcs import FuncTable
-from profcore.trace.mark_types import MAX_FRAME_SCRIPTS
+from profcore.trace.mark_types import MAX_FRAME_SCRIPTS, list_scripts
 from profcore.trace.weights import script_ranges
 from profcore.trace.wire import Limits, decode_envelope
 from tests.envelopes import make_envelope
@@ -119,13 +119,14 @@ def test_scripts_without_a_range_are_left_out(scripts: object) -> None:
 @pytest.mark.parametrize("odd", [b'[{"start":1e999,"duration":9}]', b"[1e999]", b"[-1e400,[1e999]]"])
 def test_numbers_that_json_has_and_floats_have_not_are_left_out(odd: bytes) -> None:
     body = body_of(make_envelope(columns="A\n-\n-", marks=[{"type": "loaf", "start": 0, "scripts": "@"}]))
-    assert script_ranges(decode_envelope(body.replace(b'"@"', odd), Limits()).marks) is None
+    assert list_scripts(decode_envelope(body.replace(b'"@"', odd), Limits()).marks) is None
 
 
 def test_a_frame_may_have_ten_thousand_scripts_and_no_more() -> None:
     many = [(first, first) for first in range(MAX_FRAME_SCRIPTS + 5)]
     envelope = envelope_of("A  -  -", tick_ms=TICK_MS, marks=[task(0, 2), frame(*many)])
-    ranges = script_ranges(envelope.marks)
-    assert ranges is not None
+    scripts = list_scripts(envelope.marks)
+    assert scripts is not None
+    ranges = script_ranges(scripts)
     assert len(ranges) == MAX_FRAME_SCRIPTS
     assert ranges[1] == (1000, 2000)
