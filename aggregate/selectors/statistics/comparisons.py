@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cached_property
 from typing import Final
 
 from django.conf import settings
@@ -24,6 +24,7 @@ from profcore.stats.comparison import Comparison, compare
 from profcore.stats.culprits import find_callers
 from profcore.stats.summaries import FuncSummary, Summary, summarise
 from profcore.stats.views import Measure, ViewSample, group_funcs, split_funcs
+from profcore.sums.calltree import CallTree
 from profcore.trace.funcs import FuncKey
 from profcore.trace.weights import MARKERS
 
@@ -105,7 +106,7 @@ def compare_slices(
         by_navigation=may_share(base.values("navigation"), head.values("navigation")),
         by_page=may_share(base.pages, head.pages),
         by_tag=bool(tag),
-        find_callers=partial(find_callers_below, head, sides),
+        find_callers=HeadTree(head, sides).find_callers,
     )
     page_names = {code: name for sample in samples for code, name in sample.columns.page_names.items()}
     return SliceComparison(comparison, sides.rows, len(code.display), page_names)
@@ -187,18 +188,29 @@ def _join_renamed(code: Symbols, numbers: Sequence[Sequence[int]], rows: list[Fu
     return [new_of.get(number, number) for number in numbers[0]]
 
 
-def find_callers_below(
-    head: Slice, sides: NumberedSides, hidden: Collection[int], seen: Collection[int]
-) -> Collection[int] | None:
-    """Returns those of the hidden increases below which a seen one lies in the head's call tree (`find_callers`).
+class HeadTree:
+    """Finds callers in the call tree of a head, which is read once, when it is first asked for."""
 
-    It is None if the tree is larger than one answer may read.
-    """
-    try:
-        tree = merge_slice(head, replace(Reading.at_once(), max_nodes=settings.JOB_MAX_NODES)).tree
-    except SliceTooLarge:
-        return None
-    return find_callers(tree.prefix, tree.func, tree.self_us, sides.head_numbers, hidden=hidden, seen=seen)
+    def __init__(self, head: Slice, sides: NumberedSides) -> None:
+        self._head = head
+        self._numbers = sides.head_numbers
+
+    def find_callers(self, hidden: Collection[int], seen: Collection[int]) -> Collection[int] | None:
+        """Returns those of the hidden increases below which a seen one lies in the tree (`find_callers`).
+
+        It is None if the tree is larger than one answer may read.
+        """
+        tree = self._tree
+        if tree is None:
+            return None
+        return find_callers(tree.prefix, tree.func, tree.self_us, self._numbers, hidden=hidden, seen=seen)
+
+    @cached_property
+    def _tree(self) -> CallTree | None:
+        try:
+            return merge_slice(self._head, replace(Reading.at_once(), max_nodes=settings.JOB_MAX_NODES)).tree
+        except SliceTooLarge:
+            return None
 
 
 def _split(sample: ViewSample, code: Symbols) -> tuple[ViewSample, list[tuple[str, int]]]:

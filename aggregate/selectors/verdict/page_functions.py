@@ -2,18 +2,23 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Final
 
 from aggregate.selectors.code.symbols import load_symbols
 from aggregate.selectors.functions.table import FunctionRow
 from aggregate.selectors.page_views.view_times import ViewTimes
 from aggregate.selectors.slice.slices import Slice
-from aggregate.selectors.statistics.comparisons import NumberedSides, find_callers_below, number_funcs
+from aggregate.selectors.statistics.comparisons import HeadTree, NumberedSides, number_funcs
 from aggregate.selectors.statistics.moved import pick_moved
 from profcore.code.identity import without_hash
+from profcore.stats.culprits import FindCallers
 from profcore.stats.joining import pick_views
 from profcore.stats.verdict.family import PageSides, read_page
 from profcore.stats.verdict.incidents import Code
 from profcore.stats.views import group_funcs
+
+# Pages whose call trees one verdict reads, as one tree: those on which functions grew most.
+MAX_TREES: Final = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +41,7 @@ def read_functions(
 ) -> ReadFunctions:
     """Returns the functions of some pages. `times` have the views of base and head, whose strata are the pages.
 
-    Up to four statements, and one for each page whose callers are asked for later.
+    Up to four statements, and one for the call trees of pages on which several functions grew.
     """
     code = load_symbols(base.project_id, as_stored=base.as_stored)
     read = [side.functions() for side in times]
@@ -57,14 +62,14 @@ def read_functions(
 def _describe_code(head: Slice, sides: NumberedSides) -> Code:
     rows = sides.rows
 
-    def find_callers(page: str, hidden: Collection[int], seen: Collection[int]) -> Collection[int] | None:
-        return find_callers_below(replace(head, pages=(page,)), sides, hidden, seen)
+    def read_callers(pages: Sequence[str]) -> FindCallers:
+        return HeadTree(replace(head, pages=tuple(pages[:MAX_TREES])), sides).find_callers
 
     def find_moved(statuses: Mapping[int, str]) -> Collection[int]:
         return pick_moved(statuses, rows)
 
     files = {number: file for number, row in enumerate(rows) if (file := _file_of(row))}
-    return Code(find_callers=find_callers, files=files, find_moved=find_moved)
+    return Code(read_callers=read_callers, files=files, find_moved=find_moved)
 
 
 def _file_of(row: FunctionRow) -> str | None:

@@ -45,20 +45,16 @@ MAX_POOLED_FUNCS: Final = 40
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Code:
-    """What is known of the functions: their call trees by page, their files, and which new ones only moved.
+    """What is known of the functions: their call trees, their files, and which new ones only moved.
 
-    `find_moved` gets the clearly new and gone functions of a page (`new` or `gone` by id), and returns those that may
-    be the same ones in another place.
+    `read_callers` gets the pages on which several functions grew, those with the largest growth first, and returns what
+    finds callers on them. `find_moved` gets the clearly new and gone functions of a page (`new` or `gone` by id), and
+    returns those that may be the same ones in another place.
     """
 
-    find_callers: Callable[[str, Collection[int], Collection[int]], Collection[int] | None] | None = None
+    read_callers: Callable[[Sequence[str]], FindCallers | None] = lambda _pages: None
     files: Mapping[int, Hashable] = field(default_factory=dict)
     find_moved: Callable[[Mapping[int, str]], Collection[int]] = lambda _statuses: ()
-
-    def callers_of(self, page: str) -> FindCallers | None:
-        """Returns what finds callers in a page's tree."""
-        find = self.find_callers
-        return None if find is None else lambda hidden, seen: find(page, hidden, seen)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,17 +92,25 @@ class PageFunctions:
     moved: tuple[FunctionChange, ...] = ()
 
 
-def find_page_functions(page: PageSides, family: Family, bound: float, code: Code) -> PageFunctions:
-    """Returns the functions of a page that changed clearly and by enough to be told."""
-    clear = list_clear(page, family, bound)
+def find_functions(pages: Sequence[PageSides], family: Family, bound: float, code: Code) -> dict[str, PageFunctions]:
+    """Returns the functions of each page that changed clearly and by enough to be told."""
+    clear = {page.page: list_clear(page, family, bound) for page in pages}
+    grown = {page: [row.delta_ms for row in rows if row.delta_ms > 0] for page, rows in clear.items()}
+    several = sorted((page for page, deltas in grown.items() if len(deltas) > 1), key=lambda page: -max(grown[page]))
+    find_callers = code.read_callers(several) if several else None
+    return {page.page: _find_page_functions(page, clear[page.page], code, find_callers) for page in pages}
+
+
+def _find_page_functions(
+    page: PageSides, clear: Sequence[Difference], code: Code, find_callers: FindCallers | None
+) -> PageFunctions:
     statuses = {change.func_id: change.status for change in clear if change.status != "changed"}
     moved = set(code.find_moved(statuses)) if statuses else set()
     came = [func for func in moved if statuses[func] == "new"]
     kept = [change for change in clear if change.func_id not in moved]
     large = [change for change in kept if abs(change.delta_ms) >= page.least_ms]
-    found_callers = code.callers_of(page.page)
-    increases = order_increases([change for change in large if change.delta_ms > 0], found_callers)
-    chains = _find_chains(increases, found_callers)
+    increases = order_increases([change for change in large if change.delta_ms > 0], find_callers)
+    chains = _find_chains(increases, find_callers)
     slower: list[FunctionChange] = []
     only_moved: list[FunctionChange] = []
     for change in increases:

@@ -17,7 +17,7 @@ from profcore.stats.verdict.incidents import (
     FunctionChange,
     PageFunctions,
     describe_function,
-    find_page_functions,
+    find_functions,
     join_incidents,
 )
 
@@ -169,7 +169,7 @@ def judge(
     if len(pages) != 1:
         compared.append((None, whole))
     changes, family = _judge_parts(dict(compared), sides, bound)
-    found = {page.page: find_page_functions(page, family, bound, code or Code()) for page in sides}
+    found = find_functions(sides, family, bound, code or Code())
     certainty = Certainty(sides, family, bound)
     made = {
         page: replace(

@@ -41,7 +41,7 @@ def judge_app(app: str, sides: Sides) -> Judgement:
     read = (read_page(page, *pair) for page, pair in sides.items())
     known: list[PageSides] = [page for page in read if page is not None]
     files = {number: label.rpartition(":")[0] for number, label in enumerate(numbered()[1])}
-    code = Code(find_callers=lambda page, hidden, seen: page_callers(app, page, "1.1.0")(hidden, seen), files=files)
+    code = Code(read_callers=lambda pages: page_callers(app, pages[0], "1.1.0"), files=files)
     return judge(compare(*together, by_page=True), pages, sides=known, code=code)
 
 

@@ -95,7 +95,7 @@ def test_a_chain_of_callers_is_one_incident() -> None:
     base, head = draw(rng), draw(rng)
     head[:, 3] *= 2.0
     head[:, 4] *= 1.8
-    code = Code(find_callers=lambda _page, hidden, seen: [4] if 4 in hidden and 3 in seen else [])
+    code = Code(read_callers=lambda _pages: lambda hidden, seen: [4] if 4 in hidden and 3 in seen else [])
     (incident,) = judge_pages({"/a": (base, head)}, code).incidents
     assert (incident.func_id, incident.chain) == (3, (4,))
 
