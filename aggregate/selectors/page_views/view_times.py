@@ -14,7 +14,7 @@ from profcore.stats.joining import pick_columns
 from profcore.stats.sampling import LAST_KEY
 from profcore.stats.strata import text_code
 from profcore.stats.views import IntColumn, ViewColumns, ViewSample, sample_of_columns
-from profcore.sums.blobs import decode_contributions
+from profcore.sums.blobs import count_funcs, decode_contributions
 from profcore.trace.dimensions import Dimension
 
 # Each cell is read by the index of its views. Without this, the planner reads and hashes every view of a project of
@@ -23,11 +23,9 @@ from profcore.trace.dimensions import Dimension
 ASKED_CELLS: Final = 1.5
 
 
-def _write_sampled(of: str, where: str, more: str) -> str:
-    """Returns the statement for the sampled views of strata; `of` joins cells `c` with their stratum `s`.
-
-    `more` are further columns, of cells `c` and views `v`.
-    """
+def _write_sampled(of: str, where: str, *, with_functions: bool) -> str:
+    """Returns the statement for the sampled views of strata; `of` joins cells `c` with their stratum `s`."""
+    inner, columns, order = (KEYED, CONTRIBUTIONS, BY_CHANCE) if with_functions else ("", "", "")
     return f"""
 WITH s (number, release, page, at, code, share) AS (
     SELECT * FROM unnest(%(numbers)s::int[], %(of_release)s::text[], %(of_page)s::text[], %(of_at)s::timestamptz[],
@@ -41,22 +39,23 @@ asked AS MATERIALIZED (
     SELECT c.id, c.device_class, c.navigation, c.page, c.release, c.hour, c.number,
            CASE WHEN c.share >= c.chance THEN {LAST_KEY} ELSE (c.share / c.chance * {LAST_KEY})::bigint END AS below
     FROM c WHERE c.chance >= 1 OR (hashint4extended(c.id, 0) & {LAST_KEY}) < c.chance * {LAST_KEY})
-SELECT c.number, c.page, v.js_us, v.hidden_us, c.device_class, c.navigation, c.hour, v.sample_rate{more}
+SELECT c.number, c.page, v.js_us, v.hidden_us, c.device_class, c.navigation, c.hour, v.sample_rate{columns}
 FROM asked c CROSS JOIN LATERAL (
-    SELECT v.view_id, v.contribution, v.js_us, v.hidden_us, coalesce(v.sample_rate, 1.0) AS sample_rate
-    FROM aggregate_pageview v
+    SELECT v.js_us, v.hidden_us, coalesce(v.sample_rate, 1.0) AS sample_rate{inner} FROM aggregate_pageview v
     WHERE v.project_id = %(project_id)s AND v.cell_id = c.id AND fieldflame_sample_key(v.view_id) <= c.below
     OFFSET 0) AS v
-"""
+{order}"""
 
 
 # What a view's functions cost, and its release. Of each stratum the first contributions, in an order of chance, up to a
-# number of bytes.
+# number of bytes. Views come in that order.
+KEYED: Final = """,
+    v.view_id, v.contribution, hashint8extended(fieldflame_sample_key(v.view_id), 1) AS chance"""
 CONTRIBUTIONS: Final = """,
     c.release,
-    CASE WHEN sum(octet_length(v.contribution)) OVER (
-                  PARTITION BY c.number ORDER BY hashint8extended(fieldflame_sample_key(v.view_id), 1), v.view_id)
+    CASE WHEN sum(octet_length(v.contribution)) OVER (PARTITION BY c.number ORDER BY v.chance, v.view_id)
               <= %(most_bytes)s THEN v.contribution END"""
+BY_CHANCE: Final = "ORDER BY c.number, v.chance, v.view_id"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,12 +88,21 @@ class ViewTimes:
         """Returns what statistics need of one stratum's views."""
         return pick_columns(self.columns, self.stratum == stratum)
 
-    def functions(self) -> tuple[IntColumn, ViewSample]:
-        """Returns the views whose contributions were read: the stratum of each, and what their functions cost."""
-        is_read = np.array([blob is not None for blob in self.contributions], dtype=bool)
-        lengths, columns = decode_contributions(
-            [blob for blob in self.contributions if blob is not None], column_count=COLUMNS
-        )
+    def functions(self, most: int) -> tuple[IntColumn, ViewSample]:
+        """Returns the views whose contributions were read: the stratum of each, and what their functions cost.
+
+        The views of each stratum have at most its part of `most` functions together. Bytes do not bound them: 36,000
+        may be packed in 200 bytes. Raises `BlobError`.
+        """
+        is_read = np.zeros(self.stratum.size, dtype=bool)
+        share = most // (int(self.stratum.max()) + 1) if self.stratum.size else 0
+        left = dict.fromkeys(np.unique(self.stratum).tolist(), share)
+        for at, (stratum, blob) in enumerate(zip(self.stratum.tolist(), self.contributions, strict=True)):
+            if blob is not None and left[stratum] >= 0:
+                left[stratum] -= count_funcs(blob)
+                is_read[at] = left[stratum] >= 0
+        blobs = [self.contributions[at] or b"" for at in np.flatnonzero(is_read).tolist()]
+        lengths, columns = decode_contributions(blobs, column_count=COLUMNS)
         return self.stratum[is_read], sample_of_columns(lengths, columns, pick_columns(self.columns, is_read))
 
 
@@ -137,9 +145,9 @@ def select_view_times(
         "most_bytes": function_bytes,
         "shares": [1.0 if stratum.views <= most else most / stratum.views for stratum in strata],
     }
-    more = "" if function_bytes is None else CONTRIBUTIONS
+    is_with_functions = function_bytes is not None
     with open_binary() as cursor:
-        cursor.execute(_write_sampled(" AND ".join(of) or "true", where, more), params)
+        cursor.execute(_write_sampled(" AND ".join(of) or "true", where, with_functions=is_with_functions), params)
         rows = cursor.fetchall()
     stratum, page, *numbers = (
         (list(column) for column in zip(*(row[:8] for row in rows), strict=True)) if rows else ([] for _ in range(8))

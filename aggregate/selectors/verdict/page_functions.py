@@ -17,6 +17,8 @@ from profcore.stats.verdict.family import PageSides, read_page
 from profcore.stats.verdict.incidents import Code
 from profcore.stats.views import group_funcs
 
+# Of all views of a side together: half a million times 80 bytes. 8,000 views of a usual page have as many.
+MAX_FUNCTIONS: Final = 700_000
 # Pages whose call trees one verdict reads, as one tree: those on which functions grew most.
 MAX_TREES: Final = 4
 
@@ -44,7 +46,7 @@ def read_functions(
     Up to four statements, and one for the call trees of pages on which several functions grew.
     """
     code = load_symbols(base.project_id, as_stored=base.as_stored)
-    read = [side.functions() for side in times]
+    read = [side.functions(MAX_FUNCTIONS) for side in times]
     sides = number_funcs(base.project_id, [sample for _, sample in read], code)
     samples = [
         group_funcs(sample, numbers, known_totals_alone=True)

@@ -5,8 +5,10 @@ from datetime import timedelta
 import numpy as np
 import pytest
 
+from aggregate.models import PageView
 from aggregate.selectors.page_views.view_times import Stratum, select_view_times
 from aggregate.selectors.slice.slices import Slice
+from profcore.sums.blobs import Contribution, encode_contribution
 from projects.models import Project
 from tests.builders import MONDAY, make_project, make_timed_views
 
@@ -62,3 +64,24 @@ def test_a_large_stratum_is_sampled_evenly_over_large_and_small_cells(project: P
 def test_a_slice_without_views_has_an_empty_sample(project: Project) -> None:
     times = select_view_times(Slice(project_id=project.pk), [], most=10)
     assert (times.stratum.size, times.columns.js_us.size) == (0, 0)
+
+
+def test_functions_are_read_of_as_many_views_as_their_bytes_and_number_allow(project: Project) -> None:
+    columns = [[*range(1, 41)], *([1_000] * 40 for _ in range(2)), [0] * 40, *([1] * 40 for _ in range(2))]
+    blob = encode_contribution(Contribution(*columns, [0] * 40, [0] * 40))
+    for page in ("/a", "/b"):
+        make_timed_views(project, [1_000] * 50, page=page)
+    PageView.objects.filter(project=project).update(contribution=blob)
+    strata = [Stratum(views=50, page=page) for page in ("/a", "/b")]
+
+    def read(most_bytes: int, most: int) -> list[int]:
+        times = select_view_times(Slice(project_id=project.pk), strata, most=100, function_bytes=most_bytes)
+        assert times.stratum.size == 100
+        stratum, sample = times.functions(most)
+        assert sample.views == stratum.size
+        return np.bincount(stratum, minlength=2).tolist()
+
+    assert read(10**6, 10**6) == [50, 50]
+    assert read(20 * len(blob), 10**6) == [20, 20]
+    assert read(10**6, 2 * 400 + 1) == [10, 10]
+    assert read(0, 10**6) == [0, 0]
