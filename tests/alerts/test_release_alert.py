@@ -6,6 +6,7 @@ import pytest
 from django.utils import timezone
 from pytest_django import Settings
 
+from aggregate.label_models import ReleaseScript
 from aggregate.maintenance.old_states import expire_alerts
 from aggregate.models import Cell, VerdictLook
 from aggregate.selectors.slice.slices import Slice
@@ -264,3 +265,22 @@ def test_how_much_of_the_plan_is_over_is_that_of_the_evaluation(hour: int, reach
     look = VerdictLook.objects.get()
     assert look.reached == pytest.approx(reached)
     assert look.looked_at == rolled_back.at(hour)
+
+
+def test_a_look_waits_for_the_names_of_functions_but_not_for_long(project: Project) -> None:
+    receive(project, "1.1", cart=2.0)
+    now = timezone.now()
+    script = ReleaseScript.objects.create(
+        project=project,
+        id=1,
+        release="1.1",
+        uri="https://shop.example/a.js",
+        file="a.js",
+        is_shared=False,
+        map_id=1,
+        pending_at=now,
+        uploaded_at=now,
+    )
+    assert alert(project) == {}
+    ReleaseScript.objects.filter(id=script.id).update(pending_at=now - timedelta(minutes=11))
+    assert alert(project)["/cart"] == "CONFIRMED"

@@ -86,6 +86,13 @@ def _write_function(verdict: Verdict, culprit: Culprit, base: str, head: str) ->
     whole = leading.difference
     if leading.state != "no_clear_change" or whole is None:
         return segments
+    if leading.is_early:
+        return [
+            *segments,
+            Segment(" The page as a whole: "),
+            *_write_figure(whole),
+            Segment(", too early to be certain."),
+        ]
     text = (
         f" The page as a whole: no clear change ({write_interval(whole.ci95.low, whole.ci95.high)})."
         if whole.ci95
