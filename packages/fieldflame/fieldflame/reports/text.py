@@ -30,7 +30,8 @@ def _list_lines(outcome: Outcome, project: str, link: str) -> Iterator[str]:
     for culprit in verdict.culprits:
         yield f"  Function: {clean(culprit.label)} {describe_culprit(culprit)}"
         yield f"    defined at: {clean(describe_place(culprit), 400)}"
-    changed = [page for page in verdict.pages if page.state in ("slower", "faster") and page != verdict.leading]
+    others = [page for page in verdict.pages if page.page != verdict.leading.page]
+    changed = [page for page in others if page.state in ("slower", "faster")]
     for page in changed[:MAX_PAGES]:
         yield f"  Also {page.state}: {clean(page.page or '')} {write_figures(page)}"
     if len(changed) > MAX_PAGES:
