@@ -28,6 +28,7 @@ from alerts.changes import Cause, select_states, standing_of, step_state, subjec
 from alerts.models import AlertRule, AlertState
 from alerts.subjects import Finding, Subject
 from profcore.alerts.states import Evidence, Standing, State, weigh_change, weigh_function
+from profcore.stats.comparison import Difference
 from profcore.stats.verdict.incidents import CONFIRM_FACTOR
 from profcore.stats.verdict.judgement import Change
 from profcore.times import start_of_day
@@ -320,12 +321,14 @@ def weigh_verdict(
         evidence = Evidence.QUIET if page in compared else Evidence.NONE
         if culprit is not None:
             evidence = weigh_function(culprit.change, is_clear=name in incidents)
-        weigh(subject, evidence, describe_function(verdict, culprit, page))
+        weigh(subject, evidence, _describe(verdict, page, culprit.difference if culprit else None))
     for change in list_changes(verdict):
         subject = pair.subject(change.page)
         if subject.key not in told and _find_told(change, incidents, told, pair):
             continue
-        weigh(subject, weigh_change(change), describe(verdict, change))
+        grown = (culprit for culprit in verdict.incidents if change.page in (None, *culprit.change.pages))
+        label = next((culprit.func.label for culprit in grown), None)
+        weigh(subject, weigh_change(change), _describe(verdict, change.page, change.difference, label))
 
 
 def _is_told(standing: Standing) -> bool:
@@ -345,38 +348,21 @@ def _find_told(change: Change, incidents: Mapping[str, Culprit], told: Collectio
     )
 
 
-def describe_function(verdict: Verdict, culprit: Culprit | None, page: str | None) -> Finding:
-    """Returns what a look found of a function; without figures if no page asks about it any more."""
-    views = next((change.views for change in verdict.judgement.pages if change.page == page), (0, 0))
-    found = culprit.difference if culprit else None
+def _describe(verdict: Verdict, page: str | None, difference: Difference | None, culprit: str | None = None) -> Finding:
+    """Returns what a look found of a page or function; without figures if there are none."""
+    changes = list_changes(verdict)
+    views = next((change.views for change in changes if change.page == page), (0, 0))
+    interval = difference.ci95 if difference else None
     return Finding(
         views=views[1],
         base_release=verdict.base.releases[0],
         base_views=views[0],
         look=verdict.look.number if verdict.look else None,
-        value=found.delta_ms if found else None,
-        low=found.ci95.low if found and found.ci95 else None,
-        high=found.ci95.high if found and found.ci95 else None,
-        relative=found.relative if found else None,
-        q=found.q if found else None,
-        bound=verdict.judgement.bound,
-    )
-
-
-def describe(verdict: Verdict, change: Change) -> Finding:
-    """Returns what a look found of a page."""
-    difference = change.difference
-    is_leading = change is verdict.leading or change.page == verdict.leading.page
-    return Finding(
-        views=change.views[1],
-        base_release=verdict.base.releases[0],
-        base_views=change.views[0],
-        look=verdict.look.number if verdict.look else None,
         value=difference.delta_ms if difference else None,
-        low=difference.ci95.low if difference and difference.ci95 else None,
-        high=difference.ci95.high if difference and difference.ci95 else None,
+        low=interval.low if interval else None,
+        high=interval.high if interval else None,
         relative=difference.relative if difference else None,
         q=difference.q if difference else None,
         bound=verdict.judgement.bound,
-        culprit=verdict.culprits[0].func.label if is_leading and verdict.culprits else None,
+        culprit=culprit,
     )
