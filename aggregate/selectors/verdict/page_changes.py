@@ -17,6 +17,7 @@ from profcore.stats.comparison import Comparison, compare
 from profcore.stats.joining import join_columns
 from profcore.stats.standardised import ClassSums
 from profcore.stats.strata import KnownKinds, text_code
+from profcore.stats.verdict.judgement import NO_PAGE
 from profcore.stats.views import Measure, ViewSample, sample_of_times
 
 # The pages with the most time. Each takes a part of the reading time, and the question has to be answered at once.
@@ -111,7 +112,7 @@ class PageComparer:
         return read_functions(
             *self._slices,
             [side.times for side in self._sides],
-            [*self._numbers],
+            [*self._numbers] or [NO_PAGE],
             by_device=self._by_device,
             by_navigation=self._by_navigation,
         )

@@ -65,7 +65,8 @@ def _describe_code(head: Slice, sides: NumberedSides) -> Code:
     rows = sides.rows
 
     def read_callers(pages: Sequence[str]) -> FindCallers:
-        return HeadTree(replace(head, pages=tuple(pages[:MAX_TREES])), sides).find_callers
+        named = tuple(page for page in pages[:MAX_TREES] if page)
+        return HeadTree(replace(head, pages=named or head.pages), sides).find_callers
 
     def find_moved(statuses: Mapping[int, str]) -> Collection[int]:
         return pick_moved(statuses, rows)

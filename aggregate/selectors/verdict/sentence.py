@@ -67,15 +67,16 @@ def write_sentence(verdict: Verdict, base: str, head: str) -> list[Segment]:
 def _write_function(verdict: Verdict, culprit: Culprit, base: str, head: str) -> list[Segment]:
     """Returns what one function did to a page whose time as a whole did not clearly change."""
     change, difference, leading = culprit.change, culprit.difference, verdict.leading
-    label, page = Segment(culprit.func.label[:MAX_LABEL], "name", is_strong=True), Segment(change.page, "name")
+    label = Segment(culprit.func.label[:MAX_LABEL], "name", is_strong=True)
+    where = [Segment(" on "), Segment(change.page, "name")] if change.page else []
     head_name = Segment(head, "name")
     if not are_releases(verdict.base, verdict.head):
-        segments = [label, Segment(" takes "), Segment("longer", "key", is_strong=True), Segment(" on "), page]
+        segments = [label, Segment(" takes "), Segment("longer", "key", is_strong=True), *where]
         segments += [Segment(" with "), head_name, Segment(" than with "), Segment(base, "name")]
     elif culprit.why == "new":
-        segments = [head_name, Segment(" added "), label, Segment(" on "), page]
+        segments = [head_name, Segment(" added "), label, *where]
     else:
-        segments = [head_name, Segment(" made "), label, Segment(" "), _key("slower"), Segment(" on "), page]
+        segments = [head_name, Segment(" made "), label, Segment(" "), _key("slower"), *where]
     segments += [Segment(": "), *_write_figure(difference), Segment(f", {write_share(change.share)} of the page")]
     more_pages, more = len(change.pages) - 1, len(verdict.incidents) - 1
     if more_pages:

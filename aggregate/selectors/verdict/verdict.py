@@ -140,7 +140,7 @@ def _list_culprits(judgement: Judgement) -> Sequence[FunctionChange]:
     if not leading.has_changed:
         return ()
     is_slower = leading.shown_state == "slower"
-    if leading.page is None:
+    if leading.page is None and judgement.pages:
         every = [change for page in judgement.pages for change in page.functions.faster]
         return judgement.incidents if is_slower else sorted(every, key=lambda change: change.difference.delta_ms)
     return leading.functions.slower if is_slower else leading.functions.faster

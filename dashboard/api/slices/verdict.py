@@ -73,7 +73,7 @@ class VerdictPageAnswer(Answer):
 class CulpritAnswer(ChangedFuncAnswer):
     """A function that changed in the direction of the verdict, on the page where it changed most."""
 
-    page: str
+    page: Annotated[str, doc("Empty if the sides have no page in common.")]
     delta_ms_per_view: float
     ci95: Interval
     q: float

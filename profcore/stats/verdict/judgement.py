@@ -32,6 +32,8 @@ ALIKE_SHARE: Final = 0.5
 # large. By 1.3 times where it is one in three (docs/statistics.md).
 POWER: Final = 0.8
 NO_FUNCTIONS: Final = PageFunctions()
+# The page of functions where the sides have no page in common: all their views are compared as if of one.
+NO_PAGE: Final = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -175,9 +177,9 @@ def judge(
         page: replace(
             change,
             page=page,
-            functions=NO_FUNCTIONS if page is None else found.get(page, NO_FUNCTIONS),
+            functions=found.get(page or NO_PAGE, NO_FUNCTIONS),
             bound=bound,
-            alike=_find_alike(change, page, found.get(page or "", NO_FUNCTIONS), certainty, bound),
+            alike=_find_alike(change, page, found.get(page or NO_PAGE, NO_FUNCTIONS), certainty, bound),
             is_certain=change.is_clear
             and change.difference is not None
             and certainty.is_page_certain(page, change.difference),
@@ -259,7 +261,7 @@ def _lead(whole: Change, pages: list[Change], incidents: Sequence[FunctionChange
     if first.state == "slower":
         return first
     if incidents and whole.state != "slower":
-        return next(page for page in pages if page.page == incidents[0].page)
+        return next((page for page in pages if page.page == incidents[0].page), whole)
     if first.state == "faster" and not whole.is_clear:
         return first
     return whole

@@ -104,3 +104,13 @@ def test_two_devices_are_not_made_slower_by_each_other(project: Project) -> None
     object.__setattr__(verdict.base, "releases", ())
     sentence = plain_text(write_sentence(verdict, "desktop", "mobile"))
     assert sentence.startswith("lookup takes longer on /lint with mobile than with desktop: ")
+
+
+def test_one_page_compared_with_another_names_the_functions_too(project: Project) -> None:
+    receive(project, "1.0.0", USUAL, page="/a")
+    receive(project, "1.0.0", {**USUAL, "lookup": 30.0}, page="/b")
+    base, head = (Slice(project_id=project.pk, pages=(page,)) for page in ("/a", "/b"))
+    verdict = select_verdict(base, head, now=timezone.now())
+    assert verdict.leading.page is None
+    assert [culprit.func.name for culprit in verdict.culprits] == ["lookup"]
+    assert plain_text(write_sentence(verdict, "/a", "/b")).startswith("lookup takes longer with /b than with /a: +2")
