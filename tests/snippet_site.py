@@ -70,7 +70,7 @@ class _Handler(BaseHTTPRequestHandler):
             text = gzip.decompress(body) if body[:2] == GZIP else body
             for line in text.splitlines():
                 envelope = json.loads(line)
-                visit = parse_qs(urlsplit(envelope["url"]).query)["visit"][0]
+                visit = parse_qs(urlsplit(envelope["url"]).query).get("visit", [""])[0]
                 self.endpoint.envelopes.setdefault(visit, []).append(envelope)
         self.answer(202, b"{}", {"Access-Control-Allow-Origin": "*"})
 

@@ -12,6 +12,8 @@ const here = new URL('.', import.meta.url);
 const { version } = JSON.parse(await readFile(new URL('package.json', here), 'utf8'));
 const folder = process.argv[2] ?? fileURLToPath(new URL('dist', here));
 const ES_VERSION = 2020; // docs/adr/0001-recording-in-chunks.md says why
+// All functions are compiled off the main thread, with the script, rather than each at its first call.
+const HINT = '//# allFunctionsCalledOnLoad\n';
 // What bundles and minifies in one step. The stub stays as it is, since pages allow it by its hash.
 const SIMPLE = { bundle: true, charset: 'ascii', legalComments: 'none' };
 
@@ -26,6 +28,9 @@ function optionsOf(isBare) {
       keep_fargs: false, // nobody asks for the length of our functions
       pure_getters: true, // none that we read does anything
       unsafe_arrows: true, // no function of ours is constructed
+      unsafe: true, // nor are the browser's own functions replaced by others
+      unsafe_math: true,
+      unsafe_comps: true,
       pure_funcs: isBare ? ['log', 'miss'] : [], // the bare core tells nobody
     },
     // Own names of properties end with an underscore. Neither the browser's do, nor those of the envelope.
@@ -45,7 +50,7 @@ async function bundle(source, target, { isBare = false, isModule = false } = {})
     define: { BARE: String(isBare), VERSION: JSON.stringify(version) },
   });
   const { code } = await minify(outputFiles[0].text, optionsOf(isBare));
-  await writeFile(`${folder}/${target}`, isModule ? `${code}\n` : `(()=>{${code.replace(/;$/, '')}})();\n`);
+  await writeFile(`${folder}/${target}`, isModule ? `${code}\n` : `${HINT}(()=>{${code.replace(/;$/, '')}})();\n`);
 }
 
 /** Yields [line, column] of each function of a script, from 1, as V8 has it: where its parameters begin. */
@@ -56,7 +61,7 @@ function* findFunctions(text) {
     const node = pending.pop();
     if (/^(Arrow)?Function/.test(node.type)) {
       const at = node.type[0] === 'A' ? node.start : text.indexOf('(', node.id?.end ?? node.start);
-      yield [1, at + 1]; // the script has one line
+      yield [2, at + 1 - HINT.length]; // of one line, after the hint
     }
     pending.push(...Object.values(node).flat().filter((child) => child?.type));
   }

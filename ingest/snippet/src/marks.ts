@@ -1,5 +1,7 @@
 /** The page's own timings: what is kept of each entry, and which of them belong to a chunk. */
 
+import { counted } from './cost';
+
 export interface Mark {
   readonly type: string;
   readonly start: number;
@@ -103,7 +105,7 @@ export const watchMarks = (from: number, heard: (start: number) => void): void =
   if (!observer) {
     watchedFrom = from;
     onSoftNavigation = heard;
-    observer = new PerformanceObserver((list) => list.getEntries().forEach(keep));
+    observer = new PerformanceObserver(counted((list: PerformanceObserverEntryList) => list.getEntries().forEach(keep)));
     if (BARE) {
       observer.observe({ type: 'longtask', buffered: true });
       return;

@@ -19,6 +19,8 @@ export interface Options {
   readonly duration?: number | string;
   /** Samples that one chunk may hold. */
   readonly buffer?: number | string;
+  /** Share of a view's time that the snippet may take of the main thread. */
+  readonly budget?: number | string;
   /** Share of the views without a recording that tell the server why. */
   readonly absent?: number | string;
   /** After the load, record only around interactions. */
@@ -56,7 +58,7 @@ export let endpoint: string;
 export let script: string | undefined;
 
 /** Returns a number of the settings; an absent or empty one means the default. */
-export const numberOf = (name: 'rate' | 'interval' | 'duration' | 'buffer' | 'absent', otherwise: number): number => {
+export const numberOf = (name: 'rate' | 'interval' | 'duration' | 'buffer' | 'budget' | 'absent', otherwise: number): number => {
   const value = settings[name] ?? '';
   return value === '' ? otherwise : Number(value);
 };
@@ -80,13 +82,13 @@ export const readPage = (options: Partial<Options>, source?: string, word?: unkn
   if (!BARE) {
     script = source;
     const announced = load?.serverTiming?.find(({ name }) => name === 'ff');
-    header = Object.fromEntries(new URLSearchParams(announced?.description.replace(/;/g, '&')));
+    header = announced ? Object.fromEntries(new URLSearchParams(announced.description.replace(/;/g, '&'))) : {};
   }
   // The placeholder is a text, whose characters get numbers for names and harm nobody.
   settings = BARE ? options : Object.assign({ release: header.release, page: header.page }, options, word);
-  const url = new URL(BARE ? options.endpoint! : options.endpoint || new URL(path, source), document.baseURI);
-  url.searchParams.set('key', options.key!);
-  endpoint = url.href;
+  const { endpoint: own, key } = options;
+  const url = BARE || own ? new URL(own!, document.baseURI) : new URL(path, source);
+  endpoint = `${url}${url.search ? '&' : '?'}key=${encodeURIComponent(key!)}`;
 };
 
 /** Says in the console what happens, if that is wanted. */

@@ -3,7 +3,8 @@
  * 0.3 ms of the main thread, and the other order up to 132 ms.
  */
 
-import { add, type Answer, clear, flush, onAnswer } from './delivery';
+import { type Cost, counted, takeCost } from './cost';
+import { add, type Answer, clear, flush } from './delivery';
 import { marksDropped, takeMarks, watchMarks } from './marks';
 import { drop, endpoint, header, isOn, load, log, miss, numberOf, rateOf, script, settings } from './page';
 import type { Profiler } from './profiler';
@@ -33,8 +34,8 @@ interface View {
   seq: number;
 }
 
-/** So young a view sends each chunk at once; an older one about every so many ms. */
-const EAGER_MS = 1e4;
+/** What waits so long is sent. */
+const DUE_MS = 14e3;
 /** A timer may fire a little early. */
 const EARLY_MS = 5;
 /** What changes the address so soon after the view's begin or another change, without the user, redirects. */
@@ -48,8 +49,12 @@ const INTERVAL_MS = 10;
 const BUFFER_SAMPLES = 1e4;
 /** What is recorded after an interaction, where a page records only those. */
 const INTERACTION_MS = 2e3;
-/** Of the main thread, in one view. More is a page that the snippet does not fit: it ends. */
-const MAX_COST_MS = 200;
+/** The share of a view's time that the snippet may take of the main thread. */
+const BUDGET = 0.01;
+/** A view that just began may take what one of that many ms may. */
+const START_MS = 1e4;
+/** After an input the page works, and a person waits. */
+const QUIET_MS = 100;
 
 const { timeOrigin } = performance;
 let view: View;
@@ -65,8 +70,10 @@ let early: Profiler | undefined;
 let timer: ReturnType<typeof setTimeout>;
 let tags: unknown;
 let sentAt = 0;
-/** When the user last did something, where only that is recorded. */
-let inputAt = Infinity;
+/** When the user last did something. */
+let inputAt = -Infinity;
+/** Whether only that is recorded. */
+let isSparse: boolean;
 let isPaused = false;
 /** Until then nothing is recorded or sent. */
 let mutedUntil = 0;
@@ -78,10 +85,10 @@ let movedAt: number;
 /** Whether the user did something since. */
 let hasInput: boolean;
 let routes = 0;
-/** Main-thread ms that the snippet has taken, how many of them have been sent, and may be taken in all. */
-let spent = 0;
-let told = 0;
-let allowed: number;
+/** Main-thread ms that the view has taken. */
+let spent: number;
+/** So long is the next chunk at least, ms. */
+let leastMs = 0;
 
 const now = (): number => performance.now();
 
@@ -109,26 +116,6 @@ const write = BARE ? stringify : (value: unknown): string => {
   } finally {
     define();
   }
-};
-
-/** Returns `run`, with its time on the main thread counted. An error of ours never reaches the page. */
-export const counted = <T extends unknown[]>(run: (...values: T) => void): (...values: T) => void => {
-  // The quoted name survives all minifiers: by it a server knows the snippet in a site's own bundle. (Read directly,
-  // the function would lose it.)
-  return Object.values({
-    'fieldflame:run'(...values: T): void {
-      const enteredAt = BARE ? 0 : now();
-      try {
-        run(...values);
-      } catch (error) {
-        log(`${error}`);
-      }
-      spent += BARE ? 0 : now() - enteredAt;
-      if (!BARE && spent > allowed && !isPaused) {
-        giveUp('cost');
-      }
-    },
-  })[0]!;
 };
 
 /** Records and sends nothing for so many ms, and forgets what waits. */
@@ -165,7 +152,8 @@ export const unpause = (): void => {
   resume();
 };
 
-const hear = ({ status, stop, detail = '' }: Answer, viewId: string): void => {
+/** Takes an answer to lines; `viewId` is that of the first. */
+export const hear = ({ status, stop, detail = '' }: Answer, viewId: string): void => {
   log(`${status} ${detail}`);
   if (!BARE) {
     dispatchEvent(new CustomEvent('fieldflame:sent', { detail: { viewId, status } }));
@@ -191,10 +179,10 @@ const construct = (): void => {
       });
       early = undefined;
       profiler.addEventListener('samplebufferfull', counted(() => cut('samplebufferfull', true)));
-      // A chunk ends when a view has been recorded for 0.5, 1, 2, 3, 4, 6, 8, 10, 16, 24 … s.
-      const age = now() - since + EARLY_MS;
-      const length = age < 1e3 ? 500 : age < 4e3 ? 1e3 : age < 1e4 ? 2e3 : 8e3;
-      timer = setTimeout(endChunk, Math.min(since + age - (age % length) + length, endsAt) - now());
+      // A chunk ends when a view has been recorded for 1, 2, 4, 6, 8, 16, 24 … s.
+      const least = now() - since + EARLY_MS + leastMs;
+      const length = least < 2e3 ? 1e3 : least < 8e3 ? 2e3 : 8e3;
+      timer = setTimeout(endChunk, Math.min(since + least - (least % length) + length, endsAt) - now());
     } catch (error) {
       fail(error);
     }
@@ -212,17 +200,16 @@ const cut = (reason: string, goesOn?: boolean, of = view): void => {
   }
   if (old) {
     const seq = of.seq++;
-    const isDue = !profiler || end - since < EAGER_MS || end - sentAt > EAGER_MS;
+    const isDue = !profiler || end - sentAt > DUE_MS;
     if (isDue) {
       sentAt = end;
     }
     old.stop().then(counted((trace) => {
       if (now() >= mutedUntil) {
-        const ms = spent - told;
-        told = spent;
         const marks = takeMarks(Math.max(of.viewStart - timeOrigin, marksFrom), end);
         const { sampleInterval } = old;
-        const envelope = { ...of, seq, sampleInterval, reason, tags, marks, trace, ...(!BARE && { marksDropped, cost: { ms } }) };
+        const cost = BARE ? undefined : keepBudget(takeCost(trace, sampleInterval));
+        const envelope = { ...of, seq, sampleInterval, reason, tags, marks, trace, cost, marksDropped };
         add(of.viewId, write(envelope), isDue);
       }
     })).catch(() => {}); // an unhandled rejection would show up in the page's own error reports
@@ -230,8 +217,25 @@ const cut = (reason: string, goesOn?: boolean, of = view): void => {
 };
 
 const endChunk = counted(() => {
-  cut('timer', BARE || document.readyState !== 'complete' || now() - inputAt <= INTERACTION_MS);
+  const quietMs = now() - inputAt;
+  if (!BARE && quietMs < QUIET_MS) {
+    timer = setTimeout(endChunk, QUIET_MS);
+  } else {
+    cut('timer', BARE || !isSparse || document.readyState !== 'complete' || quietMs <= INTERACTION_MS);
+  }
 });
+
+/** Returns a chunk's cost. The dearer it was, the longer are the next ones; above the budget, the recording ends. */
+const keepBudget = (cost: Cost): Cost => {
+  const ms = Math.max(cost.ms, cost.sampled);
+  const budget = numberOf('budget', BUDGET);
+  spent += ms;
+  leastMs = ms / budget || 0;
+  if (spent > budget * (now() - since + START_MS)) {
+    giveUp('cost');
+  }
+  return cost;
+};
 
 /** Notes the address. */
 const move = (): void => {
@@ -246,12 +250,12 @@ const begin = (navigation: string | undefined, start: number, page?: string, stu
   hasInput = false;
   const rate = rateOf(page || path);
   const isDrawn = Math.random() < rate && (navigation !== 'route' || ++routes <= MAX_ROUTES + now() / ROUTE_MS);
-  const { deviceMemory: memory, hardwareConcurrency: cores, userAgentData, userAgent, webdriver } = navigator;
+  const { deviceMemory: memory, hardwareConcurrency: cores, userAgent, webdriver } = navigator;
   formerStart = former?.viewStart;
   early = stubs;
   since = early ? start : now();
   endsAt = isDrawn ? since + numberOf('duration', DURATION_MS) : 0;
-  allowed = spent + MAX_COST_MS;
+  spent = 0;
   view = {
     // `crypto.randomUUID` is missing on pages that came over plain http; an address of a blob ends with one.
     viewId: crypto.randomUUID?.() ?? URL.createObjectURL(new Blob()).slice(-36),
@@ -268,7 +272,7 @@ const begin = (navigation: string | undefined, start: number, page?: string, stu
     userAgent: !BARE && isOn('bots') ? userAgent.replace('Headless', '') : webdriver ? `webdriver ${userAgent}` : undefined,
     snippet: BARE ? undefined : { version: VERSION, url: script },
     isolated: crossOriginIsolated,
-    device: { memory, cores, mobile: userAgentData?.mobile },
+    device: { memory, cores, mobile: /Mobi/.test(userAgent) },
   };
   if (isDrawn) {
     watchMarks(Math.max(start, marksFrom), moveStart);
@@ -314,7 +318,6 @@ export const on = <E extends Event>(type: string, run: (event: E) => void, targe
 /** Begins with the view that the document's load began. `stubs` is the stub's profiler; marks are from `from` on, ms. */
 export const record = (stubs: Profiler | undefined, from: number): void => {
   marksFrom = from;
-  onAnswer(hear);
   on('beforeunload', () => cut('beforeunload', true));
   on('freeze', leave);
   on('visibilitychange', () => (document.hidden ? leave({ type: 'hidden' }) : resume()));
@@ -347,14 +350,11 @@ export const record = (stubs: Profiler | undefined, from: number): void => {
       begin('route', now());
     }
   }, window.navigation); // without it, the window hears nothing of that name
-  const isSparse = !BARE && isOn('interactions');
-  if (isSparse) {
-    inputAt = 0;
-  }
+  isSparse = !BARE && isOn('interactions');
   const input = (): void => {
     hasInput = true;
+    inputAt = now();
     if (isSparse) {
-      inputAt = now();
       resume();
     }
   };

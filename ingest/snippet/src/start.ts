@@ -1,8 +1,9 @@
 /** Decides whether this page is recorded at all, and says why not. Nothing here may ever break or delay the page. */
 
+import { counted } from './cost';
 import { drop, header, isOn, log, miss, readPage, settings } from './page';
 import type { Api, Call, Command } from './profiler';
-import { counted, fail, on, pause, record, setPage, setTags, unpause } from './recorder';
+import { fail, on, pause, record, setPage, setTags, unpause } from './recorder';
 
 declare const BARE: boolean;
 

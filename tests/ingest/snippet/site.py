@@ -65,10 +65,16 @@ class Site:
     def url(self, path: str = "/", host: str = "127.0.0.1") -> str:
         return f"http://{host}:{self.port}{path}"
 
-    def add_page(self, *, attributes: str = "", before: str = "", after: str = "", path: str = "/") -> None:
-        """Adds a page that runs the script `before`, includes the snippet, and runs the script `after`."""
+    def add_page(
+        self, *, attributes: str = "", before: str = "", after: str = "", path: str = "/", holds: bool = False
+    ) -> None:
+        """Adds a page that runs the script `before`, includes the snippet, and runs the script `after`.
+
+        By default the browser holds nothing (`fetchLater`), so that each chunk is sent at once.
+        """
+        hold = "" if holds else "delete window.fetchLater;"
         self.pages[path] = (
-            f"<!doctype html><title>page</title><link rel=icon href='data:,'><script>{before}</script>"
+            f"<!doctype html><title>page</title><link rel=icon href='data:,'><script>{hold}{before}</script>"
             f"<script src='/snippet.js' data-key=site-key data-release=r1 data-localhost {attributes}></script>"
             f"<body><script>{after}</script>"
         )

@@ -25,7 +25,9 @@ def add_bare_page(site: Site, *, options: str = "", before: str = "", after: str
 
 
 def test_it_records_a_view_in_chunks_with_long_tasks_only(site: Site, page: Page) -> None:
-    add_bare_page(site, before=STUB, after=f"performance.mark('m'); {BUSY} setTimeout(spin, 100, 200);")
+    add_bare_page(
+        site, options="duration: 2500", before=STUB, after=f"performance.mark('m'); {BUSY} setTimeout(spin, 100, 200);"
+    )
     page.goto(site.url())
     wait_until(page, lambda: len(site.envelopes) >= 3)
     assert [envelope["seq"] for envelope in site.envelopes[:3]] == [0, 1, 2]
@@ -98,7 +100,7 @@ def test_a_failure_is_silent_and_happens_once(site: Site, page: Page, before: st
     page.on("pageerror", lambda error: lines.append(str(error)))
     if not has_policy:
         site.page_headers.clear()
-    add_bare_page(site, before=before, after="window.ran = true;")
+    add_bare_page(site, options="duration: 400", before=before, after="window.ran = true;")
     page.goto(site.url())
     page.wait_for_function("() => window.ran")
     page.evaluate("() => history.pushState({}, '', '/other')")

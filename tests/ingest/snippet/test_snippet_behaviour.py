@@ -8,12 +8,14 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, Route
 
+from ingest.snippet.views import SNIPPET_PATH
 from profcore.sums.fold import TraceFold, fold_trace
 from profcore.trace.funcs import SNIPPET_FUNCTIONS, FuncTable
 from profcore.trace.wire import Limits, decode_envelope
 from tests.ingest.snippet.browsing import BUSY, wait_until
 from tests.ingest.snippet.site import ENDPOINT_PATH, Site
 
+VERSION = json.loads(SNIPPET_PATH.parent.with_name("package.json").read_text())["version"]
 QUIET_MS = 900  # longer than any trace below takes, where the test is that none comes
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow(20)]
@@ -42,7 +44,10 @@ def test_an_envelope_holds_every_field_of_the_contract(site: Site, page: Page) -
     trace = envelope.pop("trace")
     assert sorted(trace) == ["frames", "resources", "samples", "stacks"]
     assert isinstance(envelope.pop("marks"), list)  # a slow machine has a long task even on this page
-    assert 0 <= envelope.pop("cost")["ms"] < 100
+    cost = envelope.pop("cost")
+    assert sorted(cost) == ["ms", "sampled"]
+    assert 0 < cost["ms"] < 100
+    assert 0 <= cost["sampled"] < 100
     assert uuid.UUID(envelope.pop("viewId")).version == 4
     assert envelope.pop("userAgent") == page.evaluate("() => `webdriver ${navigator.userAgent}`")  # a program drives it
     assert envelope == {
@@ -57,7 +62,7 @@ def test_an_envelope_holds_every_field_of_the_contract(site: Site, page: Page) -
         "sampleRate": 1,
         "reason": "timer",
         "navigation": "load",
-        "snippet": {"version": "1.0.0", "url": site.url("/snippet.js")},
+        "snippet": {"version": VERSION, "url": site.url("/snippet.js")},
         "isolated": False,
         "device": {**device, "mobile": False},
     }
@@ -65,14 +70,14 @@ def test_an_envelope_holds_every_field_of_the_contract(site: Site, page: Page) -
 
 
 def test_the_server_knows_all_functions_of_the_snippet(site: Site, page: Page) -> None:
-    site.add_page(attributes="data-interval=1 data-buffer=300", after=f"{BUSY} setInterval(spin, 20, 5);")
+    site.add_page(attributes="data-interval=1 data-buffer=300 data-budget=1", after=f"{BUSY} setInterval(spin, 20, 5);")
     page.context.new_cdp_session(page).send("Emulation.setCPUThrottlingRate", {"rate": 10})
     page.goto(site.url("/?a#b"))
     wait_until(page, lambda: len(find_own(site.envelopes)) >= 5)
     page.evaluate("() => history.pushState({}, '', '/next')")
     page.mouse.click(10, 10)
     site.wait_for_posts(len(site.posts) + 2, page.wait_for_timeout)
-    functions = SNIPPET_FUNCTIONS["1.0.0"]
+    functions = SNIPPET_FUNCTIONS[VERSION]
     assert [place for place in find_own(site.envelopes) if place not in functions] == []
     folds = [fold(envelope) for envelope in site.envelopes]
     assert sum(folded.parts.profiler_samples for folded, _ in folds) > 0
@@ -174,7 +179,7 @@ def test_a_long_task_from_before_the_snippet_is_sent(site: Site, page: Page) -> 
             document.head.append(script);
         }"""
     )
-    marks = site.wait_for_posts(1, page.wait_for_timeout)[0].envelope["marks"]
+    marks = site.wait_for_posts(1, page.wait_for_timeout)[0].envelopes[0]["marks"]
     assert [mark for mark in marks if mark["start"] < before_ms and mark["duration"] >= 190]
 
 

@@ -49,11 +49,11 @@ def test_an_accepted_trace_opens_the_way_to_the_dashboard(site: Site, page: Page
     expect_state(page, "work", "done", "duplicate orders")
     expect(to_dashboard).to_be_visible()
     expect(to_dashboard).to_have_attribute("href", "../projects/demo/")
-    envelope = site.posts[0].envelope
+    envelope = site.envelopes[0]
     assert (envelope["page"], envelope["release"], envelope["seq"]) == ("/demo", "demo-1", 0)
     wait_for_names(site, page, {"findDuplicateOrders", "layoutCards", "measureCard", "countFolders"})
     assert complaints == []
-    assert set(said) == {"fieldflame: 202"}  # one for each chunk
+    assert set(said) == {"fieldflame: 202"}  # of the chunks together
 
 
 def test_a_narrow_screen_needs_no_sideways_scrolling(site: Site, page: Page) -> None:

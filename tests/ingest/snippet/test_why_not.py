@@ -9,7 +9,7 @@ from tests.ingest.snippet.site import Site
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow(20)]
 
-QUIET_MS = 1_000
+QUIET_MS = 1_500
 REASONS = {
     "no-api": ("delete window.Profiler;", True, ""),
     "no-header": ("", False, ""),
