@@ -1,149 +1,209 @@
-"""Measures what collection costs a page: loads without the header, with the header, and with header and snippet.
+"""Measures what the snippet costs a page's main thread: visits with the header only, and with header and snippet.
 
-The processor time is that of the renderer processes that a load started, until some seconds after its begin.
+Each round visits each page once in each way, in a random order. The truth is the browser's own trace of the thread.
 """
 
 import asyncio
 import random
 import statistics
+import time
 from argparse import ArgumentParser
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, Literal
+from tempfile import TemporaryDirectory
+from typing import Final
 
-from playwright.async_api import Browser, CDPSession, async_playwright
+from playwright.async_api import Browser, async_playwright
 from tqdm import tqdm
 
 from benchmarks.shared.browser import add_chromium
 from benchmarks.shared.resampling import find_interval
-from tests.snippet_site import POLICY, IngestServer, serve, write_tags
+from benchmarks.snippet.main_thread import CATEGORIES, END_MARK, MainThread, read_main_thread
+from benchmarks.snippet.visited_pages import PAGES, SCRIPT, Served, VisitedPage
+from ingest.snippet.views import SNIPPET_PATH
+from tests.snippet_site import IngestServer, serve, write_tags
+from tools.recording.programs import build_shop
+from tools.recording.visits import Driver
 
-Kind = Literal["none", "header", "snippet"]
-KINDS: Final[Sequence[Kind]] = ("none", "header", "snippet")
-STAY_S: Final = 3.0
-CONTENT_TYPES: Final = {".js": "text/javascript", ".html": "text/html; charset=utf-8", ".css": "text/css"}
+HEADER: Final = "header"
+SETTLE_S: Final = 1.0  # what a page that is gone left in the browser arrives so much later
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Load:
-    """One load of an app: the processor s of its renderer, and the ms of tasks on its main thread."""
+class Case:
+    """A page, how many times slower the processor is, and the length of the visit."""
 
-    app: str
-    kind: Kind
-    processor_s: float
-    tasks_ms: float
-
-
-def read_apps(folder: Path) -> dict[str, dict[str, tuple[str, dict[str, str]]]]:
-    """Returns the files of each app by path. An app is a folder with an `index.html`; it gets its name as its path."""
-    apps = {}
-    for index in sorted(folder.rglob("index.html")):
-        root = index.parent
-        name = "-".join(root.relative_to(folder).parts) or folder.name
-        apps[name] = {
-            f"/{path.relative_to(root)}": (path.read_text(), {"Content-Type": CONTENT_TYPES[path.suffix]})
-            for path in root.rglob("*")
-            if path.suffix in CONTENT_TYPES
-        }
-    return apps
+    page: str
+    throttle: int
+    stay_s: float
 
 
-async def _renderers(session: CDPSession) -> dict[int, float]:
-    """Returns the processor s of each renderer, by process."""
-    answer = await session.send("SystemInfo.getProcessInfo")
-    return {process["id"]: process["cpuTime"] for process in answer["processInfo"] if process["type"] == "renderer"}
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Visit:
+    """One visit by one of the builds, or with the header only."""
+
+    case: Case
+    build: str
+    thread: MainThread
+    posts: int
+    sent_bytes: int
+    chunks: int
 
 
-async def _load(browser: Browser, session: CDPSession, url: str) -> tuple[float, float]:
-    before = await _renderers(session)
+async def _visit(browser: Browser, page: VisitedPage, case: Case, url: str) -> MainThread:
     context = await browser.new_context()
     try:
-        page = await context.new_page()
-        page_session = await context.new_cdp_session(page)
-        await page_session.send("Performance.enable")
-        await page.goto(url, wait_until="commit")
-        await asyncio.sleep(STAY_S)
-        after = await _renderers(session)
-        metrics = {
-            metric["name"]: metric["value"] for metric in (await page_session.send("Performance.getMetrics"))["metrics"]
-        }
+        tab = await context.new_page()
+        session = await context.new_cdp_session(tab)
+        await session.send("Emulation.setCPUThrottlingRate", {"rate": case.throttle})
+        await browser.start_tracing(page=tab, categories=list(CATEGORIES))
+        await tab.goto(url, wait_until="commit")
+        begun_s = time.monotonic()
+        driver = Driver(tab, session)
+        await driver.enter_world()
+        for at_s, act in page.actions:
+            if at_s < case.stay_s:
+                await asyncio.sleep(max(begun_s + at_s - time.monotonic(), 0))
+                await act(driver)
+        await asyncio.sleep(max(begun_s + case.stay_s - time.monotonic(), 0))
+        await driver.ask(f"console.timeStamp('{END_MARK}')")
+        trace = await browser.stop_tracing()
+        await tab.goto("about:blank")
+        await asyncio.sleep(SETTLE_S)
     finally:
         await context.close()
-    processor_s = sum(used - before.get(process, 0.0) for process, used in after.items())
-    return processor_s, metrics["TaskDuration"] * 1000
+    return read_main_thread(trace)
 
 
-async def _run(apps: Mapping[str, Mapping[str, tuple[str, dict[str, str]]]], loads: int, chromium: str) -> list[Load]:
-    results: list[Load] = []
+async def _run(
+    cases: Sequence[Case], builds: Mapping[str, Path], rounds: int, chromium: str, shop: Path
+) -> list[Visit]:
+    results: list[Visit] = []
     chance = random.Random(1)  # noqa: S311  # repeatable, and no secret
+    kinds = [HEADER, *builds]
     async with async_playwright() as playwright:
         browser = await playwright.chromium.launch(
             executable_path=chromium, chromium_sandbox=False, args=["--disable-gpu", "--no-first-run"]
         )
-        session = await browser.new_browser_cdp_session()
-        bar = tqdm(total=len(apps) * loads * len(KINDS), unit="load")
-        for app, files in apps.items():
-            pages = dict(files)
-            with serve(pages, IngestServer()) as port:
-                html = files["/index.html"][0]
-                tagged = html.replace("<head>", f"<head>{write_tags(f'http://127.0.0.1:{port}')}", 1)
-                kind_pages: dict[Kind, tuple[str, dict[str, str]]] = {
-                    "none": (html, {}),
-                    "header": (html, {"Document-Policy": POLICY}),
-                    "snippet": (tagged, {"Document-Policy": POLICY}),
-                }
-                for _ in range(loads):
-                    for kind in chance.sample(KINDS, len(KINDS)):
-                        pages["/"] = kind_pages[kind]
-                        used = await _load(browser, session, f"http://127.0.0.1:{port}/?visit=0")
-                        results.append(Load(app=app, kind=kind, processor_s=used[0], tasks_ms=used[1]))
-                        bar.update()
+        bar = tqdm(total=rounds * len(cases) * len(kinds), unit="visit")
+        for case in cases:
+            page = PAGES[case.page](shop)
+            for _ in range(rounds):
+                for kind in chance.sample(kinds, len(kinds)):
+                    endpoint, pages = IngestServer(), dict[str, Served](page.files)
+                    with serve(pages, endpoint) as port:
+                        # Another origin than the page's, as it mostly is; both have what secure contexts have.
+                        tags = _write_tags(pages, builds[kind], f"http://localhost:{port}") if kind in builds else ""
+                        pages[page.path] = page.write(tags)
+                        thread = await _visit(browser, page, case, f"http://127.0.0.1:{port}{page.path}")
+                    chunks = {(e["viewId"], e["seq"]) for envelopes in endpoint.envelopes.values() for e in envelopes}
+                    results.append(
+                        Visit(
+                            case=case,
+                            build=kind,
+                            thread=thread,
+                            posts=endpoint.posts,
+                            sent_bytes=endpoint.sent_bytes,
+                            chunks=len(chunks),
+                        )
+                    )
+                    bar.update()
         bar.close()
         await browser.close()
     return results
 
 
-def bench_own_cost(*, apps: Path, loads: int, chromium: str) -> list[Load]:
-    """Loads each app of a folder so many times in each way, interleaved."""
-    return asyncio.run(_run(read_apps(apps), loads, chromium))
+def _write_tags(pages: dict[str, Served], build: Path, endpoint_url: str) -> str:
+    """Adds a build's script to the served pages; returns the tags that include it."""
+    pages["/build/snippet.js"] = ((build / "snippet.js").read_text(), SCRIPT)
+    tags = write_tags(endpoint_url, f"data-endpoint={endpoint_url}/ingest/v1/traces")
+    return tags.replace(f"{endpoint_url}/snippet.js", f"{endpoint_url}/build/snippet.js")
 
 
-def _excess(pairs: Sequence[tuple[float, float]]) -> float:
-    """Returns by how much more the second of each pair is, in the mean, as a share."""
-    return sum(other for _, other in pairs) / sum(base for base, _ in pairs) - 1
+def bench_own_cost(*, cases: Sequence[Case], builds: Mapping[str, Path], rounds: int, chromium: str) -> list[Visit]:
+    """Visits each page so many times with the header only and with each build of the snippet, interleaved."""
+    with TemporaryDirectory() as folder:
+        if any(case.page in ("shop", "tour") for case in cases):
+            build_shop(Path(folder))
+        return asyncio.run(_run(cases, builds, rounds, chromium, Path(folder)))
 
 
-def _write_excess(base: Sequence[float], other: Sequence[float]) -> str:
-    pairs = list(zip(base, other, strict=True))
-    low, high = find_interval(pairs, _excess)
-    return f"{_excess(pairs):+.1%} [{low:+.1%}, {high:+.1%}]"
+def _median(values: Sequence[float]) -> float:
+    return statistics.median(values) if values else 0.0
 
 
-def describe(loads: Sequence[Load]) -> str:
-    """Returns a table by app: the medians without anything, and what header and snippet add."""
-    lines = [f"{'app':24}{'loads':>6}{'median':>15}{'header':>26}{'header + snippet':>26}"]
-    names = list(dict.fromkeys(load.app for load in loads))
-    for app in [*names, "all"]:
-        for measure, unit, factor in (("processor_s", "ms CPU", 1000), ("tasks_ms", "ms tasks", 1)):
-            values = {
-                kind: [
-                    getattr(load, measure) * factor for load in loads if load.kind == kind and app in (load.app, "all")
-                ]
-                for kind in KINDS
-            }
-            cells = [f"{_write_excess(values['none'], values[kind]):>26}" for kind in ("header", "snippet")]
-            median = f"{statistics.median(values['none']):.0f} {unit}"
-            lines.append(f"{app:24}{len(values['none']):6}{median:>15}{''.join(cells)}")
+def _write_difference(base: Sequence[float], other: Sequence[float]) -> str:
+    """Returns the median of the differences of each round, with its interval."""
+    differences = [second - first for first, second in zip(base, other, strict=True)]
+    low, high = find_interval(differences, _median)
+    return f"{_median(differences):+.1f} [{low:+.1f}, {high:+.1f}]"
+
+
+def _find_p75(values: Sequence[float]) -> float:
+    return statistics.quantiles(values, n=4)[2] if len(values) > 1 else _median(values)
+
+
+COLUMNS: Final[Mapping[str, Callable[[Visit], float]]] = {
+    "caused ms": lambda visit: sum(visit.thread.caused_ms.values()),
+    "all tasks ms": lambda visit: visit.thread.all_ms,
+    "longest ms": lambda visit: visit.thread.longest_ms,
+    "long tasks": lambda visit: visit.thread.long_tasks,
+}
+
+
+def describe(visits: Sequence[Visit], *, with_tasks: bool = False) -> str:
+    """Returns a table by case and build: medians, and by how much they exceed the visits with the header only."""
+    lines = []
+    for case in dict.fromkeys(visit.case for visit in visits):
+        lines.append(f"{case.page}, {case.throttle}x, {case.stay_s:g} s")
+        mine = [visit for visit in visits if visit.case == case]
+        base = [visit for visit in mine if visit.build == HEADER]
+        for build in dict.fromkeys(visit.build for visit in sorted(mine, key=lambda visit: visit.build != HEADER)):
+            rows = [visit for visit in mine if visit.build == build]
+            cells = [f"  {build:12}{len(rows):3} visits"]
+            for name, read in COLUMNS.items():
+                values = [read(visit) for visit in rows]
+                cells.append(f"{name} {_median(values):.1f}")
+                if build != HEADER:
+                    cells.append(_write_difference([read(visit) for visit in base], values))
+            if clicks := [ms for visit in rows for ms in visit.thread.clicks_ms]:
+                low, high = find_interval(clicks, _find_p75)
+                cells.append(f"clicks {len(clicks)}, p75 {_find_p75(clicks):.1f} [{low:.1f}, {high:.1f}] ms")
+            if build != HEADER:
+                sent = [_median([getattr(visit, name) for visit in rows]) for name in ("chunks", "posts", "sent_bytes")]
+                cells.append(f"chunks {sent[0]:g}, posts {sent[1]:g}, {sent[2] / 1000:.1f} kB")
+            lines.append(", ".join(cells))
+            if with_tasks:
+                lines.extend(_describe_tasks(rows))
     return "\n".join(lines) + "\n"
+
+
+def _describe_tasks(visits: Sequence[Visit]) -> list[str]:
+    """Returns the mean of what the snippet caused, by where the browser posts such tasks."""
+    sums: dict[str, float] = {}
+    for visit in visits:
+        for source, ms in visit.thread.caused_ms.items():
+            sums[source] = sums.get(source, 0.0) + ms / len(visits)
+    return [f"    {ms:8.1f} ms  {source}" for source, ms in sorted(sums.items(), key=lambda item: -item[1])]
 
 
 def main() -> None:
     parser = ArgumentParser(description=__doc__)
-    parser.add_argument("apps", type=Path, help="a folder of apps, each with an index.html")
-    parser.add_argument("--loads", type=int, default=20, help="of each app and kind (default: %(default)s)")
+    parser.add_argument("--pages", nargs="+", choices=PAGES, default=list(PAGES), help="default: all")
+    parser.add_argument("--throttles", nargs="+", type=int, default=[1, 4, 6], help="default: 1 4 6")
+    parser.add_argument("--stays", nargs="+", type=float, default=[3, 10, 30], help="seconds (default: 3 10 30)")
+    parser.add_argument("--rounds", type=int, default=8, help="visits in each way (default: %(default)s)")
+    parser.add_argument("--builds", nargs="+", type=Path, default=[], help="folders of other builds to compare with")
+    parser.add_argument("--tasks", action="store_true", help="list the browser's tasks that the snippet causes")
     add_chromium(parser)
     options = parser.parse_args()
-    if not options.apps.is_dir():
-        raise SystemExit(f"{options.apps} is not a folder.")
-    print(describe(bench_own_cost(**vars(options))))
+    cases = [
+        Case(page=page, throttle=throttle, stay_s=stay)
+        for page in options.pages
+        for throttle in options.throttles
+        for stay in options.stays
+    ]
+    builds = {"snippet": SNIPPET_PATH.parent, **{path.name: path for path in options.builds}}
+    visits = bench_own_cost(cases=cases, builds=builds, rounds=options.rounds, chromium=options.chromium)
+    print(describe(visits, with_tasks=options.tasks))
