@@ -40,7 +40,7 @@ class Case:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Visit:
+class TracedVisit:
     """One visit by one of the builds, or with the header only."""
 
     case: Case
@@ -78,8 +78,8 @@ async def _visit(browser: Browser, page: VisitedPage, case: Case, url: str) -> M
 
 async def _run(
     cases: Sequence[Case], builds: Mapping[str, Path], rounds: int, chromium: str, shop: Path
-) -> list[Visit]:
-    results: list[Visit] = []
+) -> list[TracedVisit]:
+    results: list[TracedVisit] = []
     chance = random.Random(1)  # noqa: S311  # repeatable, and no secret
     kinds = [HEADER, *builds]
     async with async_playwright() as playwright:
@@ -99,7 +99,7 @@ async def _run(
                         thread = await _visit(browser, page, case, f"http://127.0.0.1:{port}{page.path}")
                     chunks = {(e["viewId"], e["seq"]) for envelopes in endpoint.envelopes.values() for e in envelopes}
                     results.append(
-                        Visit(
+                        TracedVisit(
                             case=case,
                             build=kind,
                             thread=thread,
@@ -121,7 +121,9 @@ def _write_tags(pages: dict[str, Served], build: Path, endpoint_url: str) -> str
     return tags.replace(f"{endpoint_url}/snippet.js", f"{endpoint_url}/build/snippet.js")
 
 
-def bench_own_cost(*, cases: Sequence[Case], builds: Mapping[str, Path], rounds: int, chromium: str) -> list[Visit]:
+def bench_own_cost(
+    *, cases: Sequence[Case], builds: Mapping[str, Path], rounds: int, chromium: str
+) -> list[TracedVisit]:
     """Visits each page so many times with the header only and with each build of the snippet, interleaved."""
     with TemporaryDirectory() as folder:
         if any(case.page in ("shop", "tour") for case in cases):
@@ -144,7 +146,7 @@ def _find_p75(values: Sequence[float]) -> float:
     return statistics.quantiles(values, n=4)[2] if len(values) > 1 else _median(values)
 
 
-COLUMNS: Final[Mapping[str, Callable[[Visit], float]]] = {
+COLUMNS: Final[Mapping[str, Callable[[TracedVisit], float]]] = {
     "caused ms": lambda visit: sum(visit.thread.caused_ms.values()),
     "all tasks ms": lambda visit: visit.thread.all_ms,
     "longest ms": lambda visit: visit.thread.longest_ms,
@@ -152,7 +154,7 @@ COLUMNS: Final[Mapping[str, Callable[[Visit], float]]] = {
 }
 
 
-def describe(visits: Sequence[Visit], *, with_tasks: bool = False) -> str:
+def describe(visits: Sequence[TracedVisit], *, with_tasks: bool = False) -> str:
     """Returns a table by case and build: medians, and by how much they exceed the visits with the header only."""
     lines = []
     for case in dict.fromkeys(visit.case for visit in visits):
@@ -179,7 +181,7 @@ def describe(visits: Sequence[Visit], *, with_tasks: bool = False) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _describe_tasks(visits: Sequence[Visit]) -> list[str]:
+def _describe_tasks(visits: Sequence[TracedVisit]) -> list[str]:
     """Returns the mean of what the snippet caused, by where the browser posts such tasks."""
     sums: dict[str, float] = {}
     for visit in visits:
