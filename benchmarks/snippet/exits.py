@@ -27,6 +27,8 @@ LONGEST_S: Final = 10.0
 # What a page that is gone left in the browser may arrive so much later.
 SETTLE_S: Final = 5.0
 HOSTS: Final = "--host-resolver-rules=MAP *.test 127.0.0.1"
+# Sites have https; without it, browsers hold no requests for later.
+SECURE: Final = "--unsafely-treat-insecure-origin-as-secure=http://shop.test:{port},http://endpoint.test:{port}"
 CACHE_OFF: Final = "--disable-back-forward-cache"  # one of Playwright's own flags
 
 
@@ -124,7 +126,7 @@ async def _run(visits: int, chromium: str, at_a_time: int, seed: int) -> ExitsRe
                 browsers[has_cache] = await playwright.chromium.launch(
                     executable_path=chromium,
                     chromium_sandbox=False,
-                    args=[HOSTS, "--disable-gpu", "--no-first-run"],
+                    args=[HOSTS, SECURE.format(port=port), "--disable-gpu", "--no-first-run"],
                     ignore_default_args=[CACHE_OFF] if has_cache else [],
                 )
                 stack.push_async_callback(browsers[has_cache].close)
