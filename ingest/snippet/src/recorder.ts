@@ -179,9 +179,9 @@ const construct = (): void => {
       });
       early = undefined;
       profiler.addEventListener('samplebufferfull', counted(() => cut('samplebufferfull', true)));
-      // A chunk ends when a view has been recorded for 1, 2, 4, 6, 8, 16, 24 … s.
+      // A chunk ends when a view has been recorded for 0.5, 2, 4, 6, 8, 16, 24 … s.
       const least = now() - since + EARLY_MS + leastMs;
-      const length = least < 2e3 ? 1e3 : least < 8e3 ? 2e3 : 8e3;
+      const length = least < 500 ? 500 : least < 8e3 ? 2e3 : 8e3;
       timer = setTimeout(endChunk, Math.min(since + least - (least % length) + length, endsAt) - now());
     } catch (error) {
       fail(error);
@@ -319,7 +319,9 @@ export const on = <E extends Event>(type: string, run: (event: E) => void, targe
 export const record = (stubs: Profiler | undefined, from: number): void => {
   marksFrom = from;
   on('beforeunload', () => cut('beforeunload', true));
-  on('freeze', leave);
+  if (!BARE) {
+    on('freeze', leave); // of a hidden page, which has left already: once more costs nothing
+  }
   on('visibilitychange', () => (document.hidden ? leave({ type: 'hidden' }) : resume()));
   on('pagehide', (event) => {
     leave(event);

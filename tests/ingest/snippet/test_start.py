@@ -11,7 +11,7 @@ from tests.ingest.snippet.site import Site
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow(20)]
 
-QUIET_MS = 2_000  # a first chunk comes after a second
+QUIET_MS = 1_500  # a first chunk comes after half a second
 STUB = SNIPPET_PATH.with_name("stub.js").read_text()
 CORE = "<script async src=/snippet.js data-key=k data-release=r data-localhost data-debug"
 
