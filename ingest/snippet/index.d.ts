@@ -16,6 +16,8 @@ export interface Options {
   readonly interval?: number;
   /** Samples that one chunk may hold. */
   readonly buffer?: number;
+  /** Share of a page view's time that the snippet may take of the main thread. */
+  readonly budget?: number;
   /** After the load, record only around interactions. */
   readonly interactions?: boolean;
   /** Record nothing until `fieldflame('consent')`. */
