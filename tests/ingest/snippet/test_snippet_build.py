@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from ingest.snippet.views import SNIPPET_PATH
-from profcore.trace.funcs import SNIPPET_FUNCTIONS
+from profcore.trace.funcs import SNIPPET_FUNCTIONS, SNIPPET_NAME
 
 SOURCE_DIR = Path(__file__).resolve().parent.parent.parent.parent / "ingest" / "snippet"
 # What a page loads, gzipped. The bare core lacks what docs/snippet.md lists.
@@ -58,6 +58,16 @@ def test_the_places_of_functions_hold_in_every_copy_that_a_server_fills() -> Non
     )
     assert last < text.index("FIELDFLAME_SETTINGS")
     assert last < text.index("/ingest/v1/traces")
+
+
+@pytest.mark.parametrize("name", ["index.mjs", "bare.mjs"])
+def test_what_goes_on_after_an_answer_has_the_name_by_which_servers_know_it_in_a_bundle(name: str) -> None:
+    text = SNIPPET_PATH.with_name(name).read_text()
+    assert text.count("async") == text.count(f'async"{SNIPPET_NAME}"(') == 1
+
+
+def test_the_places_of_older_versions_stay_known() -> None:
+    assert {"1.0.0", "1.1.0"} <= SNIPPET_FUNCTIONS.keys()
 
 
 def test_the_source_passes_the_strict_type_check() -> None:
