@@ -34,7 +34,7 @@ interface Part {
   tries_: number;
   isSent_?: boolean;
   /** Takes it back from the browser. */
-  hold_?: AbortController;
+  hold_?: AbortController | undefined;
 }
 
 export interface Answer {
@@ -71,9 +71,10 @@ const requestOf = (body: Bytes): { method: string; credentials: 'omit'; body: By
 /** Leaves a line with the browser. Returns whether it took it: only secure contexts have this, and there is a quota. */
 const hold = (part: Part): boolean => {
   if (!BARE) {
-    part.hold_ = new AbortController();
+    const hold = new AbortController();
     try {
-      window.fetchLater!(endpoint, { ...requestOf(encode(part.line_)), signal: part.hold_.signal });
+      window.fetchLater!(endpoint, { ...requestOf(encode(part.line_)), signal: hold.signal });
+      part.hold_ = hold;
     } catch {
       return false;
     }
@@ -84,17 +85,21 @@ const hold = (part: Part): boolean => {
 const release = (part: Part): void => {
   if (!BARE) {
     part.hold_?.abort(0); // with a reason, since the usual one takes time
+    part.hold_ = undefined;
   }
 };
 
 const zip = (body: Bytes): Promise<Bytes> =>
   new Response(new Response(body).body!.pipeThrough(new CompressionStream('gzip'))).arrayBuffer();
 
-/** Sends all that waits. `leaves`: whether the page may end at any moment, from now on. */
-export const flush = (leaves = isLeaving): void => {
+/**
+ * Sends all that waits. `leaves`: whether the page may end at any moment, from now on. `ends`: it does now. Then the browser
+ * sends what it holds, since a request of ours may be lost.
+ */
+export const flush = (leaves = isLeaving, ends = false): void => {
   isLeaving = leaves;
   if (!pauses || isLeaving) {
-    send(waiting.filter((part) => !part.isSent_));
+    send(waiting.filter((part) => !part.isSent_ && (BARE || !ends || !part.hold_)));
   }
 };
 
@@ -164,7 +169,9 @@ export const add = (viewId_: string, line: string, isDue: boolean): void => {
   if (waiting.push(part) > MAX_WAITING) {
     release(waiting.shift()!);
   }
-  if (isLeaving || !hold(part) || isDue || textOf(waiting).length > HELD_CHARS) {
+  if (!BARE && isLeaving) {
+    send([part]);
+  } else if ((BARE && isLeaving) || !hold(part) || isDue || textOf(waiting).length > HELD_CHARS) {
     flush();
   }
 };

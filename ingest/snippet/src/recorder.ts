@@ -308,7 +308,7 @@ export const setTags = (value: unknown): void => {
 /** The name of the event that ends the page's being seen is the chunk's reason. */
 const leave = ({ type }: { type: string }): void => {
   cut(type);
-  flush(true);
+  flush(true, !BARE && type === 'pagehide');
 };
 
 export const on = <E extends Event>(type: string, run: (event: E) => void, target: EventTarget = window): void => {
@@ -322,7 +322,7 @@ export const record = (stubs: Profiler | undefined, from: number): void => {
   if (!BARE) {
     on('freeze', leave); // of a hidden page, which has left already: once more costs nothing
   }
-  on('visibilitychange', () => (document.hidden ? leave({ type: 'hidden' }) : resume()));
+  on('visibilitychange', () => (document.hidden ? (BARE || endsAt) && leave({ type: 'hidden' }) : resume()));
   on('pagehide', (event) => {
     leave(event);
     endsAt = 0; // a cache may bring the document back, as another view

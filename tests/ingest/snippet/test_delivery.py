@@ -159,6 +159,18 @@ def test_a_hidden_page_sends_what_the_browser_holds(site: Site, page: Page) -> N
     assert sorted(numbers) == sorted(set(numbers))
 
 
+def test_what_the_browser_holds_arrives_once_when_the_page_is_left(site: Site, page: Page) -> None:
+    site.add_page(holds=True)
+    site.pages["/next"] = "<!doctype html><title>next</title>"
+    page.goto(site.url())
+    page.wait_for_timeout(2_500)
+    page.goto(site.url("/next"))
+    wait_until(page, lambda: len({envelope["seq"] for envelope in site.envelopes}) >= 3)
+    page.wait_for_timeout(1_000)
+    numbers = [envelope["seq"] for envelope in site.envelopes]
+    assert sorted(numbers) == list(range(len(numbers)))
+
+
 def test_text_that_would_not_fit_at_the_exit_is_sent_before(site: Site, page: Page) -> None:
     wide = "for (let n = 0; n < 300; n += 1) performance.mark(Array.from({length: 190}, () => Math.random()).join(''));"
     site.add_page(holds=True, after=wide)
