@@ -117,7 +117,8 @@ def recordings(
         sent = [
             {"start": times[place] / 1000, "duration": length / 1000} for place, length in scripts if place < len(times)
         ]
-        marks.append({"type": "loaf", "start": start / 1000, "duration": 200, "scripts": sent})
+        render = draw(st.sampled_from((0, start / 1000 + 20, start / 1000 + 150)))  # 0: nothing was rendered
+        marks.append({"type": "loaf", "start": start / 1000, "duration": 200, "scripts": sent, "renderStart": render})
     return {
         "sampleInterval": draw(st.sampled_from((10, 10, 16.5))),
         "reason": draw(st.sampled_from(REASONS)),
