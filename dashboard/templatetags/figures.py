@@ -47,7 +47,8 @@ PARTS: Final = (
     (
         "engine",
         "Engine",
-        "Engine time: the main thread was busy outside all scripts, as in style, layout, paint and parsing.",
+        "Engine time: the main thread was busy outside all scripts, as in style, layout, paint and parsing. At least "
+        "this much: browsers do not report tasks under 50 ms.",
     ),
     ("idle", "Idle", "Idle time: there was no stack and no sign of work."),
     (

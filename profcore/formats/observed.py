@@ -11,9 +11,8 @@ from typing import Final
 from profcore.trace.funcs import FuncTable, clean_url, find_profiler_work, strip_uri
 from profcore.trace.hidden import NO_STACK, Range, RunFinder, skip_profiler
 from profcore.trace.intervals import GAP_CAP_TICKS
-from profcore.trace.mark_types import list_scripts
+from profcore.trace.mark_types import read_frames
 from profcore.trace.weights import (
-    ENGINE_MARKERS,
     KIND_ENGINE,
     KIND_HIDDEN,
     KIND_IDLE,
@@ -24,13 +23,14 @@ from profcore.trace.weights import (
     TimeParts,
     busy_ranges,
     find_own_samples,
+    find_work_outside_tasks,
+    frame_ranges,
     is_within,
     measure_gaps,
-    script_ranges,
     to_us,
     weigh,
 )
-from profcore.trace.wire import Envelope, Sample
+from profcore.trace.wire import Envelope
 
 NO_MARKER: Final = -1
 
@@ -74,12 +74,12 @@ def observe(envelope: Envelope, *, page: str, funcs: FuncTable, shift_us: int = 
     page_url = clean_url(envelope.url) if envelope.url else None
     index_of = funcs.intern_frames(trace, page_url=page_url, page=page)
     func = [index_of[stack.frameId] for stack in trace.stacks]
-    listed = list_scripts(envelope.marks)
-    profiler = find_profiler_work(trace, envelope.snippet, listed)
+    frames = read_frames(envelope.marks)
+    profiler = find_profiler_work(trace, envelope.snippet, None if frames is None else frames.scripts)
     callers = [NO_STACK if stack.parentId is None else stack.parentId for stack in trace.stacks]
     prefix = skip_profiler(callers, profiler.stacks)
     reported_us = to_us(envelope.sampleInterval)
-    busy, scripts = busy_ranges(envelope.marks), None if listed is None else script_ranges(listed)
+    busy, ranges = busy_ranges(envelope.marks), frame_ranges(frames)
     ordered, times, gaps, measured_us, interval_us = measure_gaps(trace.samples, reported_us)
     cap = GAP_CAP_TICKS * interval_us
     weights = [min(gap, cap) for gap in gaps]
@@ -89,19 +89,21 @@ def observe(envelope: Envelope, *, page: str, funcs: FuncTable, shift_us: int = 
         profiler_stacks=profiler.stacks,
         interval_us=reported_us,
         busy=busy,
-        scripts=scripts,
+        frames=ranges,
         own_scripts=profiler.scripts,
     )
-    kinds = _kinds(ordered, times, profiler.stacks, (busy, scripts))
+    stacks = [NO_STACK if sample.stackId is None else sample.stackId for sample in ordered]
+    kinds = _kinds(stacks, times, profiler.stacks, busy)
+    for place, kind in find_work_outside_tasks(times, stacks, [sample.marker for sample in ordered], busy, ranges):
+        kinds[place] = kind
     for run in weighed.hidden_runs:
         kinds[run.first : run.end] = [KIND_HIDDEN] * (run.end - run.first)
-    stacks = [NO_STACK if sample.stackId is None else sample.stackId for sample in ordered]
     for place in find_own_samples(times, stacks, profiler.scripts):
         kinds[place] = KIND_PROFILER
     hidden_stack = [NO_STACK] * len(times)
     find = RunFinder(prefix, func, profiler.stacks, runs=weighed.hidden_runs)
     for run in weighed.hidden_runs:
-        if run.is_between or scripts is not None:  # else it is uncertain
+        if run.is_between or frames is not None:  # else it is uncertain
             bounds = (run.first, *run.middle, run.end)
             for start, end, stack in zip(bounds, bounds[1:], find.stacks_of(run), strict=False):
                 hidden_stack[start:end] = [stack] * (end - start)
@@ -125,23 +127,14 @@ def observe(envelope: Envelope, *, page: str, funcs: FuncTable, shift_us: int = 
 
 
 def _kinds(
-    ordered: Sequence[Sample],
-    times: Sequence[int],
-    profiler_stacks: Sequence[bool],
-    ranges: tuple[Sequence[Range], Sequence[Range] | None],
+    stacks: Sequence[int], times: Sequence[int], profiler_stacks: Sequence[bool], busy: Sequence[Range]
 ) -> list[int]:
-    """Returns each sample's kind, as if no run of a long task were hidden. `ranges` are busy ones and scripts."""
-    busy, scripts = ranges
-    starts, script_starts = [start for start, _ in busy], [start for start, _ in scripts or ()]
+    """Returns each sample's kind, as if no run of a long task were hidden, and nothing else were work outside tasks."""
+    starts = [start for start, _ in busy]
     kinds: list[int] = []
-    for sample, time in zip(ordered, times, strict=True):
-        if sample.stackId is not None:
-            kinds.append(KIND_PROFILER if profiler_stacks[sample.stackId] else KIND_JS)
-        elif is_within(busy, starts, time):
-            kinds.append(KIND_ENGINE)
-        elif sample.marker not in ENGINE_MARKERS:
-            kinds.append(KIND_IDLE)
+    for stack, time in zip(stacks, times, strict=True):
+        if stack != NO_STACK:
+            kinds.append(KIND_PROFILER if profiler_stacks[stack] else KIND_JS)
         else:
-            is_hidden = scripts is None or is_within(scripts, script_starts, time)
-            kinds.append(KIND_HIDDEN if is_hidden else KIND_ENGINE)
+            kinds.append(KIND_ENGINE if is_within(busy, starts, time) else KIND_IDLE)
     return kinds

@@ -10,8 +10,8 @@ from profcore.sums.blobs import Contribution
 from profcore.sums.calltree import CallTree, CallTreeBuilder, find_topmost
 from profcore.trace.funcs import FuncTable, clean_url, find_profiler_work
 from profcore.trace.hidden import attribute_runs, skip_profiler
-from profcore.trace.mark_types import list_scripts
-from profcore.trace.weights import TimeParts, busy_ranges, script_ranges, to_us, weigh
+from profcore.trace.mark_types import read_frames
+from profcore.trace.weights import TimeParts, busy_ranges, frame_ranges, to_us, weigh
 from profcore.trace.wire import Envelope
 
 Key = TypeVar("Key")
@@ -21,6 +21,7 @@ Key = TypeVar("Key")
 # 3: long animation frames tell hidden time from the engine's, and what only one stack says is uncertain.
 # 4: what ends in the snippet, or in what it called, is the profiler's own work.
 # 5: so are hidden samples in its script, and it is nobody's caller. What a page could claim to be it is bounded.
+#    Time without a stack while a long animation frame is rendered is the engine's, outside long tasks too.
 FOLD_VERSION: Final = 5
 
 
@@ -74,21 +75,20 @@ def fold_trace(envelope: Envelope, *, page: str, funcs: FuncTable) -> TraceFold:
     page_url = clean_url(envelope.url) if envelope.url else None
     index_of_frame = funcs.intern_frames(trace, page_url=page_url, page=page)
     func = [index_of_frame[stack.frameId] for stack in trace.stacks]
-    listed = list_scripts(envelope.marks)
-    profiler = find_profiler_work(trace, envelope.snippet, listed)
+    frames = read_frames(envelope.marks)
+    profiler = find_profiler_work(trace, envelope.snippet, None if frames is None else frames.scripts)
     callers = [-1 if (parent := stack.parentId) is None else parent for stack in trace.stacks]
     prefix = skip_profiler(callers, profiler.stacks)
-    scripts = None if listed is None else script_ranges(listed)
     weighed = weigh(
         trace.samples,
         stack_count=len(prefix),
         profiler_stacks=profiler.stacks,
         interval_us=to_us(envelope.sampleInterval),
         busy=busy_ranges(envelope.marks),
-        scripts=scripts,
+        frames=frame_ranges(frames),
         own_scripts=profiler.scripts,
     )
-    attributed = attribute_runs(weighed.hidden_runs, prefix, func, profiler.stacks, has_frames=scripts is not None)
+    attributed = attribute_runs(weighed.hidden_runs, prefix, func, profiler.stacks, has_frames=frames is not None)
     sums = sum_by_func(prefix, func, weighed.stack_us, weighed.stack_samples, attributed.hidden_us)
     for stack, us in enumerate(attributed.uncertain_us):
         if us:

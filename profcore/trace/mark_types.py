@@ -1,4 +1,4 @@
-"""The types of marks, and the time ranges of the scripts of long animation frames, as a client sent them."""
+"""The types of marks, and what long animation frames tell of their scripts and rendering, as a client sent it."""
 
 from collections.abc import Iterable
 from typing import Final, NamedTuple, TypeGuard
@@ -33,6 +33,7 @@ ADDRESS_NAMES: Final = ("url", "sourceURL")  # in the same way
 
 _elements: Final = msgspec.json.Decoder(list[msgspec.Raw])
 _script: Final = msgspec.json.Decoder(dict[str, object])
+_value: Final = msgspec.json.Decoder()
 
 
 class FrameScript(NamedTuple):
@@ -41,6 +42,13 @@ class FrameScript(NamedTuple):
     start: float
     duration: float
     address: str
+
+
+class LongFrames(NamedTuple):
+    """The scripts of a trace's long animation frames, and from when to when each frame was rendered, in ms."""
+
+    scripts: list[FrameScript]
+    renderings: list[tuple[float, float]]
 
 
 def is_long_frame(mark: Mark) -> bool:
@@ -76,10 +84,27 @@ def read_scripts(mark: Mark) -> list[FrameScript] | None:
     return scripts if scripts or not elements else None
 
 
-def list_scripts(marks: Iterable[Mark]) -> list[FrameScript] | None:
-    """Returns the scripts of all long animation frames; None if no frame tells its own."""
-    framed = [scripts for mark in marks if is_long_frame(mark) and (scripts := read_scripts(mark)) is not None]
-    return [script for scripts in framed for script in scripts] if framed else None
+def read_rendering(mark: Mark) -> tuple[float, float] | None:
+    """Returns from when to when a long animation frame was rendered; None if it was not, or the mark does not tell.
+
+    `renderStart` is 0 for a frame without rendering. What lies outside the frame is no such time.
+    """
+    try:
+        start, end = _value.decode(mark.renderStart), mark.start + mark.duration
+    except UNREADABLE:
+        return None
+    return (start, end) if _is_ms(start, mark.start) and start != 0 and start < end else None
+
+
+def read_frames(marks: Iterable[Mark]) -> LongFrames | None:
+    """Returns what the long animation frames that tell their scripts say; None if there is none."""
+    told = [(mark, scripts) for mark in marks if is_long_frame(mark) and (scripts := read_scripts(mark)) is not None]
+    if not told:
+        return None
+    return LongFrames(
+        scripts=[script for _, scripts in told for script in scripts],
+        renderings=[rendering for mark, _ in told if (rendering := read_rendering(mark)) is not None],
+    )
 
 
 def _is_ms(value: object, least: float) -> TypeGuard[float]:

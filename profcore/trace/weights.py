@@ -5,16 +5,16 @@ sample. For every trace `js + hidden + engine + idle + unobserved + profiler = s
 """
 
 import math
-from bisect import bisect_right
-from collections.abc import Iterable, Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields
 from itertools import compress
 from operator import sub
-from typing import Final
+from typing import Final, NamedTuple
 
 from profcore.trace.hidden import NO_STACK, OWN_SCRIPT, HiddenRun, Range, find_hidden
 from profcore.trace.intervals import GAP_CAP_TICKS, settle_interval
-from profcore.trace.mark_types import FrameScript
+from profcore.trace.mark_types import FrameScript, LongFrames
 from profcore.trace.wire import Mark, Sample
 
 MARKERS: Final = ("script", "gc", "style", "layout", "paint", "other")
@@ -81,6 +81,13 @@ class WeighedSamples:
     hidden_runs: list[HiddenRun]
 
 
+class FrameRanges(NamedTuple):
+    """The µs ranges of the scripts and the rendering of a trace's long animation frames, each in order, disjoint."""
+
+    scripts: list[Range]
+    renderings: list[Range]
+
+
 def to_us(ms: float) -> int:
     """Returns whole microseconds, half up: `floor(ms × 1000 + 0.5)`."""
     return math.floor(ms * 1000 + 0.5)
@@ -97,6 +104,16 @@ def busy_ranges(marks: Iterable[Mark]) -> list[Range]:
 def script_ranges(scripts: Iterable[FrameScript]) -> list[Range]:
     """Returns the µs ranges of the scripts of long animation frames, parted as `busy_ranges` parts tasks."""
     return _part([(to_us(script.start), to_us(script.start + script.duration)) for script in scripts])
+
+
+def frame_ranges(frames: LongFrames | None) -> FrameRanges | None:
+    """Returns the ranges of long animation frames; None without any that tells its scripts."""
+    if frames is None:
+        return None
+    return FrameRanges(
+        scripts=script_ranges(frames.scripts),
+        renderings=_part([(to_us(start), to_us(end)) for start, end in frames.renderings]),
+    )
 
 
 def _part(overlapping: list[Range]) -> list[Range]:
@@ -121,14 +138,14 @@ def weigh(
     profiler_stacks: Sequence[bool],
     interval_us: int,
     busy: Sequence[Range],
-    scripts: Sequence[Range] | None = None,
+    frames: FrameRanges | None = None,
     own_scripts: Sequence[Range] = (),
 ) -> WeighedSamples:
     """Weighs the samples of one trace.
 
     `profiler_stacks[s]` says whether stack `s` ends in the profiler's own work, `own_scripts` when the snippet's
-    scripts ran. `interval_us` is the reported interval, `busy` comes from `busy_ranges`, `scripts` from
-    `script_ranges`; None says that nothing tells script and the engine's own work apart.
+    scripts ran. `interval_us` is the reported interval, `busy` comes from `busy_ranges`, `frames` from
+    `frame_ranges`; None says that nothing tells script and the engine's own work apart.
     """
     ordered, times, gaps, measured, interval_us = measure_gaps(samples, interval_us)
     span, cap = sum(gaps), GAP_CAP_TICKS * interval_us
@@ -149,14 +166,20 @@ def weigh(
         parts.profiler_us += weights[place]
         parts.profiler_samples += 1
         stacks[place] = OWN_SCRIPT
-    hidden = find_hidden(times, weights, stacks, busy, scripts)
+    hidden = find_hidden(times, weights, stacks, busy, None if frames is None else frames.scripts)
     parts.hidden_us, parts.hidden_samples = hidden.us, hidden.samples
     parts.engine_us, parts.engine_samples = hidden.engine_us, hidden.engine_samples
     marker_us = None
     markers = [sample.marker for sample in ordered]
     if markers.count(None) < len(markers):
         marker_us = _sum_markers(markers, weights)
-        _add_marked(parts, zip(markers, times, weights, stacks, strict=True), busy, scripts)
+    for place, kind in find_work_outside_tasks(times, stacks, None if marker_us is None else markers, busy, frames):
+        if kind == KIND_HIDDEN:
+            parts.hidden_us += weights[place]
+            parts.hidden_samples += 1
+        else:
+            parts.engine_us += weights[place]
+            parts.engine_samples += 1
     parts.idle_us = span - parts.unobserved_us - parts.js_us - parts.profiler_us - parts.hidden_us - parts.engine_us
     parts.idle_samples = len(times) - parts.samples
     return WeighedSamples(
@@ -186,26 +209,31 @@ def _sum_markers(markers: Sequence[str | None], weights: Sequence[int]) -> list[
     return marker_us
 
 
-def _add_marked(
-    parts: TimeParts,
-    rows: Iterable[tuple[str | None, int, int, int]],
+def find_work_outside_tasks(
+    times: Sequence[int],
+    stacks: Sequence[int],
+    markers: Sequence[str | None] | None,
     busy: Sequence[Range],
-    scripts: Sequence[Range] | None,
-) -> None:
-    """Adds the samples without a stack that only an engine marker shows to be work: those outside all tasks.
+    frames: FrameRanges | None,
+) -> Iterator[tuple[int, int]]:
+    """Yields the place and kind of each sample without a stack that is work although it lies in no long task.
 
-    Rows are marker, time, weight and stack. With long animation frames, such work is hidden only within a script.
+    It has an engine marker, or a long animation frame was being rendered. With such frames, it is hidden only within a
+    script, and there only its marker says that it is work. `markers` is None if no sample has one.
     """
-    starts = [start for start, _ in busy]
-    script_starts = [start for start, _ in scripts or ()]
-    for marker, time, weight, stack in rows:
-        if stack == NO_STACK and marker in ENGINE_MARKERS and not is_within(busy, starts, time):
-            if scripts is None or is_within(scripts, script_starts, time):
-                parts.hidden_us += weight
-                parts.hidden_samples += 1
-            else:
-                parts.engine_us += weight
-                parts.engine_samples += 1
+    marked = {place for place, marker in enumerate(markers or ()) if marker in ENGINE_MARKERS}
+    rendered: set[int] = set()
+    for start, end in () if frames is None else frames.renderings:
+        rendered.update(range(bisect_left(times, start), bisect_left(times, end)))
+    busy_starts = [start for start, _ in busy]
+    script_starts = [] if frames is None else [start for start, _ in frames.scripts]
+    for place in marked | rendered:
+        if stacks[place] != NO_STACK or is_within(busy, busy_starts, times[place]):
+            continue
+        if frames is not None and not is_within(frames.scripts, script_starts, times[place]):
+            yield place, KIND_ENGINE
+        elif place in marked:
+            yield place, KIND_HIDDEN
 
 
 def is_within(ranges: Sequence[Range], starts: Sequence[int], time: int) -> bool:

@@ -62,13 +62,14 @@ class Device(msgspec.Struct, gc=False, omit_defaults=True):
 class Mark(msgspec.Struct, gc=False, omit_defaults=True):
     """A timed fact of the page, in ms since the time origin. The type `longtask` means a busy main thread.
 
-    `scripts` is JSON of any kind; profcore/trace/mark_types.py reads those of a long animation frame.
+    `scripts` and `renderStart` are JSON of any kind; profcore/trace/mark_types.py reads those of long animation frames.
     """
 
     type: str
     start: float
     duration: float = 0.0
     scripts: msgspec.Raw = msgspec.Raw(b"")
+    renderStart: msgspec.Raw = msgspec.Raw(b"")
 
 
 class Cost(msgspec.Struct, gc=False, omit_defaults=True):

@@ -93,7 +93,8 @@ def recordings(
     prefix, func = draw(prefix_trees(max_nodes=7, funcs=len(FRAMES)))
     # As many without a stack as with one, so that hidden runs have neighbours.
     places = st.just(-1) | st.integers(-1, len(prefix) - 1)
-    drawn = draw(st.lists(st.tuples(st.sampled_from(GAPS_US), places, st.sampled_from(MARKERS)), max_size=max_samples))
+    gaps = st.tuples(st.sampled_from(gaps_us), places, st.sampled_from(MARKERS))
+    drawn = draw(st.lists(gaps, min_size=min_samples, max_size=max_samples))
     start = draw(st.sampled_from((0, -2_000, 400_005)))
     samples, times, at = [], [], start
     for gap, stack, marker in drawn:
@@ -117,7 +118,8 @@ def recordings(
         sent = [
             {"start": times[place] / 1000, "duration": length / 1000} for place, length in scripts if place < len(times)
         ]
-        marks.append({"type": "loaf", "start": start / 1000, "duration": 200, "scripts": sent})
+        render = draw(st.sampled_from((0, start / 1000 + 20, start / 1000 + 150)))  # 0: nothing was rendered
+        marks.append({"type": "loaf", "start": start / 1000, "duration": 200, "scripts": sent, "renderStart": render})
     return {
         "sampleInterval": draw(st.sampled_from((10, 10, 16.5))),
         "reason": draw(st.sampled_from(REASONS)),

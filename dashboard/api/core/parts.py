@@ -82,7 +82,8 @@ class TimeAnswer(Answer):
     js: float
     hidden: float
     engine: Annotated[
-        float, doc("Style, layout, paint and parsing, known only from long animation frames; 0 without them.")
+        float,
+        doc("Style, layout, paint and parsing, at least: known only from long animation frames; 0 without them."),
     ]
     idle: float
     unobserved: float

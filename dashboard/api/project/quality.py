@@ -21,6 +21,7 @@ from aggregate.selectors.project.quality import (
     select_receipts,
     select_rejections,
 )
+from aggregate.selectors.project.reused_releases import select_reused_release
 from dashboard.api.core.answer import Answer, doc
 from dashboard.api.core.parameters import SLICE_PARAMS
 from dashboard.api.core.parts import (
@@ -187,6 +188,15 @@ class OverflowAnswer(Answer):
     without_release: Annotated[int, doc('The part whose release counts as "(other)" too.')]
 
 
+class ReusedReleaseAnswer(Answer):
+    """A release name that two builds have, by the scripts of a sample of views."""
+
+    release: str
+    page: Annotated[str, doc("A page that shows it.")]
+    earlier: Annotated[str, doc("File name of a script in the earlier build.")]
+    later: Annotated[str, doc("File name of the same script in the later build: with another content hash.")]
+
+
 class AbsentReasonAnswer(Answer):
     """Views that recorded nothing for one reason."""
 
@@ -251,6 +261,9 @@ class QualityAnswer(Answer):
     functions_beyond: Annotated[
         int, doc('How often a new function was beyond the room of its day, and counted as "(other)".')
     ]
+    reused_release: Annotated[
+        ReusedReleaseAnswer | None, doc("Null if no script's content hash was seen to change within a release.")
+    ]
     absent: Annotated[AbsentAnswer, doc("Releases and devices of these views are not known, and days are whole.")]
     sampled: SampledReceiptsAnswer
 
@@ -263,6 +276,7 @@ class QualityView(ProjectView):
         """Reports traces by state, how they were measured, and in which browsers."""
         slice_ = self.resolve_slice()
         measured = select_measured(slice_)
+        reused = select_reused_release(slice_, measured.whole.views)
         return QualityAnswer(
             slice=SliceAnswer.of(slice_),
             arrivals=ArrivalsAnswer.of(select_arrivals(slice_)),
@@ -273,6 +287,7 @@ class QualityView(ProjectView):
             by_navigation=[MeasuredAnswer.of(row) for row in measured.by_navigation],
             overflow=OverflowAnswer.of(select_overflow(slice_)),
             functions_beyond=select_funcs_beyond(slice_),
+            reused_release=None if reused is None else ReusedReleaseAnswer.of(reused),
             absent=AbsentAnswer.of(select_absences(slice_)),
             sampled=SampledReceiptsAnswer.of(select_receipts(slice_, measured.whole.views)),
         )

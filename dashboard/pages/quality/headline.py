@@ -7,6 +7,7 @@ from typing import Final
 from aggregate.selectors.project.absences import Absences
 from aggregate.selectors.project.arrivals import Arrivals
 from aggregate.selectors.project.quality import MeasuredRow, Overflow
+from aggregate.selectors.project.reused_releases import ReusedRelease
 from dashboard.pages.quality.absence_reasons import WORDS
 from dashboard.pages.quality.reasons import explain_reason
 from dashboard.templatetags.figures import share
@@ -18,6 +19,9 @@ MOST_ABSENT: Final = 0.10
 MOST_TRUNCATED: Final = 0.20
 MOST_UNOBSERVED: Final = 0.10
 MOST_OTHER: Final = 0.01
+REUSED_WEIGHT: Final = (
+    2.0  # a release of two builds is as bad as a share of twice its bound: no comparison of it is right
+)
 BY_DESIGN: Final = frozenset({"no-api", "consent"})  # no one can mend these
 MOST_PENDING_S: Final = 600.0  # a worker folds within seconds
 
@@ -56,6 +60,7 @@ class Quality:
     absences: Absences
     whole: MeasuredRow
     overflow: Overflow
+    reused: ReusedRelease | None = None
 
 
 def write_headline(quality: Quality) -> Headline:
@@ -104,7 +109,17 @@ def _find_problems(quality: Quality) -> list[Problem]:
         text = f"About {share(part)} of page views that loaded the snippet could not be recorded."
         meaning, advice = WORDS[mendable[0].reason].meaning, WORDS[mendable[0].reason].advice.removesuffix(":")
         problems.append(Problem(part / MOST_ABSENT, f"{text} {meaning}", f"{advice.removesuffix('.')}.", "absent"))
+    if quality.reused is not None:
+        problems.append(_describe_reused(quality.reused))
     return problems + (_judge_views(whole, quality.overflow) if whole.views else [])
+
+
+def _describe_reused(reused: ReusedRelease) -> Problem:
+    text = (
+        f"Two builds have the release name {reused.release}: "
+        f"on {reused.page}, page views ran {reused.earlier} first, and {reused.later} later."
+    )
+    return Problem(REUSED_WEIGHT, text, "Name each build differently, or changes between them are not seen.", "")
 
 
 def _judge_views(whole: MeasuredRow, overflow: Overflow) -> list[Problem]:

@@ -32,6 +32,7 @@ from aggregate.selectors.project.quality import (
     select_rejections,
 )
 from aggregate.selectors.project.refolds import select_refold
+from aggregate.selectors.project.reused_releases import select_reused_release
 from aggregate.selectors.project.summaries import select_status
 from aggregate.selectors.slice.slices import Slice
 from dashboard.layout.shell import build_shell
@@ -129,6 +130,7 @@ def show_quality(request: HttpRequest, slug: str) -> HttpResponse:
                     absences=absences["absences"],
                     whole=whole,
                     overflow=overflow,
+                    reused=select_reused_release(slice_, whole.views),
                 )
             ),
             "project": project,

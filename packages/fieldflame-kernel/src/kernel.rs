@@ -230,19 +230,19 @@ impl Kernel {
             gunzip.shrink(KEPT_BYTES);
             let body = if is_gzip { gunzip.expand(body, limits.max_bytes)? } else { body };
             let envelope = decode(body, limits)?;
-            let scripts = scripts::list_scripts(&envelope.marks)?;
-            Some((envelope, scripts))
+            let frames = scripts::read_frames(&envelope.marks)?;
+            Some((envelope, frames))
         });
-        let Some((envelope, scripts)) = decoded else { return Ok(None) };
+        let Some((envelope, frames)) = decoded else { return Ok(None) };
         let index_of_frame = self.names.intern(py, &envelope, page)?;
         let (snippets, places) = (&self.snippets, &mut self.places);
-        Ok(Some(py.detach(|| fold_envelope(envelope, scripts, &index_of_frame, snippets, places))))
+        Ok(Some(py.detach(|| fold_envelope(envelope, frames, &index_of_frame, snippets, places))))
     }
 }
 
 fn fold_envelope(
     envelope: Envelope,
-    listed: scripts::FrameScripts,
+    frames: Option<scripts::LongFrames>,
     index_of_frame: &[u32],
     snippets: &SnippetFunctions,
     places: &mut Places,
@@ -250,13 +250,14 @@ fn fold_envelope(
     let busy = busy_ranges(&envelope.marks);
     let trace = envelope.trace;
     let func: Vec<u32> = trace.stack_frame.iter().map(|frame| index_of_frame[*frame as usize]).collect();
-    let profiler = find_profiler_work(&trace, envelope.snippet.as_ref(), listed.as_deref(), snippets);
-    let scripts = listed.as_ref().map(|listed| scripts::script_ranges(listed.iter()));
+    let profiler =
+        find_profiler_work(&trace, envelope.snippet.as_ref(), frames.as_ref().map(|frames| &*frames.scripts), snippets);
+    let ranges = frames.as_ref().map(scripts::LongFrames::ranges);
     let reported_us = to_us(envelope.interval_ms);
-    let weighed = weigh(&trace, &profiler, reported_us, &busy, scripts.as_deref());
+    let weighed = weigh(&trace, &profiler, reported_us, &busy, ranges.as_ref());
     let prefix = hidden::skip_profiler(trace.stack_parent, &profiler.stacks);
     let (stack_hidden_us, uncertain_us) =
-        hidden::attribute(&weighed.runs, &weighed.inside, &prefix, &func, &profiler.stacks, scripts.is_some());
+        hidden::attribute(&weighed.runs, &weighed.inside, &prefix, &func, &profiler.stacks, frames.is_some());
     let sums =
         sum_by_func(places, &prefix, &func, &weighed.stack_us, &weighed.stack_samples, &stack_hidden_us, &uncertain_us);
     let fold = TraceFold {

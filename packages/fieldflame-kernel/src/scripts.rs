@@ -16,31 +16,56 @@ pub struct FrameScript<'a> {
     pub address: Cow<'a, str>,
 }
 
-/// The scripts of all long animation frames; None if no frame tells its own.
-pub type FrameScripts<'a> = Option<Vec<FrameScript<'a>>>;
+/// What the long animation frames tell that tell their scripts.
+#[derive(Default)]
+pub struct LongFrames<'a> {
+    pub scripts: Vec<FrameScript<'a>>,
+    renderings: Vec<Range>,
+}
+
+/// The ranges of `LongFrames`, each list in order and disjoint.
+pub struct FrameRanges {
+    pub scripts: Vec<Range>,
+    pub renderings: Vec<Range>,
+}
+
+impl LongFrames<'_> {
+    pub fn ranges(&self) -> FrameRanges {
+        FrameRanges { scripts: script_ranges(self.scripts.iter()), renderings: part(self.renderings.clone()) }
+    }
+}
 
 /// Returns the ranges of scripts as `script_ranges` of the twin.
 pub fn script_ranges<'a>(scripts: impl Iterator<Item = &'a FrameScript<'a>>) -> Vec<Range> {
     part(scripts.map(|script| script.range).collect())
 }
 
-/// Returns scripts as `list_scripts` of the twin; None asks for the twin.
-pub fn list_scripts<'a>(marks: &[Mark<'a>]) -> Option<FrameScripts<'a>> {
-    let mut found: FrameScripts = None;
+/// Returns frames as `read_frames` of the twin: `Some(None)` if there is none, None asks for the twin.
+pub fn read_frames<'a>(marks: &[Mark<'a>]) -> Option<Option<LongFrames<'a>>> {
+    let mut found: Option<LongFrames> = None;
     for mark in marks {
         let kind = mark.kind.to_lowercase();
         if kind != "long-animation-frame" && kind != "loaf" {
             continue;
         }
         if let Some(scripts) = read_scripts(mark)? {
-            found.get_or_insert_default().extend(scripts);
+            let frames = found.get_or_insert_default();
+            frames.scripts.extend(scripts);
+            frames.renderings.extend(read_rendering(mark));
         }
     }
     Some(found)
 }
 
+/// Returns when a frame was rendered, as `read_rendering` of the twin.
+fn read_rendering(mark: &Mark) -> Option<Range> {
+    let (start, end) = (mark.render_start?, mark.start + mark.duration);
+    let is_right = start >= mark.start && start != 0.0 && start <= MAX_SCRIPT_MS && start < end;
+    is_right.then(|| (to_us(start), to_us(end)))
+}
+
 /// Returns a frame's scripts; `Some(None)` if the frame does not tell, None to ask the twin.
-fn read_scripts<'a>(mark: &Mark<'a>) -> Option<FrameScripts<'a>> {
+fn read_scripts<'a>(mark: &Mark<'a>) -> Option<Option<Vec<FrameScript<'a>>>> {
     let Some(sent) = mark.scripts.filter(|sent| sent.starts_with('[')) else { return Some(None) };
     if sent.bytes().filter(|byte| *byte == b',').count() > MAX_FRAME_COMMAS {
         return Some(None);

@@ -3,6 +3,7 @@
 use crate::hidden::{find_hidden, HiddenRun, Range, OWN_SCRIPT};
 use crate::own::ProfilerWork;
 use crate::paths::NO_STACK;
+use crate::scripts::FrameRanges;
 use crate::wire::{Mark, Trace, MARKERS, NO_MARKER};
 
 const GAP_CAP_TICKS: i64 = 10;
@@ -99,7 +100,7 @@ pub fn weigh(
     profiler: &ProfilerWork,
     reported_us: i64,
     busy: &[Range],
-    scripts: Option<&[Range]>,
+    frames: Option<&FrameRanges>,
 ) -> Weighed {
     let mut times: Vec<i64> = trace.time_ms.iter().map(|ms| to_us(*ms)).collect();
     let mut stacks: Vec<i32> = trace.sample_stack.clone();
@@ -155,7 +156,7 @@ pub fn weigh(
             }
         }
     }
-    let found = find_hidden(&times, &weights, &stacks, busy, scripts);
+    let found = find_hidden(&times, &weights, &stacks, busy, frames.map(|frames| &*frames.scripts));
     parts.us[HIDDEN] = found.us;
     parts.samples[HIDDEN] = found.samples;
     parts.us[ENGINE] = found.engine_us;
@@ -163,20 +164,24 @@ pub fn weigh(
     let mut marker_us = None;
     if trace.has_markers {
         let mut sums = [0i64; MARKERS.len()];
-        for place in 0..times.len() {
-            let marker = markers[place];
-            if marker == NO_MARKER {
-                continue;
-            }
-            sums[marker as usize] += weights[place];
-            // gc, style, layout and paint are the engine's own work.
-            if stacks[place] == NO_STACK && (1..=4).contains(&marker) && !is_within(busy, times[place]) {
-                let kind = if scripts.is_none_or(|scripts| is_within(scripts, times[place])) { HIDDEN } else { ENGINE };
-                parts.us[kind] += weights[place];
-                parts.samples[kind] += 1;
+        for (marker, weight) in markers.iter().zip(&weights) {
+            if *marker != NO_MARKER {
+                sums[*marker as usize] += weight;
             }
         }
         marker_us = Some(sums);
+    }
+    if trace.has_markers || frames.is_some_and(|frames| !frames.renderings.is_empty()) {
+        for place in 0..times.len() {
+            // gc, style, layout and paint are the engine's own work.
+            let is_marked = trace.has_markers && (1..=4).contains(&markers[place]);
+            if stacks[place] == NO_STACK && !is_within(busy, times[place]) {
+                if let Some(kind) = find_kind_outside_tasks(times[place], is_marked, frames) {
+                    parts.us[kind] += weights[place];
+                    parts.samples[kind] += 1;
+                }
+            }
+        }
     }
     parts.us[IDLE] =
         span - parts.us[UNOBSERVED] - parts.us[JS] - parts.us[PROFILER] - parts.us[HIDDEN] - parts.us[ENGINE];
@@ -194,6 +199,17 @@ pub fn weigh(
         interval_us,
         runs: found.runs,
         inside: found.inside,
+    }
+}
+
+/// Returns what work a sample without a stack is that lies in no task, as `find_work_outside_tasks` of the twin.
+fn find_kind_outside_tasks(time: i64, is_marked: bool, frames: Option<&FrameRanges>) -> Option<usize> {
+    if !is_marked && !frames.is_some_and(|frames| is_within(&frames.renderings, time)) {
+        return None;
+    }
+    match frames {
+        Some(frames) if !is_within(&frames.scripts, time) => Some(ENGINE),
+        _ => is_marked.then_some(HIDDEN),
     }
 }
 

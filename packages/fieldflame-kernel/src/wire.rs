@@ -90,12 +90,13 @@ pub struct Trace<'a> {
     pub has_markers: bool,
 }
 
-/// A timed fact of the page. `scripts` is JSON of any kind (scripts.rs).
+/// A timed fact of the page. `scripts` is JSON of any kind (scripts.rs); `render_start` is None if it is no number.
 pub struct Mark<'a> {
     pub kind: Cow<'a, str>,
     pub start: f64,
     pub duration: f64,
     pub scripts: Option<&'a str>,
+    pub render_start: Option<f64>,
 }
 
 /// The sender itself: its version, and the address of its script if that is a file of its own.
@@ -217,15 +218,17 @@ pub fn read_marks<'a>(reader: &mut Reader<'a>, limits: &Limits) -> Option<Vec<Ma
     let bound = limits.timestamp_ms;
     let mut marks = Vec::new();
     reader.array(|reader| {
-        let (mut kind, mut start, mut duration, mut scripts) = (None, None, None, None);
-        reader.object(&["type", "start", "duration", "scripts"], |reader, key| match key {
+        let (mut kind, mut start, mut duration, mut scripts, mut render_start) = (None, None, None, None, None);
+        reader.object(&["type", "start", "duration", "scripts", "renderStart"], |reader, key| match key {
             0 => once(&mut kind, reader.text()?),
             1 => once(&mut start, reader.float()?),
             2 => once(&mut duration, reader.float()?),
             3 => once(&mut scripts, reader.skip()?),
+            4 => once(&mut render_start, reader.number_or_other()?),
             _ => reader.skip().map(drop),
         })?;
-        let mark = Mark { kind: kind?, start: start?, duration: duration.unwrap_or(0.0), scripts };
+        let (duration, render_start) = (duration.unwrap_or(0.0), render_start.flatten());
+        let mark = Mark { kind: kind?, start: start?, duration, scripts, render_start };
         let is_right = is_good(&mark.kind, MAX_SHORT_CHARS)
             && (-bound..=bound).contains(&mark.start)
             && (0.0..=bound).contains(&mark.duration);

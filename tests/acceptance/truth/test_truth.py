@@ -39,4 +39,5 @@ def test_the_top_function_is_the_real_one_more_often_with_hidden_time_than_witho
 
 def test_no_more_time_is_the_engines_than_really_was() -> None:
     shown, real = (sum(score.engine_us[at] for score in scores()) for at in (0, 1))
-    assert 0.4 * real < shown < real
+    assert 0.58 * real < shown < real  # 0.48 and a median of 0.15 without what is rendered outside long tasks
+    assert median(score.engine_us[0] / score.engine_us[1] for score in scores()) > 0.25

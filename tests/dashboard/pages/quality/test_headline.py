@@ -7,6 +7,7 @@ import pytest
 from aggregate.selectors.project.absences import AbsenceReason, Absences
 from aggregate.selectors.project.arrivals import Arrivals
 from aggregate.selectors.project.quality import MeasuredRow, Overflow
+from aggregate.selectors.project.reused_releases import ReusedRelease
 from dashboard.pages.quality.headline import Quality, write_headline
 from profcore.trace.weights import TimeParts
 
@@ -56,6 +57,11 @@ def test_without_traces_there_is_nothing_to_judge() -> None:
         ),
         ({"whole": replace(WHOLE, truncated_views=40)}, "40.0 % of page views have recordings that were cut short."),
         ({"overflow": Overflow(views=3, without_release=0)}, "3.0 % of page views count as (other)"),
+        (
+            {"reused": ReusedRelease("main", "/cart", "app-1A2B3C4D.js", "app-9F8E7D6C.js")},
+            "Two builds have the release name main: on /cart, page views ran app-1A2B3C4D.js first, "
+            "and app-9F8E7D6C.js later.",
+        ),
     ],
 )
 def test_a_problem_comes_first(changes: dict[str, object], beginning: str) -> None:

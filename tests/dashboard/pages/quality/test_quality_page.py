@@ -22,7 +22,7 @@ from projects.models import Membership, Project
 from tests.aggregate.posting import fold_all, post
 from tests.builders import count_receipts, make_project
 from tests.dashboard.pages.reading import text_of
-from tests.envelopes import make_envelope, make_trace
+from tests.envelopes import TIME_ORIGIN_MS, make_envelope, make_trace
 
 HOUR = datetime.now(UTC).replace(minute=0, second=0, microsecond=0)
 CHROME = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/141.0.0.0 Safari/537.36"
@@ -287,3 +287,24 @@ def test_functions_beyond_the_days_room_are_said(reader: Client, settings: Setti
     text = text_of(reader, "/projects/shop/quality/")
     assert "2 times a new function counted as the function (other) : a project may have 0 new ones a day." in text
     assert ask(reader)["functions_beyond"] == 2
+
+
+def test_a_release_of_two_builds_is_said_with_what_to_do(reader: Client) -> None:
+    """The same script with another content hash, an hour later."""
+    assert ask(reader)["reused_release"] is None
+    for hour, name in enumerate(("app-1A2B3C4D.js", "app-9F8E7D6C.js")):
+        trace = make_trace(PICTURE) | {"resources": [f"https://shop.example/{name}"]}
+        start_ms = TIME_ORIGIN_MS + 3_600_000 * hour
+        fields: dict[str, Any] = {"trace": trace, "timeOrigin": start_ms, "page": "/lists", "release": "main"}
+        post("KEY-shop", *(make_envelope(f"{name}{n}", **fields) for n in range(10)))
+    fold_all()
+    assert ask(reader)["reused_release"] == {
+        "release": "main",
+        "page": "/lists",
+        "earlier": "app-1A2B3C4D.js",
+        "later": "app-9F8E7D6C.js",
+    }
+    assert ask(reader, "release=1.0.0")["reused_release"] is None
+    text = text_of(reader, "/projects/shop/quality/")
+    assert "Two builds have the release name main: on /lists, page views ran app-1A2B3C4D.js first" in text
+    assert "Name each build differently, or changes between them are not seen." in text

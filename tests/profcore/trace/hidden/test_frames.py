@@ -4,7 +4,7 @@ import pytest
 
 from profcore.sums.fold import fold_trace
 from profcore.trace.funcs import FuncTable
-from profcore.trace.mark_types import MAX_FRAME_SCRIPTS, list_scripts
+from profcore.trace.mark_types import MAX_FRAME_SCRIPTS, read_frames
 from profcore.trace.weights import script_ranges
 from profcore.trace.wire import Limits, decode_envelope
 from tests.envelopes import make_envelope
@@ -13,10 +13,10 @@ from tests.profcore.trace.hidden.pictures import TICK_MS, given_to, task
 from tests.profcore.trace.wire.refusals import body_of
 
 
-def frame(*scripts: tuple[int, int], word: str = "loaf") -> dict[str, object]:
+def frame(*scripts: tuple[int, int], word: str = "loaf", **facts: object) -> dict[str, object]:
     """Returns the mark of a long animation frame whose scripts hold the samples `first` to `last` of a picture."""
     sent = [{"start": first * TICK_MS, "duration": (last - first + 1) * TICK_MS} for first, last in scripts]
-    return {"type": word, "start": 0, "duration": 100, "scripts": sent}
+    return {"type": word, "start": 0, "duration": 100, "scripts": sent} | facts
 
 
 @pytest.mark.parametrize("word", ["loaf", "LoAF", "long-animation-frame", "Long-Animation-Frame"])
@@ -39,6 +39,34 @@ def test_a_task_outside_all_frames_is_the_engines() -> None:
 def test_what_is_idle_without_a_frame_is_idle_with_one() -> None:
     fold = fold_of("A  -  A", FuncTable(), tick_ms=TICK_MS, marks=[frame((0, 2))])
     assert (fold.parts.hidden_us, fold.parts.engine_us, fold.parts.idle_us) == (0, 0, 1000)
+
+
+def test_what_is_rendered_is_the_engines_without_a_long_task_too() -> None:
+    """From `renderStart` to the frame's end, outside its scripts, and only where there is no stack."""
+    rendered = frame((3, 3), renderStart=2, duration=6)
+    assert given_to("-  -  -  -  A  -  -", rendered) == {"engine": 2}  # the third and the last but one
+    assert given_to("-  -  -  -  A  -  -", task(2, 3), rendered) == {"engine": 2, "?": 1}
+    fold = fold_of("-  -  -  -  A  -  -", FuncTable(), tick_ms=TICK_MS, marks=[rendered])
+    assert (fold.parts.js_us, fold.parts.engine_us, fold.parts.idle_us) == (1000, 2000, 4000)
+
+
+def test_a_long_task_that_ends_within_the_rendering_counts_once() -> None:
+    assert given_to("A  -  -  -  -  -", task(0, 3), frame((0, 1), renderStart=2, duration=5)) == {"A": 1, "engine": 3}
+
+
+def test_frames_that_overlap_render_once() -> None:
+    both = frame(renderStart=1, duration=3), frame(renderStart=2, duration=4)
+    assert given_to("-  -  -  -  -", *both) == {"engine": 3}
+
+
+@pytest.mark.parametrize("start", [0, -1, 100, 101, "2", True, None, [2], {"ms": 2}, 10**400, 1e300])
+def test_a_render_start_that_is_none_adds_nothing(start: object) -> None:
+    assert given_to("-  -  -", frame(renderStart=start)) == {}
+    assert given_to("A  -  -", task(0, 2), frame((0, 1), renderStart=start)) == {"A": 1, "engine": 1}
+
+
+def test_a_frame_without_its_scripts_does_not_tell_its_rendering() -> None:
+    assert given_to("-  -  -", {"type": "loaf", "start": 0, "duration": 100, "renderStart": 1}) == {}
 
 
 def test_the_far_half_of_a_script_is_what_all_its_stacks_share() -> None:
@@ -119,14 +147,14 @@ def test_scripts_without_a_range_are_left_out(scripts: object) -> None:
 @pytest.mark.parametrize("odd", [b'[{"start":1e999,"duration":9}]', b"[1e999]", b"[-1e400,[1e999]]"])
 def test_numbers_that_json_has_and_floats_have_not_are_left_out(odd: bytes) -> None:
     body = body_of(make_envelope(columns="A\n-\n-", marks=[{"type": "loaf", "start": 0, "scripts": "@"}]))
-    assert list_scripts(decode_envelope(body.replace(b'"@"', odd), Limits()).marks) is None
+    assert read_frames(decode_envelope(body.replace(b'"@"', odd), Limits()).marks) is None
 
 
 def test_a_frame_may_have_ten_thousand_scripts_and_no_more() -> None:
     many = [(first, first) for first in range(MAX_FRAME_SCRIPTS + 5)]
     envelope = envelope_of("A  -  -", tick_ms=TICK_MS, marks=[task(0, 2), frame(*many)])
-    scripts = list_scripts(envelope.marks)
-    assert scripts is not None
-    ranges = script_ranges(scripts)
+    frames = read_frames(envelope.marks)
+    assert frames is not None
+    ranges = script_ranges(frames.scripts)
     assert len(ranges) == MAX_FRAME_SCRIPTS
     assert ranges[1] == (1000, 2000)

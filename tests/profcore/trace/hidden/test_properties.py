@@ -10,7 +10,7 @@ from profcore.sums.blobs import Contribution
 from profcore.sums.calltree import CallTree, total_us
 from profcore.sums.fold import CellFold, TraceFold, contribution_of, fold_trace, merge_contributions
 from profcore.trace.funcs import FuncTable
-from profcore.trace.mark_types import list_scripts
+from profcore.trace.mark_types import read_frames
 from profcore.trace.wire import Envelope, Mark, Sample, Trace
 from tests.profcore.pictures import by_path, tree_of_fold
 from tests.profcore.strategies import PROPERTY, mark_lists, traces
@@ -43,7 +43,7 @@ def test_hidden_time_of_nodes_and_funcs_is_a_part_of_the_traces(trace: Trace, ma
     attributed = sum(fold.stack_hidden_us)
     uncertain = sum(fold.sums.uncertain_us.values())
     assert 0 <= attributed <= attributed + uncertain <= fold.parts.hidden_us
-    assert not uncertain or list_scripts(marks) is None
+    assert not uncertain or read_frames(marks) is None
     assert sum(fold.sums.hidden_us.values()) == sum(tree_of_fold(fold).hidden_us) == attributed
     assert fold.sums.hidden_us.keys() <= fold.sums.hidden_total_us.keys()
     for index, total in fold.sums.hidden_total_us.items():

@@ -59,12 +59,13 @@ def kind_by_plain_words(ordered: list[Sample], position: int, marks: list[Mark])
     time = to_us(sample.timestamp)
     tasks = busy_ranges(marks)
     task = next((task for task in tasks if task[0] <= time < task[1]), None)
-    if task is None and sample.marker not in {"gc", "style", "layout", "paint"}:
+    is_marked = sample.marker in {"gc", "style", "layout", "paint"}
+    if task is None and not is_marked and not any(is_rendered(frame, time) for frame in frames):
         return "idle"
     scripts = [script for frame in frames for script in msgspec.json.decode(frame.scripts)]
     ranges = [(to_us(script["start"]), to_us(script["start"] + script["duration"])) for script in scripts]
     if not frames or any(start <= time < end for start, end in ranges):
-        return "hidden"
+        return "hidden" if task is not None or is_marked else "idle"
     sides = 0
     for step in (-1, 1):
         at = position
@@ -75,10 +76,35 @@ def kind_by_plain_words(ordered: list[Sample], position: int, marks: list[Mark])
     return "hidden" if sides == 2 else "engine"
 
 
+def is_rendered(frame: Mark, time: int) -> bool:
+    """Returns whether a time lies between `renderStart` and the end of a long animation frame."""
+    start = msgspec.json.decode(frame.renderStart) if frame.renderStart else None
+    if isinstance(start, bool) or not isinstance(start, int | float) or start == 0 or start < frame.start:
+        return False
+    return to_us(start) <= time < to_us(frame.start + frame.duration)
+
+
 @PROPERTY
 @given(sample_lists(), mark_lists)
-def test_long_animation_frames_only_part_what_is_hidden_without_them(samples: list[Sample], marks: list[Mark]) -> None:
-    parts = weigh_samples(samples, marks).parts
+def test_rendering_only_makes_idle_time_the_engines(samples: list[Sample], marks: list[Mark]) -> None:
+    parts, without = weigh_samples(samples, marks).parts, weigh_samples(samples, without_rendering(marks)).parts
+    assert parts.engine_us >= without.engine_us
+    assert parts.engine_samples >= without.engine_samples
+    assert parts.engine_us + parts.idle_us == without.engine_us + without.idle_us
+    assert parts.engine_samples + parts.idle_samples == without.engine_samples + without.idle_samples
+    for name in ("js_us", "hidden_us", "profiler_us", "unobserved_us", "span_us"):
+        assert getattr(parts, name) == getattr(without, name)
+
+
+def without_rendering(marks: list[Mark]) -> list[Mark]:
+    """Returns marks without what they tell of rendering."""
+    return [msgspec.structs.replace(mark, renderStart=msgspec.Raw(b"")) for mark in marks]
+
+
+@PROPERTY
+@given(sample_lists(), mark_lists)
+def test_scripts_of_frames_only_part_what_is_hidden_without_them(samples: list[Sample], marks: list[Mark]) -> None:
+    parts = weigh_samples(samples, without_rendering(marks)).parts
     without = weigh_samples(samples, [mark for mark in marks if not is_long_frame(mark)]).parts
     assert without.engine_us == without.engine_samples == 0
     assert parts.hidden_us + parts.engine_us == without.hidden_us

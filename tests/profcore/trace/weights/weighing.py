@@ -4,8 +4,8 @@ from textwrap import dedent
 
 import msgspec
 
-from profcore.trace.mark_types import list_scripts
-from profcore.trace.weights import WeighedSamples, busy_ranges, script_ranges, to_us, weigh
+from profcore.trace.mark_types import read_frames
+from profcore.trace.weights import WeighedSamples, busy_ranges, frame_ranges, to_us, weigh
 from profcore.trace.wire import Mark, Sample
 
 STACKS = ("A", "B", "P")  # the leaf of P is the profiler's own built-in
@@ -25,14 +25,13 @@ def weigh_table(table: str, *, marks: list[Mark] | None = None, interval_ms: flo
 
 def weigh_samples(samples: list[Sample], marks: list[Mark], *, interval_us: int = 10_000) -> WeighedSamples:
     """Weighs samples of four stacks, the third of which is the profiler's."""
-    listed = list_scripts(marks)
     return weigh(
         samples,
         stack_count=len(PROFILER_STACKS),
         profiler_stacks=PROFILER_STACKS,
         interval_us=interval_us,
         busy=busy_ranges(marks),
-        scripts=None if listed is None else script_ranges(listed),
+        frames=frame_ranges(read_frames(marks)),
     )
 
 
