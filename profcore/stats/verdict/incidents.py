@@ -13,7 +13,7 @@ import numpy as np
 
 from profcore.stats.comparison import Difference, describe_changes, order_increases
 from profcore.stats.culprits import FindCallers
-from profcore.stats.ranks import find_changes
+from profcore.stats.ranks import Changes, find_changes
 from profcore.stats.verdict.blocks import HOURS_OF_DAY, Inflation, find_inflation
 from profcore.stats.verdict.family import (
     Family,
@@ -35,6 +35,8 @@ CONFIRM_FACTOR: Final = 8.0
 FELL_SHARE: Final = 0.25
 FELL_P_SAME_FILE: Final = 0.05
 FELL_P_ELSEWHERE: Final = 0.01
+# Before a message about a new function, any fall in its file is.
+FELL_P_NEW: Final = 1.0
 # Of an increase that is told, at least this much remains after what fell is taken off.
 LEAST_NET_SHARE: Final = 0.5
 # With fewer functions on both sides a page has no factor that they have in common.
@@ -63,7 +65,9 @@ class FunctionChange:
 
     `chain` are other clear increases of its chain of callers, and `fell` what was seen to fall beside it, with its
     change in ms per view, the largest first. `pages` are all pages on which the same function leads, this one first.
-    `share` is the change as a part of the page's time. `is_certain` says that it is certain enough for a message.
+    `share` is the change as a part of the page's time. `may_have_moved` says that all of it may be time of others:
+    also of what fell in hidden time, or fell hardly in the file of a new function. `is_certain` says that it is certain
+    enough for a message.
     """
 
     page: str
@@ -72,6 +76,7 @@ class FunctionChange:
     chain: tuple[int, ...] = ()
     fell: tuple[tuple[int, float], ...] = ()
     pages: tuple[str, ...] = ()
+    may_have_moved: bool = False
     is_certain: bool = False
 
     @property
@@ -128,7 +133,10 @@ def _find_page_functions(
         )
         # What is gone may be what came: then only the rest of it may be in the increase.
         beside = came if any(func in moved for func, _ in fell) else []
-        (slower if _is_net(page, made, beside) else only_moved).append(made)
+        if _is_net(page, made, beside):
+            slower.append(replace(made, may_have_moved=not _is_net_of_hidden(page, made, beside, code.files)))
+        else:
+            only_moved.append(made)
     decreases = sorted((change for change in large if change.delta_ms < 0), key=lambda change: change.delta_ms)
     faster = (
         FunctionChange(page=page.page, difference=change, share=change.delta_ms / max(page.page_ms, 1e-9))
@@ -165,17 +173,22 @@ def _find_chains(increases: Sequence[Difference], find_callers: FindCallers | No
 
 def _find_fallen(page: PageSides, change: Difference, files: Mapping[int, Hashable]) -> list[tuple[int, float]]:
     """Returns the functions whose visible time fell by enough to be where an increase was before, and by how much."""
-    visible = page.visible
-    if visible is None:
+    return _list_fallen(page, page.visible, change, files, FELL_P_SAME_FILE)
+
+
+def _list_fallen(
+    page: PageSides, changes: Changes | None, change: Difference, files: Mapping[int, Hashable], p_same_file: float
+) -> list[tuple[int, float]]:
+    if changes is None:
         return []
     own = files.get(change.func_id)
     fallen = []
-    for number in visible.funcs.tolist():
+    for number in changes.funcs.tolist():
         func = int(page.func_ids[number])
-        is_large = visible.delta[number] <= -FELL_SHARE * change.delta_ms and visible.z[number] < 0
+        is_large = changes.delta[number] <= -FELL_SHARE * change.delta_ms and changes.z[number] < 0
         is_near = own is not None and files.get(func) == own
-        if is_large and visible.p[number] < (FELL_P_SAME_FILE if is_near else FELL_P_ELSEWHERE):
-            fallen.append((func, float(visible.delta[number])))
+        if is_large and changes.p[number] < (p_same_file if is_near else FELL_P_ELSEWHERE):
+            fallen.append((func, float(changes.delta[number])))
     return sorted(fallen, key=lambda pair: pair[1])
 
 
@@ -189,6 +202,23 @@ def _is_net(page: PageSides, change: FunctionChange, beside: Sequence[int]) -> b
     fell = [func for func, _ in change.fell]
     delta, low = change_together(page, (change.func_id, *change.chain, *beside), fell)
     return low > 0 and delta >= max(page.least_ms, LEAST_NET_SHARE * change.difference.delta_ms)
+
+
+def _is_net_of_hidden(
+    page: PageSides, change: FunctionChange, beside: Sequence[int], files: Mapping[int, Hashable]
+) -> bool:
+    """Returns whether an increase remains after all that fell beside it is taken off, hidden time too.
+
+    Hidden time also wanders to a function that is seen more often, so this is too strict for what is only said. Where
+    a function is new, its time may be of any that fell in its file: few views do not show that surely.
+    """
+    p_same_file = FELL_P_NEW if change.difference.status == "new" else FELL_P_SAME_FILE
+    hidden = _list_fallen(page, page.changes, change.difference, files, p_same_file)
+    fell = {func for func, _ in (*change.fell, *hidden)}
+    if not fell:
+        return True
+    delta, low = change_together(page, sorted({change.func_id, *change.chain, *beside, *fell}), ())
+    return low > 0 and delta >= page.least_ms
 
 
 def join_incidents(pages: Sequence[PageFunctions]) -> tuple[FunctionChange, ...]:
@@ -220,7 +250,7 @@ class Certainty:
     def is_function_certain(self, change: FunctionChange) -> bool:
         """Returns whether a function's increase outlasts blocks of time, and is more than its page has in common."""
         page, difference, test = self._pages[change.page], change.difference, self._family.functions[change.func_id]
-        if test.q >= self._most:
+        if test.q >= self._most or change.may_have_moved:
             return False
         every = [other for other in self._pages.values() if change.func_id in other.func_ids]
         alone = max(difference.p, self._find_p([page], change.func_id, difference.rank_z))

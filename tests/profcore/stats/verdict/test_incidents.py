@@ -1,5 +1,7 @@
 """One family of pages and functions: what names a function, what only moved, what only grew with the rest."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -27,8 +29,18 @@ def with_hours(sample: ViewSample) -> ViewSample:
     return sample
 
 
-def judge_pages(pages: dict[str, tuple[Matrix, Matrix]], code: Code | None = None, bound: float = 0.05) -> Judgement:
-    samples = {page: tuple(with_hours(sample_of_ms(side)) for side in pair) for page, pair in pages.items()}
+def hide(sample: ViewSample, part: float) -> ViewSample:
+    """Returns a sample of which a part of each function's time was not seen."""
+    hidden_us = np.rint(sample.self_us * part).astype(np.int64)
+    return replace(sample, self_us=sample.self_us - hidden_us, hidden_us=hidden_us)
+
+
+def judge_pages(
+    pages: dict[str, tuple[Matrix, Matrix]], code: Code | None = None, bound: float = 0.05, hidden: float = 0.0
+) -> Judgement:
+    samples = {
+        page: tuple(with_hours(hide(sample_of_ms(side), hidden)) for side in pair) for page, pair in pages.items()
+    }
     comparisons = {page: compare(*(sample_of_times(side.columns) for side in pair)) for page, pair in samples.items()}
     read = (read_page(page, *pair) for page, pair in samples.items())
     sides: list[PageSides] = [page for page in read if page is not None]
@@ -88,6 +100,32 @@ def test_time_that_moved_to_a_new_function_is_no_slowdown() -> None:
     (moved,) = judgement.leading.functions.moved
     assert (moved.func_id, moved.fell[0][0]) == (7, 3)
     assert moved.fell[0][1] < 0
+
+
+def test_hidden_time_that_moved_is_no_message() -> None:
+    rng = np.random.default_rng(11)
+    base, head = draw(rng), draw(rng)
+    base[:, 7] = 0.0
+    head[:, 7] = head[:, 3] * 0.5
+    head[:, 3] -= head[:, 7]
+    (incident,) = judge_pages({"/a": (base, head)}, hidden=0.6).incidents
+    assert incident.fell
+    assert (incident.func_id, incident.may_have_moved, incident.is_certain) == (7, True, False)
+    head[:, 3] *= 2.0
+    (incident,) = judge_pages({"/a": (base, head)}, hidden=0.6).incidents
+    assert (incident.func_id, incident.is_certain) == (7, True)
+
+
+def test_a_new_function_in_a_file_where_others_may_have_fallen_is_no_message_yet() -> None:
+    rng = np.random.default_rng(12)
+    base, head = draw(rng), draw(rng, 25)
+    base[:, 7] = 0.0
+    base[:, 3] *= rng.lognormal(0.0, 1.5, VIEWS)
+    head[:, 3] = base[:25, 3] * 0.6
+    for same_file, is_certain in ((True, False), (False, True)):
+        code = Code(files={7: "a.ts", 3: "a.ts" if same_file else "b.ts"})
+        (incident,) = judge_pages({"/a": (base, head)}, code).incidents
+        assert (incident.func_id, incident.fell, incident.is_certain) == (7, (), is_certain)
 
 
 def test_a_chain_of_callers_is_one_incident() -> None:
