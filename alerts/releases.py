@@ -29,7 +29,7 @@ from alerts.models import AlertRule, AlertState
 from alerts.subjects import Finding, Subject
 from profcore.alerts.states import Evidence, Standing, State, weigh_change, weigh_function
 from profcore.stats.comparison import Difference
-from profcore.stats.verdict.incidents import CONFIRM_FACTOR
+from profcore.stats.verdict.certainty import CONFIRM_FACTOR
 from profcore.stats.verdict.judgement import Change
 from profcore.times import start_of_day
 

@@ -61,6 +61,10 @@ class PageSides:
         base, head = (views.side(views.sample.row_us("self" if visible else "self+hidden")) for views in self.views)
         return base, head
 
+    def number_of(self, func_id: int) -> int:
+        """Returns the place of a function among those that could matter."""
+        return int(np.searchsorted(self.func_ids, func_id))
+
     @cached_property
     def visible(self) -> Changes | None:
         """The changes of the visible self time."""

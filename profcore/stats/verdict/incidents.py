@@ -1,35 +1,19 @@
-"""Which functions made a page slower: one incident for a chain of callers, without time that only moved.
-
-And how certain an incident is: certain enough for a message only if it outlasts what views of one hour or day have in
-common, and is more than what all functions of its page have in common.
-"""
+"""Which functions made a page slower: one incident for a chain of callers, without time that only moved."""
 
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import Final
-
-import numpy as np
 
 from profcore.stats.comparison import Difference, describe_changes, order_increases
 from profcore.stats.culprits import FindCallers
-from profcore.stats.ranks import Changes, find_changes
-from profcore.stats.verdict.blocks import HOURS_OF_DAY, Inflation, find_inflation
+from profcore.stats.ranks import Changes
 from profcore.stats.verdict.family import (
     Family,
-    FunctionTest,
     PageSides,
-    Sides,
     change_together,
-    combine_p,
     list_clear,
-    side_of,
 )
-from profcore.stats.views import FloatColumn
 
-# A message is sent when q is below this part of the look's bound: far tails at different looks are nearly independent,
-# so with hundreds of functions a fifth would let more than 1 of 100 unchanged releases through (docs/statistics.md).
-CONFIRM_FACTOR: Final = 8.0
 # What was seen to fall beside an increase, by this much of it, may be where its time was before. In the same file p
 # below the first is evidence enough, elsewhere below the second.
 FELL_SHARE: Final = 0.25
@@ -39,10 +23,6 @@ FELL_P_ELSEWHERE: Final = 0.01
 FELL_P_NEW: Final = 1.0
 # Of an increase that is told, at least this much remains after what fell is taken off.
 LEAST_NET_SHARE: Final = 0.5
-# With fewer functions on both sides a page has no factor that they have in common.
-MIN_COMMON_FUNCS: Final = 5
-# The inflation by days is a mean over pages, and over so many of their heaviest functions: that of one is hardly known.
-MAX_POOLED_FUNCS: Final = 40
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -237,142 +217,3 @@ def join_incidents(pages: Sequence[PageFunctions]) -> tuple[FunctionChange, ...]
         else:
             joined.append(change)
     return tuple(joined)
-
-
-class Certainty:
-    """Says which changes are certain enough for a message, after one look at all pages."""
-
-    def __init__(self, pages: Sequence[PageSides], family: Family, bound: float) -> None:
-        self._pages = {page.page: page for page in pages}
-        self._family = family
-        self._most = bound / CONFIRM_FACTOR
-
-    def is_function_certain(self, change: FunctionChange) -> bool:
-        """Returns whether a function's increase outlasts blocks of time, and is more than its page has in common."""
-        page, difference, test = self._pages[change.page], change.difference, self._family.functions[change.func_id]
-        if test.q >= self._most or change.may_have_moved:
-            return False
-        every = [other for other in self._pages.values() if change.func_id in other.func_ids]
-        alone = max(difference.p, self._find_p([page], change.func_id, difference.rank_z))
-        pooled = self._find_p(every, change.func_id, test.z) if test.pages > 1 else alone
-        return self._raise(test, pooled, alone) < self._most and self.is_beyond_rest(change, self._most)
-
-    def is_beyond_rest(self, change: FunctionChange, bound: float) -> bool:
-        """Returns whether a function grew by more than what the functions of its page have in common."""
-        page, test = self._pages[change.page], self._family.functions[change.func_id]
-        factor = self.find_common_factor(change.page)
-        if factor <= 1.0:
-            return True
-        number = int(np.searchsorted(page.func_ids, change.func_id))
-        rest = find_changes(*_sides_of(page, number, factor), 1, page.strata, is_weighted=False)
-        return (
-            rest is not None
-            and self._raise(test, 1.0, float(rest.p[0])) < bound
-            and float(rest.low[0]) > 0
-            and float(rest.delta[0]) >= page.least_ms
-            and float(rest.z[0]) > 0
-        )
-
-    def find_common_factor(self, page: str) -> float:
-        """Returns how much longer the functions of a page take in the head: the weighted median of their ratios."""
-        return _find_common_factor(self._pages[page]) if page in self._pages else 1.0
-
-    def is_page_certain(self, page: str | None, difference: Difference) -> bool:
-        """Returns whether a page's change, or that of all together (None), outlasts blocks of time."""
-        if difference.q >= self._most:
-            return False
-        pages = [*self._pages.values()] if page is None else [self._pages[page]] if page in self._pages else []
-        hours = _join_hours(pages, [_dense_whole(page) for page in pages])
-        if hours is None:
-            return False
-        p = max(difference.p, hours.p_of(difference.rank_z), self._days.p_of(difference.rank_z))
-        if _scale(difference.q, difference.p, p, self._family.size) >= self._most or difference.ci95 is None:
-            return False
-        widened = (difference.delta_ms - difference.ci95.low) * max(hours.factor, self._days.factor, 1.0) ** 0.5
-        return difference.delta_ms < 0 or difference.delta_ms - widened > 0
-
-    def _find_p(self, pages: Sequence[PageSides], func_id: int, z: float) -> float:
-        """Returns the p of a function's statistic over some pages, with the inflation of hours and of days."""
-        values = [_dense(_sides_of(page, int(np.searchsorted(page.func_ids, func_id)), 1.0)) for page in pages]
-        hours = _join_hours(pages, values)
-        return 1.0 if hours is None else max(hours.p_of(z), self._days.p_of(z))
-
-    def _raise(self, test: FunctionTest, pooled: float, alone: float) -> float:
-        """Returns the q of a function after the p with pages as strata, and that of the page, were raised."""
-        p = combine_p(np.array([pooled]), np.array([alone]), np.array([float(test.pages)]))
-        return _scale(test.q, test.p, float(p[0]), self._family.size)
-
-    @cached_property
-    def _days(self) -> Inflation:
-        """The inflation by days: the mean over pages, or over their heaviest functions if that is more."""
-        pages = [*self._pages.values()]
-        of_pages = [_inflate_by_day(page, _dense_whole(page)) for page in pages]
-        heaviest = sorted(
-            ((-float(weight), number, page) for page in pages for number, weight in enumerate(page.weights)),
-            key=lambda row: row[:2],
-        )[:MAX_POOLED_FUNCS]
-        of_functions = [_inflate_by_day(page, _dense(_sides_of(page, number, 1.0))) for _, number, page in heaviest]
-        means = [float(np.mean(known)) for factors in (of_pages, of_functions) if (known := [f for f in factors if f])]
-        return Inflation(max([1.0, *means]), np.inf)
-
-
-def _inflate_by_day(page: PageSides, value: Sequence[FloatColumn]) -> float | None:
-    rows = page.rows_of(value)
-    inflation = find_inflation(replace(rows, block=rows.block // HOURS_OF_DAY))
-    return inflation.factor if inflation else None
-
-
-def _scale(q: float, p: float, raised_p: float, size: int) -> float:
-    """Returns a q after its p was raised, in a family of a size."""
-    return q * raised_p / p if p > 0 else size * raised_p
-
-
-def _join_hours(pages: Sequence[PageSides], values: Sequence[Sequence[FloatColumn]]) -> Inflation | None:
-    """Returns the inflation by hours of one value of each view, over some pages together."""
-    rows = [page.rows_of(value) for page, value in zip(pages, values, strict=True)]
-    if not rows:
-        return None
-    first = np.cumsum([0, *(page.strata for page in pages[:-1])])
-    return find_inflation(
-        replace(
-            rows[0],
-            value=np.concatenate([row.value for row in rows]),
-            stratum=np.concatenate([row.stratum + start for row, start in zip(rows, first.tolist(), strict=True)]),
-            is_head=np.concatenate([row.is_head for row in rows]),
-            block=np.concatenate([row.block for row in rows]),
-        )
-    )
-
-
-def _sides_of(page: PageSides, number: int, factor: float) -> Sides:
-    """Returns the rows of one function; the head's times are divided by a factor."""
-    sides = []
-    for side, divisor in zip(page.sides(), (1.0, factor), strict=True):
-        is_in = side.func == number
-        value = np.bincount(side.view[is_in], side.value[is_in], minlength=side.weight.size) / divisor
-        sides.append(side_of(value, side))
-    return sides[0], sides[1]
-
-
-def _dense(sides: Sides) -> list[FloatColumn]:
-    """Returns one value of each view of both sides."""
-    return [np.bincount(side.view, side.value, minlength=side.weight.size).astype(np.float64) for side in sides]
-
-
-def _dense_whole(page: PageSides) -> list[FloatColumn]:
-    return [views.sample.view_us("self+hidden").astype(np.float64) for views in page.views]
-
-
-def _find_common_factor(page: PageSides) -> float:
-    """Returns how much more all functions of a page took in the head: the weighted median of their ratios."""
-    changes = page.changes
-    if changes is None:
-        return 1.0
-    base, head = changes.standard_base, changes.standard_base + changes.delta
-    is_both = (base > 0) & (head > 0)
-    if int(is_both.sum()) < MIN_COMMON_FUNCS:
-        return 1.0
-    ratio, weight = head[is_both] / base[is_both], page.weights[is_both]
-    order = np.argsort(ratio)
-    summed = np.cumsum(weight[order])
-    return float(ratio[order][np.searchsorted(summed, summed[-1] / 2)])

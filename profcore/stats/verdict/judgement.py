@@ -10,9 +10,9 @@ from typing import Final, Literal, TypeVar
 
 from profcore.stats.comparison import FALSE_DISCOVERIES, Comparison, Difference
 from profcore.stats.distributions import normal_quantile
+from profcore.stats.verdict.certainty import Certainty
 from profcore.stats.verdict.family import Family, PageSides, control_family
 from profcore.stats.verdict.incidents import (
-    Certainty,
     Code,
     FunctionChange,
     PageFunctions,

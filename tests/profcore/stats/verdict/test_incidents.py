@@ -1,5 +1,6 @@
 """One family of pages and functions: what names a function, what only moved, what only grew with the rest."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -36,10 +37,15 @@ def hide(sample: ViewSample, part: float) -> ViewSample:
 
 
 def judge_pages(
-    pages: dict[str, tuple[Matrix, Matrix]], code: Code | None = None, bound: float = 0.05, hidden: float = 0.0
+    pages: dict[str, tuple[Matrix, Matrix]],
+    code: Code | None = None,
+    bound: float = 0.05,
+    hidden: float = 0.0,
+    device: Sequence[int] | None = None,
 ) -> Judgement:
     samples = {
-        page: tuple(with_hours(hide(sample_of_ms(side), hidden)) for side in pair) for page, pair in pages.items()
+        page: tuple(with_hours(hide(sample_of_ms(side, device_class=device), hidden)) for side in pair)
+        for page, pair in pages.items()
     }
     comparisons = {page: compare(*(sample_of_times(side.columns) for side in pair)) for page, pair in samples.items()}
     read = (read_page(page, *pair) for page, pair in samples.items())
@@ -153,6 +159,25 @@ def test_all_functions_alike_are_said_and_no_message() -> None:
     assert judgement.leading.state == "slower"
     assert judgement.leading.alike == pytest.approx(0.25, abs=0.1)
     assert not any(incident.is_certain for incident in judgement.incidents)
+
+
+def test_what_only_the_fastest_devices_have_is_no_message() -> None:
+    rng = np.random.default_rng(13)
+    device = [1, 2] * 600
+    base, head = draw(rng, 1_200), draw(rng, 1_200)
+    base[1::2], head[1::2] = 2 * base[1::2], 2 * head[1::2]
+    base[::4] *= 0.3  # a monitor, which stops
+    judgement = judge_pages({"/a": (base, head)}, device=device)
+    assert (judgement.leading.state, judgement.is_confirmed) == ("slower", False)
+    head[1::2] *= 1.3
+    assert judge_pages({"/a": (base, head)}, device=device).is_confirmed
+
+
+def test_a_slowdown_is_confirmed_where_hardly_anyone_has_other_devices() -> None:
+    rng = np.random.default_rng(14)
+    base, head = draw(rng, 600), draw(rng, 600) * 1.3
+    for device in ([1] * 600, [1] * 560 + [2] * 40):
+        assert judge_pages({"/a": (base, head)}, device=device).leading.is_certain
 
 
 def test_a_message_needs_an_eighth_of_the_bound() -> None:

@@ -1,0 +1,215 @@
+"""How certain a change is: certain enough for a message or not.
+
+It must outlast what views of one hour or day have in common, and not be that of the fastest devices alone, where
+monitors are. A function must also have grown by more than what all functions of its page have in common.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cached_property
+from typing import Final
+
+import numpy as np
+
+from profcore.stats.comparison import US_PER_MS, Difference
+from profcore.stats.ranks import find_changes
+from profcore.stats.standardised import Side
+from profcore.stats.verdict.blocks import HOURS_OF_DAY, BlockRows, Inflation, find_inflation
+from profcore.stats.verdict.family import PAGE_P, Family, FunctionTest, PageSides, Sides, combine_p, side_of
+from profcore.stats.verdict.incidents import FunctionChange
+from profcore.stats.views import FloatColumn
+
+# A message is sent when q is below this part of the look's bound: far tails at different looks are nearly independent,
+# so with hundreds of functions a fifth would let more than 1 of 100 unchanged releases through (docs/statistics.md).
+CONFIRM_FACTOR: Final = 8.0
+# With fewer functions on both sides a page has no factor that they have in common.
+MIN_COMMON_FUNCS: Final = 5
+# The inflation by days is a mean over pages, and over so many of their heaviest functions: that of one is hardly known.
+MAX_POOLED_FUNCS: Final = 40
+
+
+# A change is also that of other device classes than the fastest, if they have at least this share of the views:
+# by this part of it.
+LEAST_OTHER_SHARE: Final = 0.25
+LEAST_OTHER_PART: Final = 0.5
+
+
+class Certainty:
+    """Says which changes are certain enough for a message, after one look at all pages."""
+
+    def __init__(self, pages: Sequence[PageSides], family: Family, bound: float) -> None:
+        self._pages = {page.page: page for page in pages}
+        self._family = family
+        self._most = bound / CONFIRM_FACTOR
+
+    def is_function_certain(self, change: FunctionChange) -> bool:
+        """Returns whether a function's increase outlasts blocks of time, and is more than its page has in common."""
+        page, difference, test = self._pages[change.page], change.difference, self._family.functions[change.func_id]
+        if test.q >= self._most or change.may_have_moved:
+            return False
+        every = [other for other in self._pages.values() if change.func_id in other.func_ids]
+        alone = max(difference.p, self._find_p([page], change.func_id, difference.rank_z))
+        pooled = self._find_p(every, change.func_id, test.z) if test.pages > 1 else alone
+        if not _is_elsewhere([page], [_dense(_sides_of(page, page.number_of(change.func_id), 1.0))], difference):
+            return False
+        return self._raise(test, pooled, alone) < self._most and self.is_beyond_rest(change, self._most)
+
+    def is_beyond_rest(self, change: FunctionChange, bound: float) -> bool:
+        """Returns whether a function grew by more than what the functions of its page have in common."""
+        page, test = self._pages[change.page], self._family.functions[change.func_id]
+        factor = self.find_common_factor(change.page)
+        if factor <= 1.0:
+            return True
+        number = page.number_of(change.func_id)
+        rest = find_changes(*_sides_of(page, number, factor), 1, page.strata, is_weighted=False)
+        return (
+            rest is not None
+            and self._raise(test, 1.0, float(rest.p[0])) < bound
+            and float(rest.low[0]) > 0
+            and float(rest.delta[0]) >= page.least_ms
+            and float(rest.z[0]) > 0
+        )
+
+    def find_common_factor(self, page: str) -> float:
+        """Returns how much longer the functions of a page take in the head: the weighted median of their ratios."""
+        return _find_common_factor(self._pages[page]) if page in self._pages else 1.0
+
+    def is_page_certain(self, page: str | None, difference: Difference) -> bool:
+        """Returns whether a page's change, or that of all together (None), outlasts blocks of time."""
+        if difference.q >= self._most:
+            return False
+        pages = [*self._pages.values()] if page is None else [self._pages[page]] if page in self._pages else []
+        values = [_dense_whole(page) for page in pages]
+        hours = _join_hours(pages, values)
+        if hours is None or not _is_elsewhere(pages, values, difference):
+            return False
+        p = max(difference.p, hours.p_of(difference.rank_z), self._days.p_of(difference.rank_z))
+        if _scale(difference.q, difference.p, p, self._family.size) >= self._most or difference.ci95 is None:
+            return False
+        widened = (difference.delta_ms - difference.ci95.low) * max(hours.factor, self._days.factor, 1.0) ** 0.5
+        return difference.delta_ms < 0 or difference.delta_ms - widened > 0
+
+    def _find_p(self, pages: Sequence[PageSides], func_id: int, z: float) -> float:
+        """Returns the p of a function's statistic over some pages, with the inflation of hours and of days."""
+        values = [_dense(_sides_of(page, page.number_of(func_id), 1.0)) for page in pages]
+        hours = _join_hours(pages, values)
+        return 1.0 if hours is None else max(hours.p_of(z), self._days.p_of(z))
+
+    def _raise(self, test: FunctionTest, pooled: float, alone: float) -> float:
+        """Returns the q of a function after the p with pages as strata, and that of the page, were raised."""
+        p = combine_p(np.array([pooled]), np.array([alone]), np.array([float(test.pages)]))
+        return _scale(test.q, test.p, float(p[0]), self._family.size)
+
+    @cached_property
+    def _days(self) -> Inflation:
+        """The inflation by days: the mean over pages, or over their heaviest functions if that is more."""
+        pages = [*self._pages.values()]
+        of_pages = [_inflate_by_day(page, _dense_whole(page)) for page in pages]
+        heaviest = sorted(
+            ((-float(weight), number, page) for page in pages for number, weight in enumerate(page.weights)),
+            key=lambda row: row[:2],
+        )[:MAX_POOLED_FUNCS]
+        of_functions = [_inflate_by_day(page, _dense(_sides_of(page, number, 1.0))) for _, number, page in heaviest]
+        means = [float(np.mean(known)) for factors in (of_pages, of_functions) if (known := [f for f in factors if f])]
+        return Inflation(max([1.0, *means]), np.inf)
+
+
+def _inflate_by_day(page: PageSides, value: Sequence[FloatColumn]) -> float | None:
+    rows = page.rows_of(value)
+    inflation = find_inflation(replace(rows, block=rows.block // HOURS_OF_DAY))
+    return inflation.factor if inflation else None
+
+
+def _scale(q: float, p: float, raised_p: float, size: int) -> float:
+    """Returns a q after its p was raised, in a family of a size."""
+    return q * raised_p / p if p > 0 else size * raised_p
+
+
+def _join_hours(pages: Sequence[PageSides], values: Sequence[Sequence[FloatColumn]]) -> Inflation | None:
+    """Returns the inflation by hours of one value of each view, over some pages together."""
+    return find_inflation(_join_rows(pages, values)) if pages else None
+
+
+def _join_rows(pages: Sequence[PageSides], values: Sequence[Sequence[FloatColumn]]) -> BlockRows:
+    rows = [page.rows_of(value) for page, value in zip(pages, values, strict=True)]
+    first = np.cumsum([0, *(page.strata for page in pages[:-1])])
+    return BlockRows(
+        value=np.concatenate([row.value for row in rows]),
+        stratum=np.concatenate([row.stratum + start for row, start in zip(rows, first.tolist(), strict=True)]),
+        is_head=np.concatenate([row.is_head for row in rows]),
+        block=np.concatenate([row.block for row in rows]),
+    )
+
+
+def _is_elsewhere(pages: Sequence[PageSides], values: Sequence[Sequence[FloatColumn]], difference: Difference) -> bool:
+    """Returns whether a change of pages, or of a function, is also that of other device classes than the fastest.
+
+    What only the fastest one has may be a monitor that started or stopped: many views that are all alike. Where hardly
+    anyone uses other devices this cannot be known.
+    """
+    rows = _join_rows(pages, values)
+    sides = [views for page in pages for views in page.views]
+    device = np.concatenate([views.sample.columns.device_class[views.stratum >= 0] for views in sides])
+    weight = np.concatenate([views.weight[views.stratum >= 0] for views in sides])
+    classes, number = np.unique(device, return_inverse=True)
+    fastest = int(np.argmin(np.bincount(number, rows.value) / np.bincount(number)))
+    is_other = number != fastest
+    shares = [float(is_other[rows.is_head == side].mean()) for side in (0, 1)]
+    if classes.size < 2 or min(shares) < LEAST_OTHER_SHARE:
+        return True
+    strata, stratum = np.unique(rows.stratum[is_other], return_inverse=True)
+    parts = []
+    for side in (0, 1):
+        is_in = rows.is_head[is_other] == side
+        value = rows.value[is_other][is_in] / US_PER_MS
+        view = np.flatnonzero(value > 0)
+        parts.append(
+            Side(
+                view=view,
+                func=np.zeros_like(view),
+                value=value[view],
+                weight=weight[is_other][is_in],
+                stratum=stratum[is_in],
+            )
+        )
+    rest = find_changes(parts[0], parts[1], 1, strata.size, is_weighted=False)
+    if rest is None:
+        return False
+    part = float(rest.delta[0]) / difference.delta_ms
+    if difference.relative and rest.standard_base[0] > 0:
+        part = float(rest.delta[0] / rest.standard_base[0]) / difference.relative
+    return float(rest.p[0]) < PAGE_P and float(rest.z[0]) * difference.delta_ms > 0 and part >= LEAST_OTHER_PART
+
+
+def _sides_of(page: PageSides, number: int, factor: float) -> Sides:
+    """Returns the rows of one function; the head's times are divided by a factor."""
+    sides = []
+    for side, divisor in zip(page.sides(), (1.0, factor), strict=True):
+        is_in = side.func == number
+        value = np.bincount(side.view[is_in], side.value[is_in], minlength=side.weight.size) / divisor
+        sides.append(side_of(value, side))
+    return sides[0], sides[1]
+
+
+def _dense(sides: Sides) -> list[FloatColumn]:
+    """Returns one value of each view of both sides."""
+    return [np.bincount(side.view, side.value, minlength=side.weight.size).astype(np.float64) for side in sides]
+
+
+def _dense_whole(page: PageSides) -> list[FloatColumn]:
+    return [views.sample.view_us("self+hidden").astype(np.float64) for views in page.views]
+
+
+def _find_common_factor(page: PageSides) -> float:
+    """Returns how much more all functions of a page took in the head: the weighted median of their ratios."""
+    changes = page.changes
+    if changes is None:
+        return 1.0
+    base, head = changes.standard_base, changes.standard_base + changes.delta
+    is_both = (base > 0) & (head > 0)
+    if int(is_both.sum()) < MIN_COMMON_FUNCS:
+        return 1.0
+    ratio, weight = head[is_both] / base[is_both], page.weights[is_both]
+    order = np.argsort(ratio)
+    summed = np.cumsum(weight[order])
+    return float(ratio[order][np.searchsorted(summed, summed[-1] / 2)])
