@@ -1,25 +1,19 @@
-"""What somebody accepted: how often it is told again without a cause, and how soon if it grows.
+"""What somebody accepted: how often it is told again without a cause.
 
-The excess of a budget, or the slowdown of a release, is accepted when it is confirmed. What comes after that in the
-month is judged by alerts's rules.
+The excess of a budget is accepted when it is confirmed. What comes later in the month is judged by the alerts' rules.
 """
 
-from collections.abc import Iterator, Sequence, Sized
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from statistics import median
 from typing import Final
 
 from benchmarks.alerts.budgets import KINDS, VIEWS_A_DAY, Kind, Month, find_alarm, scale, simulate_months, weigh
-from benchmarks.alerts.evaluating import Watched
-from benchmarks.alerts.month import FACTORS, follow_projects
 from benchmarks.statistics.tables import percent
 from profcore.alerts.states import DAYS_TO_CONFIRM, QUIET_TO_RESOLVE, Standing, State, step, step_accepted
 from profcore.stats.estimates import Figure
 
-# Of the mean over the budget when it is accepted, and how much larger the excess is afterwards.
+# Of the mean over the budget when it is accepted.
 ACCEPTED: Final = (0.05, 0.1, 0.25, 0.5)
-GROWTHS: Final = (2.0, 3.0, 4.0)
-GROWN_FROM: Final = 0.25  # the excess whose growth is shown
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,7 +49,7 @@ def follow_accepted(days: Sequence[Figure | None], excess: float, growth: float 
 
 
 def describe_accepted(projects: int) -> Iterator[str]:
-    """Yields the lines of three tables: budgets told again without a cause, as they grow, and slower releases."""
+    """Yields the lines of a table: budgets that are told again without a cause."""
     months = simulate_months(projects, False)
     yield f"{projects} budgets each; accepted excesses that are told again in the month, %, and after quiet days"
     yield ""
@@ -65,40 +59,11 @@ def describe_accepted(projects: int) -> Iterator[str]:
         for views in VIEWS_A_DAY:
             cells = [_count_repeated(months, kind, views, excess) for excess in ACCEPTED]
             yield f"| {kind} | {views:,} | {' | '.join(cells)} |"
-    yield ""
-    heads = [f"excess {growth:.0f} times as large: told again, %, after days" for growth in GROWTHS]
-    yield f"| budget on, {GROWN_FROM:.0%} over it | views a day | {' | '.join(heads)} |"
-    yield f"|---|---:|{'---:|' * len(GROWTHS)}"
-    for kind in KINDS:
-        for views in VIEWS_A_DAY:
-            cells = [_describe_growth(months, kind, views, growth) for growth in GROWTHS]
-            yield f"| {kind} | {views:,} | {' | '.join(cells)} |"
-    yield ""
-    yield "| page slower by | accepted slowdowns | told again |"
-    yield "|---:|---:|---:|"
-    for factor in FACTORS:
-        watched = [release.watched for release in follow_projects(projects, factor, accepts=True)]
-        counts = [sum(len(pages) for pages in column) for column in zip(*map(_sizes, watched), strict=True)]
-        yield f"| {factor:g}× | {counts[0]:,} | {counts[1]:,} |"
-
-
-def _sizes(watched: Watched) -> tuple[Sized, Sized]:
-    return watched.accepted, watched.repeated
-
-
-def _follow(months: Sequence[Month], kind: Kind, views: int, excess: float, growth: float = 1.0) -> list[RepeatedAlarm]:
-    outcomes = (follow_accepted(month.days[kind], excess, growth) for month in months if month.views_a_day == views)
-    return [outcome for outcome in outcomes if outcome is not None]
 
 
 def _count_repeated(months: Sequence[Month], kind: Kind, views: int, excess: float) -> str:
-    outcomes = _follow(months, kind, views, excess)
+    followed = [follow_accepted(month.days[kind], excess) for month in months if month.views_a_day == views]
+    outcomes = [outcome for outcome in followed if outcome is not None]
     repeated = [outcome for outcome in outcomes if outcome.after_days is not None]
     quiet = sum(outcome.was_quiet for outcome in repeated)
     return f"{percent(len(repeated), len(outcomes))} of {len(outcomes)}, {quiet}" if outcomes else "–"
-
-
-def _describe_growth(months: Sequence[Month], kind: Kind, views: int, growth: float) -> str:
-    outcomes = _follow(months, kind, views, GROWN_FROM, growth)
-    days = [outcome.after_days for outcome in outcomes if outcome.after_days is not None]
-    return f"{percent(len(days), len(outcomes))}, {median(days):.0f}" if days else percent(0, max(len(outcomes), 1))

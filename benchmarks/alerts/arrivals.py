@@ -1,86 +1,180 @@
-"""Recorded views that arrive again, release by release, with a mix of devices that changes by the day."""
+"""Recorded views that arrive again, release by release: in sessions, on days that differ, with a mix that changes."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Final, Literal, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from benchmarks.statistics.population import SIGMA, Recorded
 from profcore.stats.standardised import ClassSums
-from profcore.stats.strata import KnownKinds, text_code
-from profcore.stats.views import FloatColumn, IntColumn, ViewColumns, ViewSample, sample_of_times
+from profcore.stats.strata import PageKind, text_code
+from profcore.stats.views import FloatColumn, IntColumn, ViewColumns, ViewSample, sample_of_columns
 
 HOURS: Final = 24
+# Views of a project in a day: from small sites to middling ones, evenly on a scale of factors.
+VIEWS_A_DAY: Final = (50.0, 2_000.0)
 # How much the shares of device classes differ from day to day: by a tenth or so of each.
 DEVICE_SPREAD: Final = 200.0
 # A new release takes over within a day.
 TAKE_OVER_HOURS: Final = 24
-# As the verdict reads: so many views of each page and side, fewer if there are more than four pages.
+# As the verdict reads: this many views of each page and side, fewer if there are more than four pages.
 MOST_VIEWS: Final = 2_000
 LEAST_VIEWS: Final = 200
 PAGES_OF_ALL: Final = 4
+# The views of a visitor lie within an hour. In an app a few visitors make most of them, in a shop hardly any does.
+Sessions = Literal["none", "shop", "app"]
+SHOP_STAYS: Final = 0.5
+APP_TAIL: Final = 1.1
+APP_MOST: Final = 50
+# A monitor loads one page view of the fastest class again and again, twice as fast as visitors do.
+MONITOR_SPEED: Final = 0.5
+MONITOR_SIGMA: Final = 0.05
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Arrived:
-    """The views of one release in the order of their arrival: page (an index), hour, device class and time."""
+class Traffic:
+    """How many views a day a project has, from and to, and what differs between views that run the same code.
 
-    page: IntColumn
+    Visitors and days have a factor of their own, lognormal with these sigmas. `cold` is the share of cold caches, and
+    that on the day of a release. `updated` are the shares of base and head in which the browser is newer, and takes
+    `browser` times as long. `monitor` are the shares of base and head that a monitor makes.
+    """
+
+    views_a_day: tuple[float, float] = VIEWS_A_DAY
+    sessions: Sessions = "none"
+    visitor_sigma: float = 0.0
+    day_sigma: float = 0.0
+    cold: tuple[float, float] | None = None
+    updated: tuple[float, float] = (0.0, 0.0)
+    browser: float = 1.0
+    monitor: tuple[float, float] = (0.0, 0.0)
+
+
+VISITORS: Final = Traffic()
+
+
+class Effect(NamedTuple):
+    """What each view of a page has more, or less, of one function than was recorded: self and hidden µs."""
+
+    func: int
+    self_us: IntColumn
+    hidden_us: IntColumn
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PageViews:
+    """The views of one page in the order of arrival: each a recorded one times a factor, with some effects.
+
+    `rank` is random: views are read by it.
+    """
+
+    recorded: Recorded
     hour: IntColumn
-    device: IntColumn
-    us: IntColumn
-    names: Sequence[str]
-
-    def until(self, hour: int) -> "Arrived":
-        """Returns the views that had arrived when an hour began."""
-        end = int(np.searchsorted(self.hour, hour))
-        return replace(self, page=self.page[:end], hour=self.hour[:end], device=self.device[:end], us=self.us[:end])
+    picked: IntColumn
+    factor: FloatColumn
+    rank: FloatColumn
+    effects: tuple[Effect, ...] = ()
 
     @property
     def views(self) -> int:
         """How many there are."""
-        return int(self.us.size)
+        return int(self.picked.size)
 
-    def of_page(self, number: int) -> "Arrived":
-        """Returns the views of one page."""
-        mask = self.page == number
-        return replace(self, page=self.page[mask], hour=self.hour[mask], device=self.device[mask], us=self.us[mask])
-
-    def sample(self) -> ViewSample:
-        """Returns the views that are read: the first ones, since the order of arrival is random."""
-        most = max(LEAST_VIEWS, MOST_VIEWS * PAGES_OF_ALL // max(len(self.names), PAGES_OF_ALL))
-        kept = np.sort(
-            np.concatenate([np.flatnonzero(self.page == number)[:most] for number in range(len(self.names))])
+    def _pick(self, at: IntColumn) -> "PageViews":
+        return replace(
+            self,
+            hour=self.hour[at],
+            picked=self.picked[at],
+            factor=self.factor[at],
+            rank=self.rank[at],
+            effects=tuple(Effect(effect.func, effect.self_us[at], effect.hidden_us[at]) for effect in self.effects),
         )
-        codes = np.array([text_code(name) for name in self.names])
+
+    def until(self, hour: int) -> "PageViews":
+        """Returns the views that had arrived when an hour began."""
+        return self._pick(np.arange(np.searchsorted(self.hour, hour)))
+
+    def read(self, most: int) -> "PageViews":
+        """Returns the views that are read: up to so many, any of all."""
+        return self if self.views <= most else self._pick(np.sort(np.argpartition(self.rank, most)[:most]))
+
+    def times_us(self) -> tuple[IntColumn, IntColumn]:
+        """Returns the script and hidden time of each view."""
+        recorded = self.recorded.js_us, self.recorded.hidden_us
+        js_us, hidden_us = (whole(column[self.picked] * self.factor) for column in recorded)
+        for effect in self.effects:
+            js_us, hidden_us = js_us + effect.self_us, hidden_us + effect.hidden_us
+        return js_us, hidden_us
+
+    def known(self) -> dict[PageKind, ClassSums]:
+        """Returns the exact sums of all views by page and device class."""
+        us, device, code = sum(self.times_us()), self.recorded.device[self.picked], text_code(self.recorded.name)
+        counts, sums = np.bincount(device), np.bincount(device, us)
+        return {(code, at, 0): ClassSums(int(counts[at]), int(sums[at])) for at in np.flatnonzero(counts).tolist()}
+
+    def sample(self, most: int) -> ViewSample:
+        """Returns the views that are read, with their functions."""
+        part, page = self.read(most), self.recorded
+        lengths = page.lengths[part.picked]
+        starts = np.cumsum(page.lengths) - page.lengths
+        at = np.repeat(starts[part.picked] - (np.cumsum(lengths) - lengths), lengths) + np.arange(lengths.sum())
+        factor, view = np.repeat(part.factor, lengths), np.repeat(np.arange(part.views), lengths)
+        rows = [page.columns[0][at], whole(page.columns[1][at] * factor), whole(page.columns[2][at] * factor)]
+        if part.effects:
+            lengths, rows = _add_effects(part, view, rows)
+        js_us, hidden_us = part.times_us()
         columns = ViewColumns.of(
-            self.us[kept].tolist(),
-            [0] * kept.size,
-            self.device[kept].tolist(),
-            page=codes[self.page[kept]].tolist(),
+            js_us.tolist(),
+            hidden_us.tolist(),
+            page.device[part.picked].tolist(),
+            page=[text_code(self.recorded.name)] * part.views,
+            hour=part.hour.tolist(),
         )
-        return sample_of_times(columns, population=self.views)
-
-    def known(self, *, by_page: bool) -> KnownKinds:
-        """Returns the exact sums of all views by page (0 without) and device class."""
-        sums = {}
-        for page in np.unique(self.page).tolist():
-            code = text_code(self.names[page])
-            for device in np.unique(self.device).tolist():
-                mask = (self.page == page) & (self.device == device)
-                if mask.any():
-                    sums[code, device, 0] = ClassSums(int(mask.sum()), int(self.us[mask].sum()))
-        return sums
+        return sample_of_columns(lengths, [rows[0], rows[1], rows[1], rows[2]], columns, self.views)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Slower:
-    """A page that is slower in a release: its views take `factor` times as long, or are drawn from `recorded`."""
+@dataclass(frozen=True, slots=True)
+class Arrived:
+    """The views of one release, by page."""
 
-    page: int
-    factor: float = 1.0
-    recorded: Recorded | None = None
+    pages: Sequence[PageViews]
+
+    @property
+    def views(self) -> int:
+        """How many there are."""
+        return sum(page.views for page in self.pages)
+
+    @property
+    def most(self) -> int:
+        """How many views of each page are read."""
+        return max(LEAST_VIEWS, MOST_VIEWS * PAGES_OF_ALL // max(len(self.pages), PAGES_OF_ALL))
+
+    def until(self, hour: int) -> "Arrived":
+        """Returns the views that had arrived when an hour began."""
+        return Arrived([page.until(hour) for page in self.pages])
+
+
+def whole(values: npt.ArrayLike) -> IntColumn:
+    """Returns values as whole µs."""
+    return np.rint(values).astype(np.int64)
+
+
+def _add_effects(part: PageViews, view: IntColumn, rows: Sequence[IntColumn]) -> tuple[IntColumn, list[IntColumn]]:
+    every = np.arange(part.views)
+    view = np.concatenate([view, *(every for _ in part.effects)])
+    func = np.concatenate([rows[0], *(np.full(part.views, effect.func) for effect in part.effects)])
+    times = [
+        np.concatenate([rows[1], *(effect.self_us for effect in part.effects)]),
+        np.concatenate([rows[2], *(effect.hidden_us for effect in part.effects)]),
+    ]
+    width = int(func.max()) + 1
+    keys, place = np.unique(view * width + func, return_inverse=True)
+    self_us, hidden_us = (whole(np.bincount(place, column, minlength=keys.size)) for column in times)
+    kept = np.flatnonzero((self_us > 0) | (hidden_us > 0))
+    view, func = np.divmod(keys[kept], width)
+    return np.bincount(view, minlength=part.views), [func, self_us[kept], hidden_us[kept]]
 
 
 def receive(
@@ -90,41 +184,77 @@ def receive(
     views_a_day: float,
     shares: FloatColumn,
     days: int,
-    slower: Slower | None = None,
-    spread: float = SIGMA,
+    traffic: Traffic = VISITORS,
+    is_head: bool = False,
 ) -> Arrived:
-    """Returns the views of a release in so many days. It takes over within the first.
-
-    A drawn view takes as long as a recorded one, times a lognormal factor with the sigma `spread` and the mean 1.
-    """
+    """Returns the views of a release in so many days. It takes over within the first; a base was there before day 0."""
     hours = np.arange(days * HOURS)
     a_day = 1 + 0.8 * np.sin(2 * np.pi * (hours % HOURS - 9) / HOURS)  # more by day than by night
     wanted = views_a_day / HOURS * a_day * np.minimum((hours + 1) / TAKE_OVER_HOURS, 1.0)
-    counts = rng.poisson(wanted)
-    hour = np.repeat(hours, counts)
-    page = rng.choice(len(pages), size=hour.size, p=shares)
-    device, us = np.zeros(hour.size, dtype=np.int64), np.zeros(hour.size, dtype=np.int64)
-    for number, page_before in enumerate(pages):
-        is_slower = slower is not None and slower.page == number
-        recorded = slower.recorded if slower is not None and is_slower and slower.recorded else page_before
-        for day in range(days):
-            indices = np.flatnonzero((page == number) & (hour // HOURS == day))
-            if indices.size:
-                device[indices], us[indices] = _draw(rng, recorded, indices.size, spread)
-    if slower is not None:
-        us = np.where(page == slower.page, np.rint(us * slower.factor).astype(np.int64), us)
-    return Arrived(page=page, hour=hour, device=device, us=us, names=[recorded_page.name for recorded_page in pages])
+    visitor = _draw_visitors(rng, int(rng.poisson(wanted.sum())), traffic.sessions)
+    visitors = int(visitor[-1]) + 1 if visitor.size else 0
+    hour_of = np.sort(rng.choice(hours, visitors, p=wanted / wanted.sum()))
+    device_of = np.zeros(visitors, dtype=np.int64)
+    classes, counts = np.unique(pages[0].device, return_counts=True)
+    for day in range(days):
+        is_in = hour_of // HOURS == day
+        chance = rng.dirichlet(DEVICE_SPREAD * counts / counts.sum())
+        device_of[is_in] = rng.choice(classes, size=int(is_in.sum()), p=chance)
+    hour, device = hour_of[visitor], device_of[visitor]
+    factor = _lognormal(rng, traffic.visitor_sigma, visitors)[visitor] * _lognormal(rng, SIGMA, hour.size)
+    factor *= _lognormal(rng, traffic.day_sigma, days)[hour // HOURS]
+    factor *= np.where(rng.random(hour.size) < traffic.updated[is_head], traffic.browser, 1.0)
+    is_monitor = rng.random(hour.size) < traffic.monitor[is_head]
+    factor = np.where(is_monitor, MONITOR_SPEED * _lognormal(rng, MONITOR_SIGMA, hour.size), factor)
+    page_of = rng.choice(len(pages), size=hour.size, p=shares)
+    start = HOURS if not is_head else (1 + days) * HOURS
+    received = []
+    for number, page in enumerate(pages):
+        at = np.flatnonzero(page_of == number)
+        picked = _pick_views(rng, page, device[at], _find_cold(hour[at], traffic, is_head))
+        picked = np.where(is_monitor[at], _find_monitored(page), picked)
+        received.append(
+            PageViews(recorded=page, hour=hour[at] + start, picked=picked, factor=factor[at], rank=rng.random(at.size))
+        )
+    return Arrived(received)
 
 
-def _draw(rng: np.random.Generator, page: Recorded, size: int, spread: float) -> tuple[IntColumn, IntColumn]:
-    """Returns device classes and times of views drawn from a page, on one day."""
-    classes, counts = np.unique(page.device, return_counts=True)
-    chance = rng.dirichlet(DEVICE_SPREAD * counts / counts.sum())
-    device = rng.choice(classes, size=size, p=chance)
-    time = page.js_us + page.hidden_us
-    us = np.zeros(size)
-    for device_class in classes.tolist():
-        indices = np.flatnonzero(device == device_class)
-        us[indices] = rng.choice(time[page.device == device_class], size=indices.size)
-    factor = rng.lognormal(-(spread**2) / 2, spread, size)
-    return device, np.rint(us * factor).astype(np.int64)
+def _lognormal(rng: np.random.Generator, sigma: float, size: int) -> FloatColumn:
+    """Returns factors with the mean 1."""
+    return rng.lognormal(-(sigma**2) / 2, sigma, size)
+
+
+def _draw_visitors(rng: np.random.Generator, views: int, sessions: Sessions) -> IntColumn:
+    """Returns the number of the visitor of each view, visitor by visitor."""
+    if sessions == "none":
+        return np.arange(views)
+    sizes = rng.geometric(SHOP_STAYS, views) if sessions == "shop" else 1 + whole(np.floor(rng.pareto(APP_TAIL, views)))
+    return np.repeat(np.arange(views), np.clip(sizes, 1, APP_MOST))[:views]
+
+
+def _find_cold(hour: IntColumn, traffic: Traffic, is_head: bool) -> FloatColumn | None:
+    """Returns the share of cold caches when each view arrived, None for that of the recorded views."""
+    if traffic.cold is None:
+        return None
+    usual, at_release = traffic.cold
+    return np.where((hour < HOURS) & is_head, at_release, usual)
+
+
+def _pick_views(rng: np.random.Generator, page: Recorded, device: IntColumn, cold: FloatColumn | None) -> IntColumn:
+    """Returns a recorded view of each device class, and of a cold or warm cache."""
+    picked = np.zeros(device.size, dtype=np.int64)
+    is_cold = rng.random(device.size) < cold if cold is not None else np.zeros(device.size, dtype=bool)
+    for device_class in np.unique(device).tolist():
+        recorded = np.flatnonzero(page.device == device_class)
+        for kind in (False, True):
+            at = np.flatnonzero((device == device_class) & (is_cold == kind))
+            pool = recorded if cold is None else recorded[page.is_cold[recorded] == kind]
+            picked[at] = rng.choice(pool if pool.size else recorded, size=at.size)
+    return picked
+
+
+def _find_monitored(page: Recorded) -> int:
+    """Returns the view that a monitor loads: of the fastest class, shorter than most."""
+    fastest = np.flatnonzero(page.device == page.device.min())
+    order = np.argsort((page.js_us + page.hidden_us)[fastest])
+    return int(fastest[order[fastest.size // 4]])

@@ -1,64 +1,74 @@
-"""One release, watched as alerts it: the verdict's looks, bounds and family, and alerts's states."""
+"""One release, watched as the release alert does it: the verdict's looks, bounds and family, and the alerts' states.
 
+`alerts.releases.weigh_verdict` writes rows; here the same rules keep the states in memory.
+"""
+
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Final
 
-from benchmarks.alerts.arrivals import HOURS, Arrived
-from profcore.alerts.states import Evidence, Standing, State, step, step_accepted, weigh_change
+from benchmarks.alerts.arrivals import HOURS, Arrived, PageViews
+from benchmarks.statistics.population import Function
+from profcore.alerts.states import Evidence, Standing, State, step, weigh_change, weigh_function
 from profcore.alerts.usage import is_used
 from profcore.stats.comparison import Comparison, compare
-from profcore.stats.verdict.judgement import Change, judge
+from profcore.stats.culprits import find_callers
+from profcore.stats.joining import join_columns
+from profcore.stats.verdict.family import PageSides, read_page
+from profcore.stats.verdict.incidents import Code, FunctionChange
+from profcore.stats.verdict.judgement import Change, Judgement, judge
 from profcore.stats.verdict.plan import LookPoint, bound_of_newest, is_another_look
+from profcore.stats.views import ViewSample, sample_of_times
 
 PLAN_DAYS: Final = 14
 STEPS: Final = 10
+# As `aggregate.selectors.verdict.sentence.MAINLY`: a function with this part of a page's change is told instead of it.
+MAINLY: Final = 0.5
+Subject = str | int | None  # a page, a function by its number, or all pages together
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What a message would say: of which page, by which function, and after how many views of the page."""
+
+    page: str | None
+    func: int | None
+    views: int
 
 
 @dataclass(slots=True, kw_only=True)
 class Watched:
-    """What became of a release. `suspected` and `confirmed` have the views of each page when it was first so.
-
-    With `accepts`, whatever is confirmed is accepted at once: `accepted` has its ms per view, and `repeated` the pages
-    that were confirmed once more. The key None is all pages together.
-    """
+    """What became of a release: what was suspected and confirmed first, by subject."""
 
     looks: int = 0
-    suspected: dict[str | None, int] = field(default_factory=dict)
-    confirmed: dict[str | None, int] = field(default_factory=dict)
-    accepts: bool = False
-    accepted: dict[str | None, float] = field(default_factory=dict)
-    repeated: set[str | None] = field(default_factory=set)
+    suspected: dict[Subject, Told] = field(default_factory=dict)
+    confirmed: dict[Subject, Told] = field(default_factory=dict)
+    standings: dict[Subject, Standing] = field(default_factory=dict)
 
-    def step(self, standing: Standing, change: Change, bound: float) -> Standing:
-        """Returns the standing of a page after one more look, and notes what is confirmed."""
-        evidence = weigh_change(change)
-        after = self._keep_accepted(standing, evidence, change) or step(standing, evidence)
-        if after.state is not State.CONFIRMED:
-            return after
-        if change.page in self.accepted:
-            self.repeated.add(change.page)
-        self.confirmed.setdefault(change.page, change.views[1])
-        if not self.accepts or change.difference is None:
-            return after
-        self.accepted[change.page] = change.difference.delta_ms
-        return Standing(State.RESOLVED)
+    def is_told(self, subject: Subject) -> bool:
+        """Returns whether someone was told of a subject."""
+        return self.standings.get(subject, Standing()).state.is_open
 
-    def _keep_accepted(self, standing: Standing, evidence: Evidence, change: Change) -> Standing | None:
-        difference = change.difference
-        low = difference.ci95.low if difference is not None and difference.ci95 is not None else None
-        return step_accepted(standing, evidence, low=low, accepted=self.accepted.get(change.page), limit=0.0)
+    def weigh(self, subject: Subject, evidence: Evidence, told: Told) -> None:
+        """Takes one more look at a subject into account."""
+        after = self.standings[subject] = step(self.standings.get(subject, Standing()), evidence)
+        if after.state.is_open:
+            self.suspected.setdefault(subject, told)
+        if after.state is State.CONFIRMED:
+            self.confirmed.setdefault(subject, told)
 
 
-def alert_release(
-    base: Arrived, head: Arrived, *, days: int, until: str | None = None, accepts: bool = False
-) -> Watched:
-    """Alerts a release for some days, once an hour, or until a page is confirmed; `base` is complete."""
-    watched, points = Watched(accepts=accepts), list[LookPoint]()
-    standings: dict[str | None, Standing] = {}
-    day_before = int((base.hour >= base.hour.max() - HOURS).sum()) if base.views else 0
+def alert_release(base: Arrived, head: Arrived, code: Code, *, days: int, until: str | None = None) -> Watched:
+    """Watches a release for some days, once an hour, or until something is confirmed of a page; `base` is complete."""
+    watched, points = Watched(), list[LookPoint]()
+    last = max((int(page.hour.max()) for page in base.pages if page.views), default=0)
+    day_before = sum(int((page.hour > last - HOURS).sum()) for page in base.pages)
+    known = [page.sample(base.most) if page.views else None for page in base.pages]
+    start = min((int(page.hour.min()) for page in head.pages if page.views), default=0) // HOURS * HOURS
     for hour in range(1, days * HOURS + 1):
-        now = head.until(hour)
-        if not now.views:
+        now = head.until(start + hour)
+        if not now.views or not base.views:
             continue
         step_of_time = int(hour / HOURS / PLAN_DAYS * STEPS)
         reached = min(max(now.views / base.views, step_of_time / STEPS), 1.0)
@@ -67,34 +77,103 @@ def alert_release(
         if not is_used(now.views, of_all) or not is_another_look(points, point):
             continue
         points.append(point)
-        _look(watched, standings, base, now, bound_of_newest(points))
         watched.looks += 1
-        if until is not None and until in watched.confirmed:
+        judgement = judge_sides(base, now, known, code, bound_of_newest(points), followed=watched.standings)
+        if judgement is not None:
+            weigh_judgement(watched, judgement)
+        if until is not None and any(told.page == until for told in watched.confirmed.values()):
             break
     return watched
 
 
-def _look(watched: Watched, standings: dict[str | None, Standing], base: Arrived, head: Arrived, bound: float) -> None:
+def judge_sides(
+    base: Arrived,
+    head: Arrived,
+    known: Sequence[ViewSample | None],
+    code: Code,
+    bound: float,
+    *,
+    followed: Mapping[Subject, Standing] | None = None,
+) -> Judgement | None:
+    """Returns the judgement on two sides; `known` has the samples of the base. None without a common page."""
     pages: dict[str, Comparison] = {}
-    for number, name in enumerate(base.names):
-        sides = base.of_page(number), head.of_page(number)
-        if all(side.views for side in sides):
-            pages[name] = _compare(*sides, by_page=False)
+    read: list[PageSides] = []
+    samples: list[tuple[ViewSample, ViewSample]] = []
+    shared: list[tuple[PageViews, PageViews]] = []
+    for before, after, sample in zip(base.pages, head.pages, known, strict=True):
+        if sample is None or not after.views:
+            continue
+        shared.append((before, after))
+        sides = sample, after.sample(head.most)
+        samples.append(sides)
+        pages[before.recorded.name] = compare(*map(_times_of, sides), known=(before.known(), after.known()))
+        if (page := read_page(before.recorded.name, *sides)) is not None:
+            read.append(page)
     if not pages:
-        return
-    whole = next(iter(pages.values())) if len(pages) == 1 else _compare(base, head, by_page=True)
-    judgement = judge(whole, pages, bound=bound)
-    for change in [*judgement.pages, *([judgement.whole] if len(pages) > 1 else [])]:
-        standing = watched.step(standings.get(change.page, Standing()), change, bound)
-        standings[change.page] = standing
-        if standing.state is State.SUSPECTED or change.page in watched.confirmed:
-            watched.suspected.setdefault(change.page, change.views[1])
+        return None
+    together = next(iter(pages.values()))
+    if len(pages) > 1:
+        joined = [join_columns([pair[at].columns for pair in samples]) for at in (0, 1)]
+        sums = [dict(chain.from_iterable(row[at].known().items() for row in shared)) for at in (0, 1)]
+        counts = [sum(row[at].views for row in shared) for at in (0, 1)]
+        whole = [sample_of_times(columns, population=count) for columns, count in zip(joined, counts, strict=True)]
+        together = compare(whole[0], whole[1], known=(sums[0], sums[1]), by_page=True)
+    wanted = {subject for subject in followed or () if isinstance(subject, int)}
+    return judge(together, pages, sides=read, code=code, followed=wanted, bound=bound)
 
 
-def _compare(base: Arrived, head: Arrived, *, by_page: bool) -> Comparison:
-    return compare(
-        base.sample(),
-        head.sample(),
-        known=(base.known(by_page=by_page), head.known(by_page=by_page)),
-        by_page=by_page,
+def weigh_judgement(watched: Watched, judgement: Judgement) -> None:
+    """Takes a look into account: of functions first, then of pages, at last of all pages together.
+
+    An incident is told once, as `alerts.releases.weigh_verdict` says it.
+    """
+    incidents = {change.func_id: change for change in reversed(judgement.incidents)}
+    views = {change.page: change.views[1] for change in judgement.pages}
+    before = {subject for subject in watched.standings if watched.is_told(subject)}
+
+    def is_told(subject: Subject) -> bool:
+        return subject in before or watched.is_told(subject)
+
+    functions = {subject for subject in watched.standings if isinstance(subject, int)}
+    for func in sorted({*incidents, *functions}):
+        function: FunctionChange | None = incidents.get(func) or judgement.followed.get(func)
+        if not is_told(func) and (function is None or is_told(function.page)):
+            continue
+        evidence = Evidence.QUIET
+        if function is not None:
+            evidence = weigh_function(function, is_clear=func in incidents)
+        page = function.page if function else None
+        watched.weigh(func, evidence, Told(page, func, views.get(page or "", 0)))
+    for change in [*judgement.pages, *([judgement.whole] if len(judgement.pages) > 1 else [])]:
+        if not is_told(change.page) and _is_told_already(change, incidents, [*filter(is_told, watched.standings)]):
+            continue
+        slower = change.functions.slower
+        what = Told(change.page, slower[0].func_id if slower else None, change.views[1])
+        watched.weigh(change.page, weigh_change(change), what)
+
+
+def _is_told_already(change: Change, incidents: Mapping[int, FunctionChange], told: Sequence[Subject]) -> bool:
+    if change.page is None:
+        return bool(told)
+    most = MAINLY * change.difference.delta_ms if change.difference else 0.0
+    return any(
+        change.page in function.pages and function.difference.delta_ms >= most and func in told
+        for func, function in incidents.items()
     )
+
+
+def describe_code(head: Arrived, functions: Sequence[Function], new: Mapping[int, str]) -> Code:
+    """Returns what is known of the functions: the recorded call trees of the head, and files; `new` has new ones'."""
+    trees = {page.recorded.name: page.recorded.tree for page in head.pages}
+    numbers = {number: (number,) for number in range(len(functions))}
+    files = {number: function.file for number, function in enumerate(functions)}
+    return Code(
+        find_callers=lambda page, hidden, seen: find_callers(
+            trees[page].prefix, trees[page].func, trees[page].self_us, numbers, hidden=hidden, seen=seen
+        ),
+        files={**files, **new},
+    )
+
+
+def _times_of(sample: ViewSample) -> ViewSample:
+    return sample_of_times(sample.columns, population=sample.population)

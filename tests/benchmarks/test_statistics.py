@@ -6,12 +6,12 @@ import pytest
 from benchmarks.statistics.coverage import list_coverage
 from benchmarks.statistics.discoveries import list_discoveries
 from benchmarks.statistics.peeking import list_peeking
-from benchmarks.statistics.population import Change, draw, draw_pages, read_population
+from benchmarks.statistics.population import Change, draw, draw_pages, load_population
 from benchmarks.statistics.tables import Table, run_table
 
 
 def test_samples_are_like_the_recorded_views() -> None:
-    pages = read_population()
+    pages = load_population()
     assert len(pages) == 10
     rng = np.random.default_rng(1)
     for page in pages[:3]:
@@ -25,7 +25,7 @@ def test_samples_are_like_the_recorded_views() -> None:
 
 
 def test_mixes_can_be_moved() -> None:
-    pages = read_population()
+    pages = load_population()
     rng = np.random.default_rng(2)
     page = pages[0]
     usual, slow, rated = (
