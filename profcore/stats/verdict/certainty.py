@@ -161,7 +161,7 @@ def _is_elsewhere(pages: Sequence[PageSides], values: Sequence[Sequence[FloatCol
     parts = []
     for side in (0, 1):
         is_in = rows.is_head[is_other] == side
-        value = rows.value[is_other][is_in] / US_PER_MS
+        value = rows.value[is_other][is_in]
         view = np.flatnonzero(value > 0)
         parts.append(
             Side(
@@ -192,12 +192,13 @@ def _sides_of(page: PageSides, number: int, factor: float) -> Sides:
 
 
 def _dense(sides: Sides) -> list[FloatColumn]:
-    """Returns one value of each view of both sides."""
+    """Returns one value of each view of both sides, in ms."""
     return [np.bincount(side.view, side.value, minlength=side.weight.size).astype(np.float64) for side in sides]
 
 
 def _dense_whole(page: PageSides) -> list[FloatColumn]:
-    return [views.sample.view_us("self+hidden").astype(np.float64) for views in page.views]
+    """Returns the whole time of each view of both sides in ms."""
+    return [views.sample.view_us("self+hidden") / US_PER_MS for views in page.views]
 
 
 def _find_common_factor(page: PageSides) -> float:

@@ -173,6 +173,13 @@ def test_what_only_the_fastest_devices_have_is_no_message() -> None:
     assert judge_pages({"/a": (base, head)}, device=device).is_confirmed
 
 
+def test_a_new_function_on_all_devices_is_a_message() -> None:
+    rng = np.random.default_rng(15)
+    base, head = draw(rng), draw(rng)
+    base[:, 7] = 0.0
+    assert judge_pages({"/a": (base, head)}, device=[1, 2] * (VIEWS // 2)).incidents[0].is_certain
+
+
 def test_a_slowdown_is_confirmed_where_hardly_anyone_has_other_devices() -> None:
     rng = np.random.default_rng(14)
     base, head = draw(rng, 600), draw(rng, 600) * 1.3
