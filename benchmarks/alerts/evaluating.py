@@ -13,13 +13,14 @@ from benchmarks.statistics.population import Function
 from profcore.alerts.states import Evidence, Standing, State, step, weigh_change, weigh_function
 from profcore.alerts.usage import is_used
 from profcore.stats.comparison import Comparison, compare
-from profcore.stats.culprits import find_callers
+from profcore.stats.culprits import FindCallers, find_callers
 from profcore.stats.joining import join_columns
 from profcore.stats.verdict.family import PageSides, read_page
 from profcore.stats.verdict.incidents import Code, FunctionChange
 from profcore.stats.verdict.judgement import Change, Judgement, judge
 from profcore.stats.verdict.plan import LookPoint, bound_of_newest, is_another_look
 from profcore.stats.views import ViewSample, sample_of_times
+from profcore.sums.calltree import merge_call_trees
 
 PLAN_DAYS: Final = 14
 STEPS: Final = 10
@@ -106,7 +107,8 @@ def judge_sides(
         shared.append((before, after))
         sides = sample, after.sample(head.most)
         samples.append(sides)
-        pages[before.recorded.name] = compare(*map(_times_of, sides), known=(before.known(), after.known()))
+        times = [sample_of_times(side.columns, population=side.population) for side in sides]
+        pages[before.recorded.name] = compare(*times, known=(before.known(), after.known()))
         if (page := read_page(before.recorded.name, *sides)) is not None:
             read.append(page)
     if not pages:
@@ -166,14 +168,12 @@ def describe_code(head: Arrived, functions: Sequence[Function], new: Mapping[int
     """Returns what is known of the functions: the recorded call trees of the head, and files; `new` has new ones'."""
     trees = {page.recorded.name: page.recorded.tree for page in head.pages}
     numbers = {number: (number,) for number in range(len(functions))}
-    files = {number: function.file for number, function in enumerate(functions)}
-    return Code(
-        find_callers=lambda page, hidden, seen: find_callers(
-            trees[page].prefix, trees[page].func, trees[page].self_us, numbers, hidden=hidden, seen=seen
-        ),
-        files={**files, **new},
-    )
+    files = dict(enumerate(function.file for function in functions))
 
+    def read_callers(pages: Sequence[str]) -> FindCallers:
+        tree = merge_call_trees(trees[page] for page in pages)
+        return lambda hidden, seen: find_callers(
+            tree.prefix, tree.func, tree.self_us, numbers, hidden=hidden, seen=seen
+        )
 
-def _times_of(sample: ViewSample) -> ViewSample:
-    return sample_of_times(sample.columns, population=sample.population)
+    return Code(read_callers=read_callers, files=files | dict(new))
