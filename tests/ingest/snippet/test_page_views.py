@@ -162,7 +162,8 @@ def test_addresses_that_each_key_replaces_are_one_route(site: Site, page: Page) 
     for key in "abcdefgh":
         page.keyboard.press(key)
         page.wait_for_timeout(100)
-    page.wait_for_timeout(900)
+    wait_for_views(site, page, 2)
+    page.wait_for_timeout(900)  # for any further one
     assert navigations_of(site) == [("load", "/"), ("route", "/search/h")] or [
         path[:8] for _, path in navigations_of(site)
     ] == ["/", "/search/"]
