@@ -19,7 +19,6 @@ from aggregate.selectors.slice.read_context import read_context
 from aggregate.selectors.slice.slices import Slice
 from aggregate.selectors.verdict.looks import find_look
 from aggregate.selectors.verdict.page_changes import sum_pages
-from aggregate.selectors.verdict.sentence import MAINLY
 from aggregate.selectors.verdict.verdict import Culprit, Verdict, name_function, select_verdict
 from alerts.auto_resolve.recoveries import Gain, end_recovered, end_unwatched, select_recovered
 from alerts.auto_resolve.usage import follow_usage, is_older
@@ -28,15 +27,12 @@ from alerts.changes import Cause, select_states, standing_of, step_state, subjec
 from alerts.models import AlertRule, AlertState
 from alerts.subjects import Finding, Subject
 from profcore.alerts.states import Evidence, Standing, State, weigh_change, weigh_function
+from profcore.alerts.usage import is_short_lived
 from profcore.stats.comparison import Difference
 from profcore.stats.verdict.certainty import CONFIRM_FACTOR
 from profcore.stats.verdict.judgement import Change
 from profcore.times import start_of_day
 
-# A base with fewer views than this, and than this part of those of the release before it, was not measured: of 600
-# views a slowdown of 1.5 times is told in 96 %, of 200 in 29 %.
-ENOUGH_VIEWS: Final = 1_000
-SHORT_SHARE: Final = 0.25
 # A look waits so long for the names of a release's functions: reading its maps takes seconds.
 NAMES_WAIT: Final = timedelta(minutes=10)
 
@@ -136,14 +132,15 @@ def pick_pairs(
 def find_second_base(pair: Pair, rows: Sequence[ReleaseRow], rolled_back: Collection[str]) -> Pair | None:
     """Returns a head with the release before its base, if the base had too few page views to be measured itself.
 
-    A slowdown of such a base would be told of no release: neither of it, nor of the next one, which is as slow.
+    Nobody would be told of a slowdown that came with such a base: it has too few views, and the next release, which is
+    as slow, does not differ from it.
     """
     views = {row.release: row.views for row in rows if row.release not in rolled_back or row.release == pair.base}
     ordered = [*views]
     if pair.base not in views or pair.base == ordered[-1]:
         return None
     before = ordered[ordered.index(pair.base) + 1]
-    is_short = views[pair.base] < min(ENOUGH_VIEWS, SHORT_SHARE * views[before])
+    is_short = is_short_lived(views[pair.base], views[before])
     return Pair(before, pair.head, skipped=pair.base) if is_short else None
 
 
@@ -339,12 +336,8 @@ def _find_told(change: Change, incidents: Mapping[str, Culprit], told: Collectio
     """Returns whether what a page has of a slowdown is told already: by a function, or of all pages, by anything."""
     if change.page is None:
         return bool(told)
-    most = MAINLY * change.difference.delta_ms if change.difference else 0.0
-    return any(
-        change.page in culprit.change.pages
-        and culprit.difference.delta_ms >= most
-        and pair.subject(None, name).key in told
-        for name, culprit in incidents.items()
+    return change.is_mainly(
+        culprit.change for name, culprit in incidents.items() if pair.subject(None, name).key in told
     )
 
 

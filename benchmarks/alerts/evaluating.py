@@ -24,8 +24,6 @@ from profcore.sums.calltree import merge_call_trees
 
 PLAN_DAYS: Final = 14
 STEPS: Final = 10
-# As `aggregate.selectors.verdict.sentence.MAINLY`: a function with this part of a page's change is told instead of it.
-MAINLY: Final = 0.5
 Subject = str | int | None  # a page, a function by its number, or all pages together
 
 
@@ -157,15 +155,11 @@ def weigh_judgement(watched: Watched, judgement: Judgement) -> None:
 def _is_told_already(change: Change, incidents: Mapping[int, FunctionChange], told: Sequence[Subject]) -> bool:
     if change.page is None:
         return bool(told)
-    most = MAINLY * change.difference.delta_ms if change.difference else 0.0
-    return any(
-        change.page in function.pages and function.difference.delta_ms >= most and func in told
-        for func, function in incidents.items()
-    )
+    return change.is_mainly(function for func, function in incidents.items() if func in told)
 
 
 def describe_code(head: Arrived, functions: Sequence[Function], new: Mapping[int, str]) -> Code:
-    """Returns what is known of the functions: the recorded call trees of the head, and files; `new` has new ones'."""
+    """Returns the recorded call trees of the head and the functions' files; `new` has the files of new functions."""
     trees = {page.recorded.name: page.recorded.tree for page in head.pages}
     numbers = {number: (number,) for number in range(len(functions))}
     files = dict(enumerate(function.file for function in functions))

@@ -23,14 +23,12 @@ from benchmarks.alerts.effects import (
 from benchmarks.alerts.evaluating import Subject, Told, Watched, alert_release, describe_code, judge_sides
 from benchmarks.statistics.population import load_populations
 from benchmarks.statistics.tables import PROCESSES, percent
+from profcore.alerts.usage import is_short_lived
 from profcore.stats.estimates import wilson_interval
 
 WEEK: Final = 7
 # A quarter of the projects has a new release every two weeks.
 SLOW_ONES: Final = 4
-# As `alerts.releases`: a base with fewer views than this, and than this part of those before it, was not measured.
-ENOUGH_VIEWS: Final = 1_000
-SHORT_SHARE: Final = 0.25
 # In a table of single looks: so many views of each page and side, at the bound of a single look.
 LOOK_VIEWS: Final = 300
 LOOK_BOUND: Final = 0.05
@@ -132,7 +130,7 @@ def follow(row: Row, number: int) -> Followed:
         hours = np.sort(np.concatenate([page.hour for page in heads[1].pages]))
         hotfixed = heads[1].until(int(hours[min(row.short, hours.size - 1)]) + 1)
         pairs = [(base, hotfixed), (hotfixed, heads[0])]
-        if hotfixed.views < min(ENOUGH_VIEWS, SHORT_SHARE * base.views):
+        if is_short_lived(hotfixed.views, base.views):
             pairs.append((base, heads[0]))
     name = None if project.page is None else project.base[project.page].name
     code = describe_code(heads[0], load_populations().functions, project.new_files)

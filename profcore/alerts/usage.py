@@ -29,6 +29,15 @@ MIN_BACK_VIEWS: Final = 20
 # A release with a smaller part of the page views counts for nothing that is chosen by itself: someone tried it, or
 # made it up. It must not hide the one that all others use.
 LEAST_SHARE: Final = 0.01
+# A release with fewer views than this, and than this part of those of the release before it, was not measured: of 600
+# views a slowdown of 1.5 times is told in 96 %, of 200 in 29 %.
+ENOUGH_VIEWS: Final = 1_000
+SHORT_SHARE: Final = 0.25
+
+
+def is_short_lived(views: int, views_before: int) -> bool:
+    """Returns whether a release had too few page views to be measured, compared with those of the one before it."""
+    return views < min(ENOUGH_VIEWS, SHORT_SHARE * views_before)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

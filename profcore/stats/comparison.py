@@ -22,7 +22,7 @@ from profcore.stats.estimates import (
 )
 from profcore.stats.power import SmallestChange, find_smallest_change
 from profcore.stats.ranks import Changes, find_changes
-from profcore.stats.standardised import ClassSums, Side, common_mix
+from profcore.stats.standardised import ClassSums, Side, common_mix, make_side
 from profcore.stats.strata import KnownKinds, Strata, find_strata
 from profcore.stats.views import FloatColumn, IntColumn, Measure, ViewSample, align
 
@@ -211,9 +211,7 @@ def compare(
 
 def _describe_sides(base: "SampleViews", head: "SampleViews", measure: Measure, min_views: int) -> Comparison:
     """Returns the comparison of two sides without differences: how many views it has, and whether they are enough."""
-    kept_weights = [side.weight[side.stratum >= 0] for side in (base, head)]  # of views in strata that both have
-    effective = [effective_views(weights) for weights in kept_weights]
-    has_all_rates = all(has_rates(weights).all() for weights in kept_weights)
+    base_weight, head_weight = base.kept_weight, head.kept_weight
     base_sample, head_sample = base.sample, head.sample
     return Comparison(
         measure=measure,
@@ -221,13 +219,13 @@ def _describe_sides(base: "SampleViews", head: "SampleViews", measure: Measure, 
         head_views=head_sample.views,
         base_population=base_sample.population,
         head_population=head_sample.population,
-        is_too_few=min(effective) < min_views or not has_all_rates,
-        left_out_views=base_sample.views + head_sample.views - sum(map(len, kept_weights)),
+        is_too_few=not has_enough(base, head, min_views),
+        left_out_views=base_sample.views + head_sample.views - len(base_weight) - len(head_weight),
         clipped_views=base.clipped + head.clipped,
         is_weighted=len(np.unique(np.concatenate([base_sample.weight, head_sample.weight]))) > 1,
         is_complete=base_sample.is_complete and head_sample.is_complete,
-        base_effective=effective[0],
-        head_effective=effective[1],
+        base_effective=effective_views(base_weight),
+        head_effective=effective_views(head_weight),
     )
 
 
@@ -239,6 +237,11 @@ class SampleViews:
     weight: FloatColumn
     clipped: int  # how many weights were cut
     stratum: IntColumn
+
+    @property
+    def kept_weight(self) -> FloatColumn:
+        """The weights of the views in strata that both sides have."""
+        return self.weight[self.stratum >= 0]
 
     def side(self, row_us: IntColumn) -> Side:
         """Returns the rows of one column that are above zero."""
@@ -254,16 +257,13 @@ class SampleViews:
 
     def whole(self, measure: Measure, known: Sequence[ClassSums]) -> Side:
         """Returns the views' own time as if it were one func's."""
-        value = self.sample.view_us(measure)
-        view = np.flatnonzero(value > 0)
-        return Side(
-            view=view,
-            func=np.zeros_like(view),
-            value=value[view] / US_PER_MS,
-            weight=self.weight,
-            stratum=self.stratum,
-            known=known,
-        )
+        return make_side(self.sample.view_us(measure) / US_PER_MS, self.weight, self.stratum, known)
+
+
+def has_enough(base: SampleViews, head: SampleViews, least: int = MIN_COMPARED_VIEWS) -> bool:
+    """Returns whether both sides have enough effective views in common strata, and of each rate that carries weight."""
+    weights = (base.kept_weight, head.kept_weight)
+    return min(map(effective_views, weights)) >= least and all(has_rates(weight).all() for weight in weights)
 
 
 def _known_by_stratum(

@@ -42,6 +42,12 @@ class Side:
     known: Sequence[ClassSums] = ()  # of all views, by stratum
 
 
+def make_side(value: FloatColumn, weight: FloatColumn, stratum: IntColumn, known: Sequence[ClassSums] = ()) -> Side:
+    """Returns a side with one value of each view, as if it were one func's."""
+    view = np.flatnonzero(value > 0)
+    return Side(view=view, func=np.zeros_like(view), value=value[view], weight=weight, stratum=stratum, known=known)
+
+
 def crude_means(side: Side, funcs: int) -> Floats:
     """Returns plain means, without regard to the mix."""
     if side.known:

@@ -263,15 +263,19 @@ def pick_funcs(sample: ViewSample, wanted: Collection[tuple[str | None, int]]) -
         if func_id in place_of and (release is None or release in codes):
             is_it[slice(None) if release is None else codes[release], place_of[func_id]] = True
     kept = is_it[release_of[sample.view], sample.func] if sample.view.size else np.zeros(0, dtype=bool)
-    picked = replace(
+    return group_funcs(keep_rows(sample, kept), np.zeros(sample.func_count, dtype=np.int64))
+
+
+def keep_rows(sample: ViewSample, is_kept: npt.NDArray[np.bool_]) -> ViewSample:
+    """Returns a sample with some of its rows; all views and funcs stay."""
+    return replace(
         sample,
-        view=sample.view[kept],
-        func=sample.func[kept],
-        self_us=sample.self_us[kept],
-        total_us=sample.total_us[kept],
-        hidden_us=sample.hidden_us[kept],
+        view=sample.view[is_kept],
+        func=sample.func[is_kept],
+        self_us=sample.self_us[is_kept],
+        total_us=sample.total_us[is_kept],
+        hidden_us=sample.hidden_us[is_kept],
     )
-    return group_funcs(picked, np.zeros(sample.func_count, dtype=np.int64))
 
 
 def split_funcs(sample: ViewSample) -> tuple[ViewSample, list[tuple[str, int]]]:
@@ -351,9 +355,8 @@ def _pack_rows(key: IntColumn, value_ms: FloatColumn) -> tuple[IntColumn, int] |
 def align(first: ViewSample, second: ViewSample) -> tuple[ViewSample, ViewSample]:
     """Returns both samples over one list of funcs: the union of theirs, ascending."""
     func_ids = np.union1d(first.func_ids, second.func_ids)
-    return over_funcs(first, func_ids), over_funcs(second, func_ids)
+    return _over(first, func_ids), _over(second, func_ids)
 
 
-def over_funcs(sample: ViewSample, func_ids: IntColumn) -> ViewSample:
-    """Returns a sample over a longer list of funcs, ascending."""
+def _over(sample: ViewSample, func_ids: IntColumn) -> ViewSample:
     return replace(sample, func=np.searchsorted(func_ids, sample.func_ids)[sample.func], func_ids=func_ids)

@@ -8,10 +8,9 @@ from aggregate.selectors.slice.sides import are_releases
 from aggregate.selectors.verdict.verdict import Culprit, Verdict
 from profcore.numbers import write_change, write_interval, write_ms, write_share
 from profcore.stats.comparison import Difference
-from profcore.stats.verdict.judgement import Change
+from profcore.stats.verdict.judgement import MAINLY, Change
 
-# What a function must have of a change to be named in the sentence.
-MAINLY: Final = 0.5
+# With this part of a change a function is named in the sentence; with `MAINLY` it is mainly what changed the page.
 PARTLY: Final = 0.1
 MAX_LABEL: Final = 120  # of a function: a sentence must stay one
 

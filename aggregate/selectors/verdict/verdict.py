@@ -101,7 +101,9 @@ def select_verdict(
     whole = next(iter(pages.values())) if len(pages) == 1 else comparer.compare(None)
     functions = comparer.read_functions()
     rows = functions.rows
-    wanted = {number for number, row in enumerate(rows) if name_function(row) in followed_functions}
+    wanted: set[int] = set()
+    if followed_functions:  # a reader follows none, and names take time
+        wanted = {number for number, row in enumerate(rows) if name_function(row) in followed_functions}
     judgement = judge(whole, pages, sides=functions.pages, code=functions.code, followed=wanted, bound=bound)
     return Verdict(
         base=base,

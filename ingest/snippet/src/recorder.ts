@@ -225,7 +225,7 @@ const endChunk = counted(() => {
   }
 });
 
-/** Returns a chunk's cost. The dearer it was, the longer are the next ones; above the budget, the recording ends. */
+/** Returns a chunk's cost. After a chunk that cost much, the next ones are longer. Above the budget, the recording ends. */
 const keepBudget = (cost: Cost): Cost => {
   const ms = Math.max(cost.ms, cost.sampled);
   const budget = numberOf('budget', BUDGET);

@@ -11,11 +11,11 @@ from typing import Final
 
 import numpy as np
 
-from profcore.stats.comparison import US_PER_MS, Difference
+from profcore.stats.comparison import Difference
 from profcore.stats.ranks import find_changes
-from profcore.stats.standardised import Side
+from profcore.stats.standardised import make_side
 from profcore.stats.verdict.blocks import HOURS_OF_DAY, BlockRows, Inflation, find_inflation
-from profcore.stats.verdict.family import PAGE_P, Family, FunctionTest, PageSides, Sides, combine_p, side_of
+from profcore.stats.verdict.family import PAGE_P, Family, FunctionTest, PageSides, combine_p
 from profcore.stats.verdict.incidents import FunctionChange
 from profcore.stats.views import FloatColumn
 
@@ -26,8 +26,6 @@ CONFIRM_FACTOR: Final = 8.0
 MIN_COMMON_FUNCS: Final = 5
 # The inflation by days is a mean over pages, and over so many of their heaviest functions: that of one is hardly known.
 MAX_POOLED_FUNCS: Final = 40
-
-
 # A change is also that of other device classes than the fastest, if they have at least this share of the views:
 # by this part of it.
 LEAST_OTHER_SHARE: Final = 0.25
@@ -50,7 +48,7 @@ class Certainty:
         every = [other for other in self._pages.values() if change.func_id in other.func_ids]
         alone = max(difference.p, self._find_p([page], change.func_id, difference.rank_z))
         pooled = self._find_p(every, change.func_id, test.z) if test.pages > 1 else alone
-        if not _is_elsewhere([page], [_dense(_sides_of(page, page.number_of(change.func_id), 1.0))], difference):
+        if not _is_elsewhere([page], [page.sum_funcs([change.func_id])], difference):
             return False
         return self._raise(test, pooled, alone) < self._most and self.is_beyond_rest(change, self._most)
 
@@ -60,8 +58,8 @@ class Certainty:
         factor = self.find_common_factor(change.page)
         if factor <= 1.0:
             return True
-        number = page.number_of(change.func_id)
-        rest = find_changes(*_sides_of(page, number, factor), 1, page.strata, is_weighted=False)
+        base, head = page.sum_funcs([change.func_id])
+        rest = find_changes(*page.make_sides([base, head / factor]), 1, page.strata, is_weighted=False)
         return (
             rest is not None
             and self._raise(test, 1.0, float(rest.p[0])) < bound
@@ -79,7 +77,7 @@ class Certainty:
         if difference.q >= self._most:
             return False
         pages = [*self._pages.values()] if page is None else [self._pages[page]] if page in self._pages else []
-        values = [_dense_whole(page) for page in pages]
+        values = [page.whole for page in pages]
         hours = _join_hours(pages, values)
         if hours is None or not _is_elsewhere(pages, values, difference):
             return False
@@ -91,7 +89,7 @@ class Certainty:
 
     def _find_p(self, pages: Sequence[PageSides], func_id: int, z: float) -> float:
         """Returns the p of a function's statistic over some pages, with the inflation of hours and of days."""
-        values = [_dense(_sides_of(page, page.number_of(func_id), 1.0)) for page in pages]
+        values = [page.sum_funcs([func_id]) for page in pages]
         hours = _join_hours(pages, values)
         return 1.0 if hours is None else max(hours.p_of(z), self._days.p_of(z))
 
@@ -104,12 +102,14 @@ class Certainty:
     def _days(self) -> Inflation:
         """The inflation by days: the mean over pages, or over their heaviest functions if that is more."""
         pages = [*self._pages.values()]
-        of_pages = [_inflate_by_day(page, _dense_whole(page)) for page in pages]
+        of_pages = [_inflate_by_day(page, page.whole) for page in pages]
         heaviest = sorted(
             ((-float(weight), number, page) for page in pages for number, weight in enumerate(page.weights)),
             key=lambda row: row[:2],
         )[:MAX_POOLED_FUNCS]
-        of_functions = [_inflate_by_day(page, _dense(_sides_of(page, number, 1.0))) for _, number, page in heaviest]
+        of_functions = [
+            _inflate_by_day(page, page.sum_funcs([int(page.func_ids[number])])) for _, number, page in heaviest
+        ]
         means = [float(np.mean(known)) for factors in (of_pages, of_functions) if (known := [f for f in factors if f])]
         return Inflation(max([1.0, *means]), np.inf)
 
@@ -158,47 +158,17 @@ def _is_elsewhere(pages: Sequence[PageSides], values: Sequence[Sequence[FloatCol
     if classes.size < 2 or min(shares) < LEAST_OTHER_SHARE:
         return True
     strata, stratum = np.unique(rows.stratum[is_other], return_inverse=True)
-    parts = []
-    for side in (0, 1):
-        is_in = rows.is_head[is_other] == side
-        value = rows.value[is_other][is_in]
-        view = np.flatnonzero(value > 0)
-        parts.append(
-            Side(
-                view=view,
-                func=np.zeros_like(view),
-                value=value[view],
-                weight=weight[is_other][is_in],
-                stratum=stratum[is_in],
-            )
-        )
-    rest = find_changes(parts[0], parts[1], 1, strata.size, is_weighted=False)
+    base, head = (
+        make_side(rows.value[is_other][is_in], weight[is_other][is_in], stratum[is_in])
+        for is_in in (rows.is_head[is_other] == side for side in (0, 1))
+    )
+    rest = find_changes(base, head, 1, strata.size, is_weighted=False)
     if rest is None:
         return False
     part = float(rest.delta[0]) / difference.delta_ms
     if difference.relative and rest.standard_base[0] > 0:
         part = float(rest.delta[0] / rest.standard_base[0]) / difference.relative
     return float(rest.p[0]) < PAGE_P and float(rest.z[0]) * difference.delta_ms > 0 and part >= LEAST_OTHER_PART
-
-
-def _sides_of(page: PageSides, number: int, factor: float) -> Sides:
-    """Returns the rows of one function; the head's times are divided by a factor."""
-    sides = []
-    for side, divisor in zip(page.sides(), (1.0, factor), strict=True):
-        is_in = side.func == number
-        value = np.bincount(side.view[is_in], side.value[is_in], minlength=side.weight.size) / divisor
-        sides.append(side_of(value, side))
-    return sides[0], sides[1]
-
-
-def _dense(sides: Sides) -> list[FloatColumn]:
-    """Returns one value of each view of both sides, in ms."""
-    return [np.bincount(side.view, side.value, minlength=side.weight.size).astype(np.float64) for side in sides]
-
-
-def _dense_whole(page: PageSides) -> list[FloatColumn]:
-    """Returns the whole time of each view of both sides in ms."""
-    return [views.sample.view_us("self+hidden") / US_PER_MS for views in page.views]
 
 
 def _find_common_factor(page: PageSides) -> float:

@@ -13,19 +13,19 @@ import numpy as np
 import numpy.typing as npt
 
 from profcore.stats.comparison import (
-    MIN_COMPARED_VIEWS,
     US_PER_MS,
     Difference,
     SampleViews,
     describe_changes,
+    has_enough,
 )
 from profcore.stats.distributions import control_false_discoveries
-from profcore.stats.estimates import clip_weights, effective_views, has_rates
+from profcore.stats.estimates import clip_weights
 from profcore.stats.ranks import Changes, RankSums, find_changes, weigh_funcs
-from profcore.stats.standardised import Side, standardise
+from profcore.stats.standardised import Side, make_side, standardise
 from profcore.stats.strata import find_strata
 from profcore.stats.verdict.blocks import BlockRows
-from profcore.stats.views import FloatColumn, IntColumn, ViewSample, align
+from profcore.stats.views import FloatColumn, IntColumn, Measure, ViewSample, align, keep_rows
 
 # What is worth telling of a page: this much per view, and this share of its script and hidden time. A function that has
 # less on both sides together cannot have grown by as much, and is not asked about.
@@ -41,34 +41,77 @@ Sides = tuple[Side, Side]
 
 @dataclass(frozen=True, kw_only=True)
 class PageSides:
-    """One page's views on both sides, and the changes of its functions that could matter (None: there are none).
+    """One page's views on both sides, with those of its functions that could matter.
 
-    `least_ms` is the least change that is worth telling, and `page_ms` the mean time of all views. `weights` are
-    the roots of the functions' time on both sides.
+    `least_ms` is the least change that is worth telling, and `page_ms` the mean time of all views.
     """
 
     page: str
     func_ids: IntColumn
     views: tuple[SampleViews, SampleViews]
     strata: int
-    changes: Changes | None
-    weights: FloatColumn
     page_ms: float
     least_ms: float
 
-    def sides(self, *, visible: bool = False) -> Sides:
-        """Returns the rows of both sides: self and hidden time, or only what was seen."""
-        base, head = (views.side(views.sample.row_us("self" if visible else "self+hidden")) for views in self.views)
-        return base, head
+    @cached_property
+    def sides(self) -> Sides:
+        """The rows of both sides: self and hidden time."""
+        return self._rows("self+hidden")
 
-    def number_of(self, func_id: int) -> int:
-        """Returns the place of a function among those that could matter."""
-        return int(np.searchsorted(self.func_ids, func_id))
+    @cached_property
+    def visible_sides(self) -> Sides:
+        """The rows of both sides: the time that was seen."""
+        return self._rows("self")
+
+    @cached_property
+    def changes(self) -> Changes | None:
+        """The changes of the functions; None if there are none."""
+        return self._find_changes(self.sides)
 
     @cached_property
     def visible(self) -> Changes | None:
         """The changes of the visible self time."""
-        return find_changes(*self.sides(visible=True), self.func_ids.size, self.strata, is_weighted=False)
+        return self._find_changes(self.visible_sides)
+
+    @cached_property
+    def weights(self) -> FloatColumn:
+        """The roots of the functions' time on both sides."""
+        return weigh_funcs(*self.sides, self.func_ids.size)
+
+    @property
+    def whole(self) -> list[FloatColumn]:
+        """The whole time of each view of both sides in ms."""
+        return [views.sample.view_us("self+hidden") / US_PER_MS for views in self.views]
+
+    def _rows(self, measure: Measure) -> Sides:
+        base, head = (views.side(views.sample.row_us(measure)) for views in self.views)
+        return base, head
+
+    def _find_changes(self, sides: Sides) -> Changes | None:
+        size = self.func_ids.size
+        return find_changes(*sides, size, self.strata, is_weighted=False) if size else None
+
+    def share_of(self, ms: float) -> float:
+        """Returns a change per view as a part of the page's time."""
+        return ms / max(self.page_ms, 1e-9)
+
+    def sum_funcs(self, func_ids: Sequence[int], *, visible: bool = False) -> list[FloatColumn]:
+        """Returns the summed time of some functions in each view of both sides in ms; or only what was seen."""
+        wanted = np.flatnonzero(np.isin(self.func_ids, func_ids))
+        summed = []
+        for side in self.visible_sides if visible else self.sides:
+            is_in = np.isin(side.func, wanted)
+            summed.append(
+                np.bincount(side.view[is_in], side.value[is_in], minlength=side.weight.size).astype(np.float64)
+            )
+        return summed
+
+    def make_sides(self, values: Sequence[FloatColumn]) -> Sides:
+        """Returns both sides with one value in ms of each view."""
+        base, head = (
+            make_side(value, views.weight, views.stratum) for value, views in zip(values, self.views, strict=True)
+        )
+        return base, head
 
     def rows_of(self, value: Sequence[FloatColumn]) -> BlockRows:
         """Returns a value of each view, base first, with its stratum, side and hour; views without one are left out."""
@@ -90,29 +133,22 @@ def read_page(
     The functions that could matter do not depend on which view is on which side.
     """
     base, head = align(base, head)
-    weights = [clip_weights(side.weight)[0] for side in (base, head)]
-    page_ms, func_us = _sum_both((base, head), weights)
+    clipped = [clip_weights(side.weight) for side in (base, head)]
+    page_ms, func_us = _sum_both((base, head), [weight for weight, _ in clipped])
     least_ms = max(LEAST_MS, LEAST_SHARE * page_ms)
     could_matter = func_us / US_PER_MS / max(head.views, 1) >= least_ms
-    samples = [_keep_funcs(side, could_matter) for side in (base, head)]
     strata = find_strata(base.columns, head.columns, by_device=by_device, by_navigation=by_navigation)
-    views = tuple(
-        SampleViews(sample, weight, 0, codes)
-        for sample, weight, codes in zip(samples, weights, strata.codes, strict=True)
+    before, after = (
+        SampleViews(_keep_funcs(side, could_matter), *weights, codes)
+        for side, weights, codes in zip((base, head), clipped, strata.codes, strict=True)
     )
-    kept = [side.weight[side.stratum >= 0] for side in views]
-    if min(map(effective_views, kept)) < MIN_COMPARED_VIEWS or not all(has_rates(column).all() for column in kept):
+    if not has_enough(before, after):
         return None
-    count = len(strata.shared)
-    sides = [side.side(side.sample.row_us("self+hidden")) for side in views]
-    size = int(could_matter.sum())
     return PageSides(
         page=page,
         func_ids=base.func_ids[could_matter],
-        views=(views[0], views[1]),
-        strata=count,
-        changes=find_changes(sides[0], sides[1], size, count, is_weighted=False) if size else None,
-        weights=weigh_funcs(sides[0], sides[1], size),
+        views=(before, after),
+        strata=len(strata.shared),
         page_ms=page_ms,
         least_ms=least_ms,
     )
@@ -130,17 +166,9 @@ def _sum_both(sides: Sequence[ViewSample], weights: Sequence[FloatColumn]) -> tu
 
 
 def _keep_funcs(sample: ViewSample, is_kept: npt.NDArray[np.bool_]) -> ViewSample:
-    rows = is_kept[sample.func]
+    kept = keep_rows(sample, is_kept[sample.func])
     number = np.cumsum(is_kept) - 1
-    return replace(
-        sample,
-        view=sample.view[rows],
-        func=number[sample.func[rows]],
-        self_us=sample.self_us[rows],
-        total_us=sample.total_us[rows],
-        hidden_us=sample.hidden_us[rows],
-        func_ids=sample.func_ids[is_kept],
-    )
+    return replace(kept, func=number[kept.func], func_ids=sample.func_ids[is_kept])
 
 
 class FunctionTest(NamedTuple):
@@ -227,19 +255,7 @@ def change_together(page: PageSides, funcs: Sequence[int], fell: Sequence[int]) 
 
     Of those that `fell`, visible self time counts.
     """
-    chosen, other = (np.flatnonzero(np.isin(page.func_ids, ids)) for ids in (funcs, fell))
-    summed = []
-    for side, visible in zip(page.sides(), page.sides(visible=True), strict=True):
-        value = np.zeros(side.weight.size)
-        for rows, wanted in ((side, chosen), (visible, other)):
-            is_in = np.isin(rows.func, wanted)
-            value += np.bincount(rows.view[is_in], rows.value[is_in], minlength=value.size)
-        summed.append(side_of(value, side))
-    _, delta, low, _ = standardise(summed[0], summed[1], 1, page.strata)
+    seen = page.sum_funcs(fell, visible=True)
+    summed = [whole + part for whole, part in zip(page.sum_funcs(funcs), seen, strict=True)]
+    _, delta, low, _ = standardise(*page.make_sides(summed), 1, page.strata)
     return float(delta[0]), float(low[0])
-
-
-def side_of(value: FloatColumn, like: Side) -> Side:
-    """Returns a side with one value in ms of each view."""
-    view = np.flatnonzero(value > 0)
-    return replace(like, view=view, func=np.zeros_like(view), value=value[view], known=())

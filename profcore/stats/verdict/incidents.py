@@ -14,8 +14,8 @@ from profcore.stats.verdict.family import (
     list_clear,
 )
 
-# What was seen to fall beside an increase, by this much of it, may be where its time was before. In the same file p
-# below the first is evidence enough, elsewhere below the second.
+# The time of an increase may have been in a function beside it that fell by this part of the increase. In the same file
+# a p below the first is evidence enough, elsewhere a p below the second.
 FELL_SHARE: Final = 0.25
 FELL_P_SAME_FILE: Final = 0.05
 FELL_P_ELSEWHERE: Final = 0.01
@@ -102,11 +102,11 @@ def _find_page_functions(
         if any(change.func_id in before.chain for before in slower):
             continue
         chain = chains.get(change.func_id, ())
-        fell = _find_fallen(page, change, code.files)
+        fell = _list_fallen(page, page.visible, change, code.files, FELL_P_SAME_FILE)
         made = FunctionChange(
             page=page.page,
             difference=change,
-            share=change.delta_ms / max(page.page_ms, 1e-9),
+            share=page.share_of(change.delta_ms),
             chain=tuple(chain),
             fell=tuple(fell),
             pages=(page.page,),
@@ -119,8 +119,7 @@ def _find_page_functions(
             only_moved.append(made)
     decreases = sorted((change for change in large if change.delta_ms < 0), key=lambda change: change.delta_ms)
     faster = (
-        FunctionChange(page=page.page, difference=change, share=change.delta_ms / max(page.page_ms, 1e-9))
-        for change in decreases
+        FunctionChange(page=page.page, difference=change, share=page.share_of(change.delta_ms)) for change in decreases
     )
     return PageFunctions(slower=tuple(slower), faster=tuple(faster), moved=tuple(only_moved))
 
@@ -133,9 +132,10 @@ def describe_function(pages: Sequence[PageSides], family: Family, func_id: int) 
             continue
         differences = describe_changes(page.changes, page.func_ids)
         difference = next(row for row in differences if row.func_id == func_id)
-        share = difference.delta_ms / max(page.page_ms, 1e-9)
         known = replace(difference, q=family.functions[func_id].q)
-        found.append(FunctionChange(page=page.page, difference=known, share=share, pages=(page.page,)))
+        found.append(
+            FunctionChange(page=page.page, difference=known, share=page.share_of(known.delta_ms), pages=(page.page,))
+        )
     return max(found, key=lambda change: abs(change.difference.delta_ms), default=None)
 
 
@@ -151,14 +151,10 @@ def _find_chains(increases: Sequence[Difference], find_callers: FindCallers | No
     }
 
 
-def _find_fallen(page: PageSides, change: Difference, files: Mapping[int, Hashable]) -> list[tuple[int, float]]:
-    """Returns the functions whose visible time fell by enough to be where an increase was before, and by how much."""
-    return _list_fallen(page, page.visible, change, files, FELL_P_SAME_FILE)
-
-
 def _list_fallen(
     page: PageSides, changes: Changes | None, change: Difference, files: Mapping[int, Hashable], p_same_file: float
 ) -> list[tuple[int, float]]:
+    """Returns the functions that fell by enough to be where an increase was before, and by how much."""
     if changes is None:
         return []
     own = files.get(change.func_id)

@@ -4,7 +4,7 @@ The pages, all pages together, and the functions that could matter are one famil
 so that a comparison of the same with the same gives an alarm in at most one of twenty cases, however many there are.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, Literal, TypeVar
 
@@ -31,6 +31,8 @@ ALIKE_SHARE: Final = 0.5
 # A change that the same views would show less often than this is mostly smaller than it looks: what is seen by luck is
 # large. By 1.3 times where it is one in three (docs/statistics.md).
 POWER: Final = 0.8
+# A function with this part of a page's change is mainly what changed the page.
+MAINLY: Final = 0.5
 NO_FUNCTIONS: Final = PageFunctions()
 # The page of functions where the sides have no page in common: all their views are compared as if of one.
 NO_PAGE: Final = ""
@@ -81,6 +83,11 @@ class Change:
         if self.state == self.shown_state:
             return "page" if self.is_clear else None
         return "function"
+
+    def is_mainly(self, functions: Iterable[FunctionChange]) -> bool:
+        """Returns whether one of some functions grew on this page, by most of the page's change."""
+        most = MAINLY * self.difference.delta_ms if self.difference else 0.0
+        return any(self.page in change.pages and change.difference.delta_ms >= most for change in functions)
 
     @property
     def is_early(self) -> bool:
@@ -163,8 +170,8 @@ def judge(
 ) -> Judgement:
     """Returns the judgement on comparisons of all pages together and of each page by itself.
 
-    `sides` are the views of pages with their functions, if these are asked about; `code` is what is known of the
-    functions. A change is clear if its q is below `bound`, its interval does not include zero, and ranks and mean
+    `sides` are the views of pages with their functions; without them no function is asked about. `code` has their call
+    trees and files. A change is clear if its q is below `bound`, its interval does not include zero, and ranks and mean
     agree.
     """
     compared: list[tuple[str | None, Comparison]] = [*pages.items()]

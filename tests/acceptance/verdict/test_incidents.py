@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 from profcore.stats.comparison import Comparison, compare
-from profcore.stats.joining import join_samples, pick_views
+from profcore.stats.joining import join_columns, pick_views
 from profcore.stats.verdict.family import PageSides, read_page
 from profcore.stats.verdict.incidents import Code
 from profcore.stats.verdict.judgement import Judgement, judge
-from profcore.stats.views import ViewSample, sample_of_times
+from profcore.stats.views import ViewSample, align, sample_of_times
 from tests.acceptance.comparing import numbered, page_callers, page_samples, regressions
 
 APPS = {app["app"]: app for app in regressions()}
@@ -33,11 +33,28 @@ def tagged(sample: ViewSample, page: int) -> ViewSample:
     return replace(sample, columns=replace(sample.columns, page=np.full(sample.views, page)))
 
 
+def joined(base: ViewSample, head: ViewSample) -> ViewSample:
+    """Returns the views of both releases as one sample, the base's first."""
+    base, head = align(base, head)
+    return replace(
+        base,
+        view=np.concatenate([base.view, head.view + base.views]),
+        func=np.concatenate([base.func, head.func]),
+        self_us=np.concatenate([base.self_us, head.self_us]),
+        total_us=np.concatenate([base.total_us, head.total_us]),
+        hidden_us=np.concatenate([base.hidden_us, head.hidden_us]),
+        columns=join_columns([base.columns, head.columns]),
+        population=base.population + head.population,
+    )
+
+
 def judge_app(app: str, sides: Sides) -> Judgement:
     """Returns the judgement on the pages of an app as the product makes it, with one look."""
     times = {page: tuple(sample_of_times(side.columns) for side in pair) for page, pair in sides.items()}
     pages: dict[str, Comparison] = {page: compare(*pair) for page, pair in times.items()}
-    together = [join_samples(side) for side in zip(*times.values(), strict=True)]
+    together = [
+        sample_of_times(join_columns([sample.columns for sample in side])) for side in zip(*times.values(), strict=True)
+    ]
     read = (read_page(page, *pair) for page, pair in sides.items())
     known: list[PageSides] = [page for page in read if page is not None]
     files = {number: label.rpartition(":")[0] for number, label in enumerate(numbered()[1])}
@@ -65,7 +82,7 @@ def test_views_of_both_releases_mixed_at_random_show_nothing(app: str) -> None:
     for _ in range(6):
         mixed: Sides = {}
         for page, pair in recorded(app).items():
-            every = join_samples(pair)
+            every = joined(*pair)
             is_head = rng.permutation(every.views) < pair[1].views
             mixed[page] = pick_views(every, ~is_head), pick_views(every, is_head)
         found += judge_app(app, mixed).state != "no_clear_change"
