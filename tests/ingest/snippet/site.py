@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import math
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -81,8 +82,13 @@ class Site:
 
     @property
     def envelopes(self) -> list[dict[str, Any]]:  # Any: as in `IngestRequest`
-        """All envelopes that came, in their order."""
-        return [envelope for post in self.posts for envelope in post.envelopes]
+        """All envelopes that came, as they were recorded: view by view, by `seq`. Posts may overtake each other."""
+        came = [envelope for post in self.posts for envelope in post.envelopes]
+        starts: dict[str, float] = {}
+        for envelope in came:
+            view_id = envelope["viewId"]
+            starts[view_id] = min(starts.get(view_id, math.inf), envelope["viewStart"])
+        return sorted(came, key=lambda envelope: (starts[envelope["viewId"]], envelope["seq"]))
 
     def wait_for_posts(self, count: int, rest: Callable[[int], None]) -> list[IngestRequest]:
         """Waits until `count` posts came. `rest` takes ms and lets the browser's own events through meanwhile."""
