@@ -117,7 +117,7 @@ def django_db_setup(django_db_setup: None, django_db_blocker: pytest.FixtureRequ
     with django_db_blocker.unblock():  # type: ignore[attr-defined]  # pytest-django does not export its type
         if is_on_citus():
             distribute()
-        create_coming_partitions(datetime.now(UTC).date(), 2)
+        create_coming_partitions(datetime.now(UTC).date(), 3)  # one more than needed: midnight may pass
     with pytest.MonkeyPatch.context() as patch:
         watch_statements(patch)
         empty_filled_tables_only(patch)

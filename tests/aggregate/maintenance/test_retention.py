@@ -1,6 +1,6 @@
 """Retention by project: raw traces, views and cells go apart from each other; what waits is never deleted."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
 import pytest
 from django.core.management import call_command
@@ -18,14 +18,14 @@ from projects.models import AuditEntry, Project, SharedLink
 from tests.aggregate.posting import everything, fold_all, post, rows
 from tests.aggregate.stored_state import assert_rollup_is_exact
 from tests.envelopes import make_envelope
+from tests.moments import now
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("without_old_partitions")]
-NOW = datetime.now(UTC)
 
 
 def age_raw_traces(days: int) -> None:
     """Moves all receipts and raw traces back in time, as if they had come then."""
-    create_partitions((NOW - timedelta(days=days)).date(), 1)
+    create_partitions((now() - timedelta(days=days)).date(), 1)
     with connection.cursor() as cursor:
         for table in ("ingest_tracereceipt", "ingest_rawtrace"):
             cursor.execute(f"UPDATE {table} SET received_at = received_at - make_interval(days => %s)", [days])
@@ -44,16 +44,16 @@ def keep(slug: str = "shop", **days: int) -> None:
 def test_young_rows_stay(key: str) -> None:
     post(key, make_envelope())
     fold_all()
-    assert expire_all(NOW) == Expired()
+    assert expire_all(now()) == Expired()
     assert counts() == (1, 1, 1, 1)
 
 
 def test_a_views_expiry_leaves_its_cells_sums_in_place(key: str) -> None:
-    post(key, make_envelope("old", viewStart=(NOW - timedelta(days=5)).timestamp() * 1000), make_envelope("new"))
+    post(key, make_envelope("old", viewStart=(now() - timedelta(days=5)).timestamp() * 1000), make_envelope("new"))
     fold_all()
     before = everything()[:3]
     keep(views=3)
-    assert expire_all(NOW).views == 1
+    assert expire_all(now()).views == 1
     assert everything()[:3] == before
     assert counts() == (2, 1, 2, 2)
 
@@ -66,12 +66,12 @@ def test_a_partition_is_dropped_once_no_project_keeps_it_longer(key: str) -> Non
     age_raw_traces(20)
     keep(raw=10)
     keep("other", raw=25)
-    expired = expire_all(NOW)
+    expired = expire_all(now())
     assert (expired.partitions, expired.raw_traces) == (0, 1)
     assert counts()[0] == 1
     keep("other", raw=15)
     days = len(list_partitions())
-    assert expire_all(NOW).partitions == 1
+    assert expire_all(now()).partitions == 1
     assert len(list_partitions()) == days - 1
     assert counts()[0] == 0
     assert counts()[1:] == (2, 2, 2)
@@ -83,18 +83,18 @@ def test_raw_traces_that_wait_are_never_deleted(key: str) -> None:
     age_raw_traces(20)
     keep(raw=1)
     keep("other", raw=1)
-    assert expire_all(NOW) == Expired()
+    assert expire_all(now()) == Expired()
     fold_all()
     assert rows("SELECT state FROM ingest_tracereceipt") == [(1,)]
-    assert expire_all(NOW).partitions == 1
+    assert expire_all(now()).partitions == 1
 
 
 def test_cells_expire_with_all_that_hangs_on_them(key: str) -> None:
-    post(key, make_envelope("old", viewStart=(NOW - timedelta(days=6)).timestamp() * 1000), make_envelope("new"))
+    post(key, make_envelope("old", viewStart=(now() - timedelta(days=6)).timestamp() * 1000), make_envelope("new"))
     fold_all()
-    merge_old_hours(NOW)
+    merge_old_hours(now())
     keep(cells=5)
-    assert expire_all(NOW).cells == 2  # the day, and the hour that points to it
+    assert expire_all(now()).cells == 2  # the day, and the hour that points to it
     assert counts() == (2, 1, 1, 2)
     for table in ("aggregate_hotspotpiece", "aggregate_calltreepiece"):
         orphans = f"SELECT count(*) FROM {table} h WHERE h.cell_id NOT IN (SELECT id FROM aggregate_cell)"
@@ -107,7 +107,7 @@ def test_a_cell_that_expired_between_interning_and_the_fold_is_made_again(key: s
     from aggregate.fold.interning import CellKey, intern_cells, settle_cells
 
     project_id = Project.objects.get().pk
-    wanted = CellKey(group_id=1, starts_at=start_of_hour(NOW), codes=(0, 0, 0))
+    wanted = CellKey(group_id=1, starts_at=start_of_hour(now()), codes=(0, 0, 0))
     known = intern_cells(project_id, [wanted])
     with connection.cursor() as cursor:
         cursor.execute("DELETE FROM aggregate_cell")
@@ -121,21 +121,21 @@ def test_refusals_and_counts_expire(key: str) -> None:
         for days in (1, 500):
             cursor.execute(
                 "INSERT INTO ingest_refusal (project_id, hour_at, reason, shard, count) VALUES (%s, %s, 'a', 0, 1)",
-                [project_id, NOW - timedelta(days=days)],
+                [project_id, now() - timedelta(days=days)],
             )
-    assert expire_all(NOW) == Expired(refusals=1)
+    assert expire_all(now()) == Expired(refusals=1)
 
 
 def test_refolds_expire_and_those_given_up_let_hours_be_merged_again(key: str) -> None:
-    post(key, make_envelope("old", viewStart=(NOW - timedelta(days=5)).timestamp() * 1000))
+    post(key, make_envelope("old", viewStart=(now() - timedelta(days=5)).timestamp() * 1000))
     fold_all()
     project_id = Project.objects.get().pk
     start_run(Scope(project_id))
     finish_run(start_run(Scope(project_id, "1.0.0")))
-    assert merge_old_hours(NOW) == 0
-    assert expire_all(NOW + timedelta(days=30)).refold_runs == 0
-    assert expire_all(NOW + timedelta(days=31)).refold_runs == 2
-    assert merge_old_hours(NOW) == 1
+    assert merge_old_hours(now()) == 0
+    assert expire_all(now() + timedelta(days=30)).refold_runs == 0
+    assert expire_all(now() + timedelta(days=31)).refold_runs == 2
+    assert merge_old_hours(now()) == 1
 
 
 def test_every_table_that_grows_is_named_by_retention() -> None:
@@ -188,7 +188,7 @@ def test_every_table_that_grows_is_named_by_retention() -> None:
 
 
 def test_the_command_says_what_it_deleted(key: str, capsys: pytest.CaptureFixture[str]) -> None:
-    post(key, make_envelope("old", viewStart=(NOW - timedelta(days=5)).timestamp() * 1000))
+    post(key, make_envelope("old", viewStart=(now() - timedelta(days=5)).timestamp() * 1000))
     fold_all()
     keep(views=3)
     call_command("expire")

@@ -19,10 +19,11 @@ from aggregate.maintenance.refolding import Scope, finish_run, list_cells, reset
 from aggregate.maintenance.retention import expire_all
 from projects.creation import create_project
 from projects.models import Project
-from tests.aggregate.old_views import NOW, OLD, SHAPES
+from tests.aggregate.old_views import OLD, SHAPES
 from tests.aggregate.posting import fold_all, post
 from tests.aggregate.stored_state import assert_rollup_is_exact, by_day, summed
 from tests.envelopes import make_envelope, view_id_of
+from tests.moments import now
 
 ROUNDS = 4
 LIMIT_S = 300.0
@@ -93,9 +94,9 @@ class Crowd:
         def merge_once() -> None:
             nonlocal rounds
             rounds += 1
-            self.rolled += roll_up_hours(NOW)
+            self.rolled += roll_up_hours(now())
             if rounds % 3 == 0:  # in between, folds and refolds meet hours that are rolled and not merged
-                self.merged += merge_old_hours(NOW)
+                self.merged += merge_old_hours(now())
 
         self.repeat(merge_once, lambda: self.rolled > 0 and self.merged > 0, "hours are rolled up and merged")
 
@@ -115,7 +116,7 @@ class Crowd:
 
     def expire(self) -> None:
         def expire_once() -> None:
-            expired = expire_all(NOW + timedelta(days=2))
+            expired = expire_all(now() + timedelta(days=2))
             self.expired_views += expired.views
             self.expired_raw_traces += expired.raw_traces
 
@@ -157,7 +158,7 @@ def test_folds_merges_refolds_expiries_and_erasures_at_once_give_exact_sums(sett
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute("UPDATE ingest_tracereceipt SET claimed_until = NULL")  # of claims an erasure made void
     fold_all()
-    merge_old_hours(NOW)
+    merge_old_hours(now())
     assert_rollup_is_exact()
     create_project(slug="other", key="other-key", origins=["*"])
     for envelope in envelopes:

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -17,8 +17,8 @@ from tests.aggregate.posting import fold_all, post
 from tests.builders import make_absence, make_project
 from tests.dashboard.pages.reading import text_of
 from tests.envelopes import make_envelope
+from tests.moments import now
 
-NOW = datetime.now(UTC)
 PAGE = "/projects/shop/quality/"
 PICTURE = "A\nA B"
 CHROME = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/141.0.0.0 Safari/537.36"
@@ -29,7 +29,7 @@ def project(db: None) -> Project:
     """Two recorded views of /cart at a rate of a hundredth, and some that could not be recorded."""
     project = make_project("shop")
     for view in ("a", "b"):
-        fields = {"page": "/cart", "userAgent": CHROME, "sampleRate": 0.01, "timeOrigin": NOW.timestamp() * 1_000}
+        fields = {"page": "/cart", "userAgent": CHROME, "sampleRate": 0.01, "timeOrigin": now().timestamp() * 1_000}
         post("KEY-shop", make_envelope(view, PICTURE, **fields))
     fold_all()
     make_absence(make_project("elsewhere"), "csp", views=10**6)
@@ -74,7 +74,7 @@ def test_views_are_divided_by_reason_browser_and_page(reader: Client, project: P
         "views": 800,
         "recorded_views": 200,
         "share": 0.8,
-        "since": NOW.date().isoformat(),
+        "since": now().date().isoformat(),
         "by_reason": [
             {"reason": "no-header", "status": None, "reports": 6, "views": 600},
             {"reason": "no-api", "status": None, "reports": 1, "views": 150},
@@ -103,7 +103,7 @@ def test_the_page_says_why_and_what_to_add(reader: Client, project: Project) -> 
 
 
 def test_the_slice_narrows_days_pages_and_browsers(reader: Client, project: Project) -> None:
-    yesterday = NOW.date() - timedelta(days=1)
+    yesterday = now().date() - timedelta(days=1)
     make_absence(project, "no-header", views=1)
     make_absence(project, "no-header", views=10, day_on=yesterday)
     make_absence(project, "no-header", views=100, page="/other")
@@ -112,14 +112,14 @@ def test_the_slice_narrows_days_pages_and_browsers(reader: Client, project: Proj
     assert ask(reader, page="/other")["views"] == 100
     assert ask(reader, browser="edge")["views"] == 1_000
     assert ask(reader, release="no such", device="mobile")["views"] == 1_111
-    noon = f"{NOW.date()}T12:00:00Z"
+    noon = f"{now().date()}T12:00:00Z"
     assert ask(reader, **{"from": noon})["views"] == 1_101
-    assert ask(reader, **{"to": f"{NOW.date()}T00:00:00Z"})["views"] == 10
+    assert ask(reader, **{"to": f"{now().date()}T00:00:00Z"})["views"] == 10
     assert ask(reader, **{"from": f"{yesterday}T05:00:00Z", "to": f"{yesterday}T06:00:00Z"})["views"] == 10
 
 
 def test_recorded_views_before_the_first_report_do_not_count(project: Project) -> None:
-    make_absence(project, "no-header", views=300, day_on=NOW.date() + timedelta(days=1))
+    make_absence(project, "no-header", views=300, day_on=now().date() + timedelta(days=1))
     absences = select_absences(Slice(project_id=project.pk))
     assert (absences.recorded, absences.share) == (0, 1.0)
 

@@ -11,9 +11,14 @@ from ingest.count_models import DayBytes, DayCount
 from projects.models import Project
 from tests.builders import make_cell, make_project, make_receipt
 from tests.dashboard.pages.settings.conftest import follow, read, send, text_in
+from tests.moments import now
 
 NONE = {"keep_raw_days": "", "keep_views_days": "", "keep_cells_days": "", "max_traces_per_day": ""}
-NOW = datetime.now(UTC).replace(hour=1, minute=0, second=0, microsecond=0)
+
+
+def early(days_ago: int) -> datetime:
+    """Returns one o'clock in the morning of a day."""
+    return (now() - timedelta(days=days_ago)).replace(hour=1, minute=0, second=0, microsecond=0)
 
 
 def test_own_values_and_defaults_are_shown(owner: Client, shop: Project, settings: Settings) -> None:
@@ -36,12 +41,12 @@ def test_longer_retention_is_saved_at_once_and_an_empty_field_gives_it_back(owne
 
 
 def test_what_would_be_deleted_is_asked_first(owner: Client, shop: Project) -> None:
-    make_cell(shop, starts_at=NOW - timedelta(days=20))
+    make_cell(shop, starts_at=early(20))
     shorter = NONE | {"keep_cells_days": "10", "keep_raw_days": "29"}
     question = send(owner, "retention/", **shorter)
     text = text_in(question)
     assert question.status_code == 200
-    assert f"Sums from before {NOW - timedelta(days=10):%Y-%m-%d} are deleted by the next hourly run" in text
+    assert f"Sums from before {early(10):%Y-%m-%d} are deleted by the next hourly run" in text
     assert "Raw traces from" not in text  # none is that old
     assert 'name="keep_cells_days" value="10"' in question.content.decode()
     assert Project.objects.get(pk=shop.pk).keep_cells_days is None
@@ -66,21 +71,19 @@ def test_todays_use_of_a_quota_is_shown(owner: Client, shop: Project) -> None:
 def test_what_is_kept_is_of_one_project_and_near_what_there_is(db: None) -> None:
     shop, other = make_project("a"), make_project("b")
     for day in range(3):
-        make_cell(shop, starts_at=NOW - timedelta(days=day), views=10)
+        make_cell(shop, starts_at=early(day), views=10)
         make_receipt(shop, age=timedelta(days=day))
     for day in (0, 40):
-        make_cell(other, starts_at=NOW - timedelta(days=day), views=1_000)
+        make_cell(other, starts_at=early(day), views=1_000)
     make_receipt(other)
     with connection.cursor() as cursor:
         cursor.execute("ANALYZE aggregate_cell, ingest_receiptcount")
-    kept = select_storage(
-        shop.pk, raw_since=datetime.now(UTC) - timedelta(hours=29), views_since=NOW - timedelta(days=9)
-    )
-    assert (kept.views.rows, kept.views.oldest_on) == (30, (NOW - timedelta(days=2)).date())
+    kept = select_storage(shop.pk, raw_since=now() - timedelta(hours=29), views_since=early(9))
+    assert (kept.views.rows, kept.views.oldest_on) == (30, early(2).date())
     assert kept.raw.rows == 2
-    assert kept.cells.oldest_on == (NOW - timedelta(days=2)).date()
+    assert kept.cells.oldest_on == early(2).date()
     assert 1 <= kept.cells.rows <= 4
-    empty = select_storage(make_project("c").pk, raw_since=NOW, views_since=NOW)
+    empty = select_storage(make_project("c").pk, raw_since=early(0), views_since=early(0))
     assert (empty.cells.rows, empty.cells.oldest_on, empty.raw.rows) == (0, None, 0)
 
 
