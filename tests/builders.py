@@ -31,6 +31,11 @@ MONDAY = datetime(2026, 11, 16, 9, tzinfo=UTC)
 EMPTY_CONTRIBUTION = encode_contribution(Contribution())
 
 
+def now() -> datetime:
+    """Returns the present. A constant of a module would be another day's, where the suite runs past midnight."""
+    return datetime.now(UTC)
+
+
 def make_project(slug: str = "shop", *, name: str | None = None) -> Project:
     """Makes a project with one key, `KEY-<slug>`, for any origin."""
     project, _ = create_project(slug=slug, key=f"KEY-{slug}", origins=["*"], name=name)

@@ -17,8 +17,8 @@ from projects.creation import create_project
 from projects.models import AuditEntry, Project, SharedLink
 from tests.aggregate.posting import everything, fold_all, post, rows
 from tests.aggregate.stored_state import assert_rollup_is_exact
+from tests.builders import now
 from tests.envelopes import make_envelope
-from tests.moments import now
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("without_old_partitions")]
 

@@ -22,8 +22,8 @@ from projects.models import Project
 from tests.aggregate.old_views import OLD, SHAPES
 from tests.aggregate.posting import fold_all, post
 from tests.aggregate.stored_state import assert_rollup_is_exact, by_day, summed
+from tests.builders import now
 from tests.envelopes import make_envelope, view_id_of
-from tests.moments import now
 
 ROUNDS = 4
 LIMIT_S = 300.0

@@ -14,10 +14,9 @@ from dashboard.pages.quality.absence_reasons import STATUS_ADVICE, WORDS
 from profcore.trace.absence import ABSENCE_REASONS, KNOWN_STATUSES
 from projects.models import Project
 from tests.aggregate.posting import fold_all, post
-from tests.builders import make_absence, make_project
+from tests.builders import make_absence, make_project, now
 from tests.dashboard.pages.reading import text_of
 from tests.envelopes import make_envelope
-from tests.moments import now
 
 PAGE = "/projects/shop/quality/"
 PICTURE = "A\nA B"

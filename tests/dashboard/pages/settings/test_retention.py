@@ -9,9 +9,8 @@ from pytest_django import Settings
 from aggregate.selectors.project.storage import select_storage
 from ingest.count_models import DayBytes, DayCount
 from projects.models import Project
-from tests.builders import make_cell, make_project, make_receipt
+from tests.builders import make_cell, make_project, make_receipt, now
 from tests.dashboard.pages.settings.conftest import follow, read, send, text_in
-from tests.moments import now
 
 NONE = {"keep_raw_days": "", "keep_views_days": "", "keep_cells_days": "", "max_traces_per_day": ""}
 
