@@ -4,7 +4,6 @@ Its envelopes are stored by the endpoint's own statement, so receipts, quotas an
 stored already change nothing.
 """
 
-import gzip
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -16,6 +15,7 @@ from django.conf import settings
 from django.db import connection, transaction
 
 from ingest.endpoint.admission import ADMISSION, ALL_PROJECTS, has_quota, quota_of, take_quota
+from ingest.endpoint.parsing import make_arrival
 from ingest.limits import import_limits
 from ingest.notify import notify_worker
 from ingest.storage.groups import intern_groups
@@ -27,8 +27,6 @@ from profcore.formats.importers.completing import Defaults
 from profcore.formats.importers.containers import show_name
 from profcore.formats.importers.registry import Imported, read_file
 from profcore.formats.importers.shapes import FileError
-from profcore.surrogates import replace_halves
-from profcore.trace.posted import NO_TRACE
 from projects.audit.acts import Act
 from projects.audit.entries import record
 from projects.key_cache import KeyConfig, key_config_of
@@ -117,7 +115,7 @@ def import_file(
     oldest_ms = (now - timedelta(days=settings.VIEW_START_MAX_AGE_DAYS)).timestamp() * 1000
     for imported in read_file(name, body, defaults, import_limits()):
         report.count(imported)
-        arrival = _make_arrival(report.traces - 1, imported)
+        arrival = make_arrival(report.traces - 1, imported.completed)  # packed: a file may have thousands
         envelope = arrival.envelope
         report.clamped += arrival.started_ms < oldest_ms
         arrivals.setdefault((envelope.viewId, envelope.seq), arrival)
@@ -130,15 +128,6 @@ def import_file(
         new = [arrivals[identity] for identity in sorted(arrivals.keys() - known)]
         _store(project, name, new, now, began_s)
     return report
-
-
-def _make_arrival(index: int, imported: Imported) -> Arrival:
-    """Returns a trace packed, and its envelope without the parts for the fold: a file may have thousands."""
-    completed = imported.completed
-    envelope = completed.envelope
-    envelope.trace, envelope.marks = NO_TRACE, []
-    packed = gzip.compress(replace_halves(completed.body), compresslevel=1, mtime=0)
-    return Arrival(index=index, envelope=envelope, body=packed, is_gzip=True, expanded_bytes=len(completed.body))
 
 
 def _find_known(project_id: int, identities: Sequence[Identity]) -> set[Identity]:

@@ -3,16 +3,15 @@
 import math
 from datetime import UTC, datetime
 from typing import Final
-from urllib.parse import parse_qs
 
 from django.conf import settings
 from django.db import Error
 
 from ingest.deadline import release_connection, with_deadline
 from ingest.endpoint.absence_counts import count_absence
-from ingest.endpoint.admission import ABSENT_RATE, ADMISSION, check_sender, read_key
+from ingest.endpoint.admission import ABSENT_RATE, ADMISSION, check_sender, find_sender
 from ingest.endpoint.outcomes import INGEST_ABSENCES
-from ingest.endpoint.requests import MAX_QUERY_FIELDS, BodyTooLarge, IngestRequest, TryLater, read_short
+from ingest.endpoint.requests import BodyTooLarge, IngestRequest, TryLater, key_in, read_fields, read_short
 from ingest.endpoint.responses import (
     IngestResponse,
     answer_error,
@@ -38,7 +37,7 @@ def take_absence(post: IngestRequest) -> IngestResponse:
         return answer_wrong_method(ALLOWED, "Reports are posted, or sent as the parameters of an image.")
     try:
         with with_deadline(settings.INGEST_DATABASE_WAIT_MS / 1_000):
-            key = read_key(post)
+            key = find_sender(key_in(post.query))
             admit_report(post, key)
             absence = read_absence(post, key)
             browser = browser_of(post.headers.user_agent)
@@ -82,13 +81,3 @@ def read_absence(post: IngestRequest, key: KeyConfig) -> Absence:
         page_chars=settings.INGEST_MAX_PAGE_CHARS,
         url_chars=MAX_REPORT_BYTES,
     )
-
-
-def read_fields(query: str) -> dict[str, list[str]]:
-    """Returns the parameters of a query. Raises `TraceError` if it is not UTF-8."""
-    try:
-        return parse_qs(query, max_num_fields=MAX_QUERY_FIELDS, errors="strict")
-    except UnicodeDecodeError:
-        raise TraceError(Reason.INVALID_UTF8, "$", "The query is not UTF-8.") from None
-    except ValueError:
-        raise TraceError(Reason.TOO_MANY, "$", f"The query has more than {MAX_QUERY_FIELDS} fields.") from None

@@ -15,7 +15,7 @@ from typing import Final
 from django.conf import settings
 from django.db import connection
 
-from ingest.endpoint.requests import IngestRequest, TryLater, key_in
+from ingest.endpoint.requests import IngestRequest, TryLater
 from ingest.models import PENDING
 from profcore.caching import keep
 from profcore.errors import Reason, TraceError
@@ -39,9 +39,9 @@ class BytesUsed:
     kept: int
 
 
-def read_key(post: IngestRequest) -> KeyConfig:
-    """Returns the facts of the key that a request names. Raises `TraceError` if it names no live key."""
-    key = find_key(key_in(post.query))
+def find_sender(public_key: str) -> KeyConfig:
+    """Returns the facts of the key that a request names. Raises `TraceError` if it is no live key."""
+    key = find_key(public_key)
     if key is None:
         raise TraceError(Reason.UNKNOWN_KEY, "$", "The `key` parameter names no live public key.")
     return key

@@ -1,5 +1,6 @@
 """From a body to envelopes: one, a JSON array, or NDJSON. A bad envelope does not affect its neighbours."""
 
+import gzip
 import re
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
@@ -12,6 +13,7 @@ from django.conf import settings
 from ingest.endpoint.requests import as_utf8, is_gzip
 from ingest.storage.storing import Arrival
 from profcore.errors import Reason, TraceError
+from profcore.formats.importers.completing import Completed
 from profcore.formats.importers.registry import translate_envelope
 from profcore.kernel import find_kernel
 from profcore.surrogates import replace_halves
@@ -127,6 +129,14 @@ def _check(index: int, value: bytes | msgspec.Raw, limits: Limits) -> Arrival:
     envelope.marks = []
     body = bytes(value)
     return Arrival(index=index, envelope=envelope, body=body, is_gzip=False, expanded_bytes=len(body))
+
+
+def make_arrival(index: int, completed: Completed) -> Arrival:
+    """Returns a trace of a foreign format packed, and its envelope without the parts for the fold."""
+    envelope = completed.envelope
+    envelope.trace, envelope.marks = NO_TRACE, []
+    packed = gzip.compress(replace_halves(completed.body), compresslevel=1, mtime=0)
+    return Arrival(index=index, envelope=envelope, body=packed, is_gzip=True, expanded_bytes=len(completed.body))
 
 
 def _decode(value: bytes | msgspec.Raw, limits: Limits) -> tuple[bytes | msgspec.Raw, Envelope]:

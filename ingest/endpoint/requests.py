@@ -6,7 +6,7 @@ Sent bytes and expanded bytes are both counted while streaming.
 import contextlib
 import io
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final
@@ -53,10 +53,12 @@ class IngestRequest:
     """What the endpoint reads of a request. `length` is that of the body, None if it is not declared."""
 
     method: str
+    path: str
     query: str
     origin: str | None
     wanted_headers: str  # those that a preflight asks for
-    media_type: str  # without its parameters
+    content_type: str
+    media_type: str  # the same in small letters, without its parameters
     coding: str
     headers: SenderHeaders
     length: int | None
@@ -71,10 +73,12 @@ def read_request(environ: Mapping[str, Any]) -> IngestRequest:  # Any: WSGI's ow
     has_body = bool(length) if text else bool(environ.get("wsgi.input_terminated"))
     return IngestRequest(
         method=environ["REQUEST_METHOD"],
+        path=environ["PATH_INFO"],
         query=environ.get("QUERY_STRING", ""),
         origin=environ.get("HTTP_ORIGIN"),
         wanted_headers=environ.get("HTTP_ACCESS_CONTROL_REQUEST_HEADERS", ""),
-        media_type=environ.get("CONTENT_TYPE", "").partition(";")[0].strip().lower(),
+        content_type=(content_type := environ.get("CONTENT_TYPE", "")),
+        media_type=content_type.partition(";")[0].strip().lower(),
         coding=environ.get("HTTP_CONTENT_ENCODING", "").strip().lower(),
         headers=read_sender_headers(environ),
         length=length,
@@ -136,6 +140,16 @@ def key_in(query: str) -> str:
     return fields.get("key", [""])[-1]
 
 
+def read_fields(query: str) -> dict[str, list[str]]:
+    """Returns the parameters of a query. Raises `TraceError` if it is not UTF-8."""
+    try:
+        return parse_qs(query, max_num_fields=MAX_QUERY_FIELDS, errors="strict")
+    except UnicodeDecodeError:
+        raise TraceError(Reason.INVALID_UTF8, "$", "The query is not UTF-8.") from None
+    except ValueError:
+        raise TraceError(Reason.TOO_MANY, "$", f"The query has more than {MAX_QUERY_FIELDS} fields.") from None
+
+
 def is_gzip(body: bytes) -> bool:
     """Returns whether a body is gzip, by its magic bytes."""
     return body[:2] == GZIP_MAGIC
@@ -171,17 +185,21 @@ def read_short(post: IngestRequest, *, max_bytes: int) -> bytes:
 
 
 @contextmanager
-def expanded(sent: bytes, *, large_bytes: int, max_bytes: int) -> Iterator[bytes]:
+def expanded(
+    sent: bytes, *, large_bytes: int, max_bytes: int, unpack: Callable[..., bytes] | None = None
+) -> Iterator[bytes]:
     """Yields a body, expanded if it is gzip. While a large body is in use, the process reads no other large one.
 
-    Raises `BodyTooLarge`, `TraceError` for damaged gzip, and `TryLater` if too many large bodies are waiting already.
+    With `unpack` it is packed otherwise. Raises `BodyTooLarge`, `TraceError` for a damaged one, and `TryLater` if too
+    many large bodies are waiting already.
     """
     body = None
-    if not is_gzip(sent):
+    unpack = unpack or (expand if is_gzip(sent) else None)
+    if unpack is None:
         body = sent if len(sent) <= large_bytes else None
     else:
         try:
-            body = expand(sent, max_bytes=min(large_bytes, max_bytes))
+            body = unpack(sent, max_bytes=min(large_bytes, max_bytes))
         except BodyTooLarge:
             if large_bytes >= max_bytes:
                 raise
@@ -192,6 +210,6 @@ def expanded(sent: bytes, *, large_bytes: int, max_bytes: int) -> Iterator[bytes
         raise TryLater(Reason.UNAVAILABLE, "$", "Too many large bodies are being read.", retry_after_s=5)
     try:
         with _large_turn:
-            yield expand(sent, max_bytes=max_bytes) if is_gzip(sent) else sent
+            yield unpack(sent, max_bytes=max_bytes) if unpack else sent
     finally:
         _large_queue.release()

@@ -1,55 +1,40 @@
-"""The endpoint, straight from the web server: `POST /ingest/v1/traces`. Decode, one call, encode.
+"""The endpoint, straight from the web server: `POST /ingest/v1/traces`, and the addresses beside it.
 
 Django's handler, its request, its signals and its chain of middleware cost more than storing a trace.
 """
 
 import logging
 import re
-from collections.abc import Callable, Iterable, Mapping
-from contextlib import nullcontext
-from datetime import UTC, datetime
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext
 from http.client import responses
 from typing import Any, Final
 
 from django.conf import settings
-from django.db import Error
 
-from ingest.deadline import release_connection, with_deadline
+from ingest.deadline import release_connection
 from ingest.endpoint.absences import take_absence
-from ingest.endpoint.admission import (
-    ADMISSION,
-    check_sender,
-    quota_of,
-    read_key,
-    seconds_to_next_day,
-)
-from ingest.endpoint.outcomes import INGEST_ENVELOPES, count_refusals
-from ingest.endpoint.parsing import NDJSON_TYPES, ParsedBody, Refused, parse_body, parse_compiled
+from ingest.endpoint.datadog import take_datadog
+from ingest.endpoint.parsing import NDJSON_TYPES, ParsedBody, parse_body, parse_compiled
+from ingest.endpoint.posts import take_posted
 from ingest.endpoint.requests import (
     IngestRequest,
-    TryLater,
     expanded,
     is_gzip,
+    key_in,
     read_bounded,
     read_request,
     skip_body,
 )
 from ingest.endpoint.responses import (
-    STOP_S,
     IngestResponse,
-    answer,
-    answer_error,
     answer_fault,
     answer_preflight,
     answer_unknown_address,
     answer_wrong_method,
-    explain_outage,
-    stop_of,
 )
 from ingest.endpoint.slow_bodies import TimedBody, end_slow
 from ingest.limits import envelope_limits
-from ingest.notify import notify_soon
-from ingest.storage.storing import GROUP_COMMIT, store_arrivals
 from profcore.errors import Reason, TraceError
 from projects.key_cache import KeyConfig
 
@@ -62,7 +47,6 @@ CONTENT_TYPES: Final = NDJSON_TYPES | {
 GZIP_CODINGS: Final = frozenset({"gzip", "x-gzip"})
 CODINGS: Final = GZIP_CODINGS | {"", "identity"}
 SLASHES: Final = re.compile(r"/{2,}")
-ACCEPTED: Final = INGEST_ENVELOPES.labels(outcome="accepted", reason="")
 
 
 def take_traces(post: IngestRequest) -> IngestResponse:
@@ -71,33 +55,27 @@ def take_traces(post: IngestRequest) -> IngestResponse:
         return answer_preflight(post.wanted_headers)
     if post.method != "POST":
         return answer_wrong_method()
-    received_at = datetime.now(UTC)
-    key: KeyConfig | None = None
-    try:
-        with with_deadline(GROUP_COMMIT.policy.deadline_s):
-            key = read_key(post)
-            check_sender(post, key)
-            check_media(post)
-            ADMISSION.check(key, received_at)
-            # A slow sender may take long from here on, and must not hold a connection of the pool.
-            release_connection()
-            parsed = store_body(post, key, received_at)
-            return conclude(key, parsed, received_at)
-    except TraceError as error:
-        refusal = refuse(key, error, received_at)
-    except Error as error:
-        refusal = refuse(None, explain_outage(error), received_at)
-    release_connection()
-    skip_body(post)
-    return refusal
+    return take_posted(post, key_in(post.query), read_envelopes)
 
 
-def refuse(key: KeyConfig | None, error: TraceError, received_at: datetime) -> IngestResponse:
-    """Counts a post that is refused as a whole, and returns the answer."""
-    INGEST_ENVELOPES.labels(outcome="refused", reason=error.reason).inc()
-    if key is not None:
-        count_refusals(key.project_id, [error.reason], received_at)
-    return answer_error(error)
+@contextmanager
+def read_envelopes(post: IngestRequest, key: KeyConfig) -> Iterator[ParsedBody]:
+    """Reads a body, and yields its envelopes. Raises `TraceError`."""
+    check_media(post)
+    sent = read_bounded(post.stream, declared=post.length, max_bytes=settings.INGEST_MAX_BODY_BYTES)
+    if post.coding in GZIP_CODINGS and sent and not is_gzip(sent):
+        raise TraceError(Reason.INVALID_GZIP, "$", "The body is not the gzip that Content-Encoding promises.")
+    large, most = settings.INGEST_LARGE_BODY_BYTES, settings.INGEST_MAX_EXPANDED_BYTES
+    limits = envelope_limits()
+    compiled = parse_compiled(sent, content_type=post.media_type, limits=limits, max_bytes=min(large, most))
+    with nullcontext(sent) if compiled else expanded(sent, large_bytes=large, max_bytes=most) as body:
+        yield compiled or parse_body(
+            sent,
+            body,
+            content_type=post.media_type,
+            limits=limits,
+            max_envelopes=settings.INGEST_MAX_ENVELOPES,
+        )
 
 
 def check_media(post: IngestRequest) -> None:
@@ -109,81 +87,9 @@ def check_media(post: IngestRequest) -> None:
         raise TraceError(Reason.UNSUPPORTED_MEDIA, "$", "The only Content-Encoding taken is gzip.")
 
 
-def store_body(post: IngestRequest, key: KeyConfig, received_at: datetime) -> ParsedBody:
-    """Reads a body, and stores and returns its envelopes. Raises `TraceError`."""
-    sent = read_bounded(post.stream, declared=post.length, max_bytes=settings.INGEST_MAX_BODY_BYTES)
-    if post.coding in GZIP_CODINGS and sent and not is_gzip(sent):
-        raise TraceError(Reason.INVALID_GZIP, "$", "The body is not the gzip that Content-Encoding promises.")
-    bounds = {"large_bytes": settings.INGEST_LARGE_BODY_BYTES, "max_bytes": settings.INGEST_MAX_EXPANDED_BYTES}
-    limits = envelope_limits()
-    compiled = parse_compiled(sent, content_type=post.media_type, limits=limits, max_bytes=min(bounds.values()))
-    with nullcontext(sent) if compiled else expanded(sent, **bounds) as body:
-        parsed = compiled or parse_body(
-            sent,
-            body,
-            content_type=post.media_type,
-            limits=limits,
-            max_envelopes=settings.INGEST_MAX_ENVELOPES,
-        )
-        _charge(key, parsed, received_at)
-        if parsed.arrivals:
-            store_arrivals(key=key, arrivals=parsed.arrivals, headers=post.headers, received_at=received_at)
-    return parsed
-
-
-def _charge(key: KeyConfig, parsed: ParsedBody, received_at: datetime) -> None:
-    """Charges the project, and moves envelopes beyond its quota to the refused ones; a single one raises."""
-    sent = len(parsed.arrivals) + len(parsed.refused)
-    granted = ADMISSION.charge(key, received_at, sent=sent, accepted=len(parsed.arrivals))
-    beyond = parsed.arrivals[granted:]
-    if not beyond:
-        return
-    detail = f"The project may send {quota_of(key)} traces a day (UTC)."
-    error = TryLater(Reason.QUOTA_EXCEEDED, "$", detail, retry_after_s=seconds_to_next_day(received_at))
-    if not parsed.is_batch:
-        raise error
-    parsed.arrivals = parsed.arrivals[:granted]
-    for arrival in beyond:
-        trace_id = arrival.envelope.traceId
-        parsed.refused.append(Refused(arrival.index, str(trace_id) if trace_id else None, error))
-    parsed.refused.sort(key=lambda refused: refused.index)
-
-
-def conclude(key: KeyConfig, parsed: ParsedBody, received_at: datetime) -> IngestResponse:
-    """Counts a post whose envelopes are stored, notifies a worker, and returns the answer.
-
-    `stop` says for how many seconds the page may as well stop sending, if it should.
-    """
-    ACCEPTED.inc(len(parsed.arrivals))
-    for refused in parsed.refused:
-        INGEST_ENVELOPES.labels(outcome="refused", reason=refused.error.reason).inc()
-    if parsed.refused:
-        count_refusals(key.project_id, [refused.error.reason for refused in parsed.refused], received_at)
-    release_connection()
-    if parsed.arrivals:
-        notify_soon()
-    content: dict[str, object] = {
-        "accepted": len(parsed.arrivals),
-        "rejected": [_describe(refused) for refused in parsed.refused],
-    }
-    stops_s = [STOP_S] if key.collection.off else [stop_of(refused.error) or 0 for refused in parsed.refused]
-    if any(stops_s):
-        content["stop"] = max(stops_s)
-    return answer(202, content)
-
-
-def _describe(refused: Refused) -> dict[str, object]:
-    error = refused.error
-    return {
-        "index": refused.index,
-        "traceId": refused.trace_id,
-        "reason": error.reason,
-        "path": error.path,
-        "detail": error.detail,
-    }
-
-
 ENDPOINTS: Final[Mapping[str, View]] = {"/ingest/v1/traces": take_traces, "/ingest/v1/absent": take_absence}
+# Other SDKs write further parts of the address themselves.
+SDK_ENDPOINTS: Final[Mapping[str, View]] = {"datadog": take_datadog}
 
 
 def find_endpoint(path: str) -> View | None:
@@ -194,7 +100,10 @@ def find_endpoint(path: str) -> View | None:
     """
     if (view := ENDPOINTS.get(path)) is not None:
         return view
-    if not path.lstrip("/").startswith("ingest/"):
+    first, slash, rest = path.lstrip("/").partition("/")
+    if rest and (view := SDK_ENDPOINTS.get(first)) is not None:
+        return view
+    if first != "ingest" or not slash:
         return None
     return ENDPOINTS.get(SLASHES.sub("/", path).rstrip("/"), take_nothing)
 

@@ -117,7 +117,7 @@ def test_a_post_wakes_a_worker_once_its_rows_can_be_seen(
         thread.join()
         return True
 
-    monkeypatch.setattr("ingest.endpoint.views.notify_soon", look)
+    monkeypatch.setattr("ingest.endpoint.posts.notify_soon", look)
     open_endpoint.post([make_envelope("a"), make_envelope("b")])
     assert seen == [2]
 
@@ -140,7 +140,7 @@ def test_no_wake_up_holds_a_connection_of_the_pool(
     open_endpoint: IngestServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     held: list[bool] = []
-    monkeypatch.setattr("ingest.endpoint.views.notify_soon", lambda: held.append(connection.connection is not None))
+    monkeypatch.setattr("ingest.endpoint.posts.notify_soon", lambda: held.append(connection.connection is not None))
     open_endpoint.post(make_envelope("a"))
     assert held == [False]
 

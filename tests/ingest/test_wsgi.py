@@ -165,7 +165,7 @@ def test_without_a_database_the_sender_is_told_when_to_come_again(monkeypatch: p
     def fail(**_: object) -> None:
         raise OperationalError("gone")
 
-    monkeypatch.setattr("ingest.endpoint.views.store_arrivals", fail)
+    monkeypatch.setattr("ingest.endpoint.posts.store_arrivals", fail)
     status, headers, _ = ask_server("POST", TRACES, KEY, ENVELOPE, {})
     assert (status, headers["Retry-After"]) == (503, "10")
 
@@ -176,7 +176,7 @@ def test_a_fault_of_ours_is_logged_and_answered_as_the_contract_says(caplog: pyt
         raise RuntimeError("a fault of ours")
 
     answers: list[tuple[str, dict[str, str]]] = []
-    environ = {"REQUEST_METHOD": "POST", "CONTENT_LENGTH": "0", "wsgi.input": io.BytesIO()}
+    environ = {"REQUEST_METHOD": "POST", "PATH_INFO": TRACES, "CONTENT_LENGTH": "0", "wsgi.input": io.BytesIO()}
     content = answer_environ(fail, environ, lambda status, headers: answers.append((status, dict(headers))))
     ((status, headers),) = answers
     assert status == "500 Internal Server Error"

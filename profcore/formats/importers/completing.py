@@ -1,5 +1,6 @@
 """Envelopes from found traces: facts that a file does not have are taken from the defaults of the import."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Any, Final
@@ -37,9 +38,9 @@ class Completed:
 
 
 def complete(
-    trace: InputTrace, *, digest: bytes, index: int, format_name: str, defaults: Defaults, limits: ImportLimits
+    trace: InputTrace, *, digest: bytes, index: int, tags: Mapping[str, str], defaults: Defaults, limits: ImportLimits
 ) -> Completed:
-    """Returns a found trace as an envelope that passed the checks of ingest.
+    """Returns a found trace as an envelope that passed the checks of ingest, with some tags beside its own.
 
     `digest` is of the input's bytes (`digest_of`), `index` the trace's place in it. Raises `TraceError` if neither the
     file nor the defaults have a release or page, and for everything that ingest would reject.
@@ -52,7 +53,7 @@ def complete(
     try:
         check_trace(draft.trace, limits.envelope)
         fields = _fill(draft, digest, index, defaults)
-        fields.setdefault("tags", {"imported": format_name})
+        fields["tags"] = {**tags, **draft.tags}
         body = _encode(Envelope(**fields))
         return Completed(_check(body, limits), body, _missing(draft), trace.notes)
     except TraceError as error:

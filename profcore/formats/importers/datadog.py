@@ -1,11 +1,13 @@
 """Datadog's browser profiles: the SDK's `wall-time.json`, alone or with the event sent with it.
 
 The trace is the API's own, verbatim, with clocks, views and long tasks around it. A view's part of the trace becomes a
-trace of that view; its page is the view's name. `sampleInterval` is the requested interval.
+trace of that view; its page is the view's name. `sampleInterval` is the requested interval. The endpoint takes the same
+from pages, as the SDK posts them (`ingest/endpoint/datadog.py`).
 """
 
+import re
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Final
 from uuid import UUID
 
@@ -20,7 +22,10 @@ from profcore.trace.wire import Mark, Sample, Trace, check_trace
 TABLES: Final = frozenset({"frames", "stacks", "samples", "clocksOrigin"})
 # The trace's name in a form's fields, in the bridge to a mobile app, and in what the SDK passes to both.
 WRAPPERS: Final = ("wall-time.json", "trace")
-RELEASE_TAG: Final = "version:"
+# Those of the event that say what the page ran; the release is `version`.
+TAGS: Final = ("version", "env", "service")
+# What the SDK puts in a view's name for a segment with digits, such as a product's number.
+ANY_SEGMENT: Final = re.compile(r"(?<=/)\?(?=/|$)")
 MAX_VIEWS: Final = 100  # in one profile of a minute: each is written with its part of the tables
 NOTE_FRAMES: Final = (
     "Long animation frames are kept as marks: only long tasks show that the main thread was always busy."
@@ -63,7 +68,7 @@ class WallTime(msgspec.Struct, gc=False, kw_only=True):
 
 
 class Event(msgspec.Struct, gc=False):
-    """The event sent with the trace: its tags name the release."""
+    """The event sent with the trace: its tags name release, environment and service."""
 
     tags_profiler: str = ""
 
@@ -87,29 +92,41 @@ def _can_read(source: Source) -> bool:
 
 
 def _read(source: Source) -> Iterator[InputTrace]:
-    inner, path, event = source, "$", Event()
-    if not source.fields.keys() >= TABLES:
-        name = _wrapper(source) or ""
-        inner = Source(source.place, bytes(source.fields[name]), source.limits)
-        path = f"$.{name}"
-        around = source.fields.get("event", source.fields.get("profile"))
-        if around is not None:
-            event = Source(source.place, bytes(around), source.limits).decode(_event_decoder)
+    if source.fields.keys() >= TABLES:
+        yield from read_profile(source, None, "$")
+        return
+    name = _wrapper(source) or ""
+    event = source.fields.get("event", source.fields.get("profile"))
+    inner = Source(source.place, bytes(source.fields[name]), source.limits)
+    yield from read_profile(inner, None if event is None else bytes(event), f"$.{name}")
+
+
+def read_profile(source: Source, event: bytes | None, path: str) -> Iterator[InputTrace]:
+    """Yields the traces of a `wall-time.json` and of the event sent with it, if there is one.
+
+    `path` is where the former is. Raises `TraceError`.
+    """
+    tags = {} if event is None else _read_tags(Source(source.place, event, source.limits))
     try:
-        trace, context = inner.decode(_trace_decoder), inner.decode(_context_decoder)
+        trace, context = source.decode(_trace_decoder), source.decode(_context_decoder)
         check_trace(trace, source.limits.envelope)
     except TraceError as error:
         tail = error.path.removeprefix("$").removeprefix(".trace")
         raise TraceError(error.reason, path + tail, error.detail) from None
-    yield from _split(trace, context, _release_of(event), path)
+    yield from _split(trace, context, tags, path)
 
 
-def _release_of(event: Event) -> str | None:
-    tags = event.tags_profiler.split(",")
-    return next((tag.removeprefix(RELEASE_TAG) for tag in tags if tag.startswith(RELEASE_TAG)), None) or None
+def _read_tags(event: Source) -> dict[str, str]:
+    """Returns those of an event's tags that say what the page ran, by name; the first of each counts."""
+    tags: dict[str, str] = {}
+    for tag in event.decode(_event_decoder).tags_profiler.split(","):
+        name, _, value = tag.partition(":")
+        if name in TAGS and value:
+            tags.setdefault(name, value)
+    return tags
 
 
-def _split(trace: Trace, context: WallTime, release: str | None, path: str) -> Iterator[InputTrace]:
+def _split(trace: Trace, context: WallTime, tags: Mapping[str, str], path: str) -> Iterator[InputTrace]:
     """Yields a trace per view: the samples from its start to the next one's; the first also gets earlier ones."""
     if len(context.views) > MAX_VIEWS:
         raise invalid(f"{path}.views", f"There are more than {MAX_VIEWS} views.")
@@ -130,21 +147,23 @@ def _split(trace: Trace, context: WallTime, release: str | None, path: str) -> I
             continue
         view = views[index] if views else None
         part = trace if len(parts) == 1 else part_of(trace, samples)
-        yield InputTrace(_draft(part, context, view, release, marks[index]), tuple(notes))
+        yield InputTrace(_draft(part, context, view, tags, marks[index]), tuple(notes))
 
 
-def _draft(trace: Trace, context: WallTime, view: PageView | None, release: str | None, marks: list[Mark]) -> Draft:
+def _draft(trace: Trace, context: WallTime, view: PageView | None, tags: Mapping[str, str], marks: list[Mark]) -> Draft:
     origin = context.clocksOrigin.timeStamp - context.clocksOrigin.relative
     started = view.startClocks.timeStamp if view is not None else None
+    name = view.viewName if view is not None else None
     return Draft(
         trace=trace,
         viewId=_uuid(view.viewId) if view is not None else None,
-        release=release,
+        release=tags.get("version"),
         timeOrigin=origin if is_known_time(origin) else None,
         viewStart=started if started is not None and is_known_time(started) else None,
         requestedInterval=context.sampleInterval,
-        page=view.viewName if view is not None else None,
+        page=None if name is None else ANY_SEGMENT.sub(":id", name),
         marks=marks,
+        tags={name: value for name, value in tags.items() if name != "version"},
     )
 
 

@@ -136,7 +136,7 @@ def _read_with(
             replace(trace, notes=(*trace.notes, *notes)),
             digest=digest,
             index=index,
-            format_name=importer.name,
+            tags={"imported": importer.name},
             defaults=defaults,
             limits=source.limits,
         )

@@ -167,7 +167,7 @@ class Draft(msgspec.Struct, gc=False, kw_only=True):
     isolated: bool | None = None
     device: Device | None = None
     marks: list[Mark] = []
-    tags: dict[str, str] | list[str] | None = None
+    tags: dict[str, str] = {}
 
 
 @dataclass(frozen=True, slots=True)

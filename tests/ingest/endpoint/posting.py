@@ -50,14 +50,17 @@ class IngestServer:
         *,
         content_type: str = "application/json",
         key: str | None = None,
+        path: str = ENDPOINT,
+        query: Mapping[str, str] | None = None,
         **headers: str,
     ) -> IngestResponse:
+        """Asks an address of the endpoint; its query names the key unless it is given."""
         response = Client().generic(
             method,
-            ENDPOINT,
+            path,
             sent,
             content_type,
-            query_params={"key": self.key if key is None else key},
+            query_params={"key": self.key if key is None else key} if query is None else query,
             headers={name.replace("_", "-"): value for name, value in headers.items()},
         )
         return IngestResponse(response.status_code, response.headers, response.content)

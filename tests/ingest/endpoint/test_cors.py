@@ -155,5 +155,5 @@ def test_any_origin_may_read_a_503(endpoint: IngestServer, monkeypatch: pytest.M
     def fail(**_: object) -> None:
         raise OperationalError("gone")
 
-    monkeypatch.setattr("ingest.endpoint.views.store_arrivals", fail)
+    monkeypatch.setattr("ingest.endpoint.posts.store_arrivals", fail)
     assert_explained(endpoint.post(make_envelope(), origin=SHOP), 503, "unavailable")

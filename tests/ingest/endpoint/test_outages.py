@@ -48,7 +48,7 @@ def another_broker(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> Setti
 @pytest.fixture
 def wakes_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each post asks the broker before it is answered: only then a slow broker could delay an answer."""
-    monkeypatch.setattr("ingest.endpoint.views.notify_soon", notify.notify_worker)
+    monkeypatch.setattr("ingest.endpoint.posts.notify_soon", notify.notify_worker)
 
 
 def assert_taken_soon(endpoint: IngestServer) -> None:

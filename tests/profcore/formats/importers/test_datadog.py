@@ -23,7 +23,7 @@ CART, CHECKOUT = UUID("11111111-2222-4333-8444-555555555555"), UUID("99999999-22
 def test_each_view_gets_the_samples_and_long_tasks_of_its_time() -> None:
     cart, checkout = (imported.completed.envelope for imported in read(sample("datadog.json")))
 
-    assert (cart.viewId, cart.page, cart.viewStart) == (CART, "/cart/?", 1_795_256_989_500)
+    assert (cart.viewId, cart.page, cart.viewStart) == (CART, "/cart/:id", 1_795_256_989_500)
     assert (checkout.viewId, checkout.page) == (CHECKOUT, "/checkout")
     assert lines(cart) == ["0 main", "10 main render", "20 main render price", "30 main render price", "40 -"]
     assert lines(checkout) == ["50 main render setTimeout", "60 -"]
@@ -31,13 +31,23 @@ def test_each_view_gets_the_samples_and_long_tasks_of_its_time() -> None:
     assert checkout.marks == [Mark("long-animation-frame", 52, 60)]
 
 
-def test_views_whose_names_have_question_marks_are_pages_of_their_own() -> None:
+def test_what_the_sdk_writes_for_numbers_is_a_pages_id() -> None:
     profile = sample_json("datadog.json")
-    names = ["/product/?/reviews", "/product/?/questions"]
-    for view, name in zip(profile["wall-time.json"]["views"], names, strict=True):
-        view["viewName"] = name
-    envelopes = [imported.completed.envelope for imported in read(profile)]
-    assert [clean_page(envelope.page or "") for envelope in envelopes] == names
+    views = profile["wall-time.json"]["views"]
+    names = {"/product/?/reviews": "/product/:id/reviews", "/?": "/:id", "/a/?/?": "/a/:id/:id", "/a?b": "/a"}
+    for name, page in names.items():
+        for view in views:
+            view["viewName"] = name
+        envelopes = [imported.completed.envelope for imported in read(profile)]
+        assert [clean_page(envelope.page or "") for envelope in envelopes] == [page, page]
+
+
+def test_the_event_tells_environment_and_service() -> None:
+    profile = sample_json("datadog.json")
+    profile["event"]["tags_profiler"] += ",env:later,host:browser"
+    assert [imported.completed.envelope.tags for imported in read(profile)] == [
+        {"imported": "datadog", "env": "prod", "service": "shop"}
+    ] * 2
 
 
 def test_the_event_tells_the_release_and_the_clocks_tell_the_time() -> None:

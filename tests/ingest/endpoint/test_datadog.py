@@ -1,0 +1,212 @@
+"""Datadog's browser SDK posts its profiles to us: forms with an event and a trace, below an address of its `proxy`."""
+
+import json
+import zlib
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+from pytest_django import Settings
+
+from profcore.errors import Reason
+from profcore.trace.collection import Collection
+from projects.collection import change_collection
+from projects.keys import change_origins
+from projects.models import IngestKey, Project
+from tests.ingest.endpoint.posting import IngestResponse, IngestServer
+from tests.profcore.formats.importers.reading import sample_json
+
+Json = dict[str, Any]  # Any: JSON
+BOUNDARY = "----WebKitFormBoundaryaBcDeFgH12345678"
+FORM = f"multipart/form-data; boundary={BOUNDARY}"
+PROFILE = "/api/v2/profile"
+QUOTA = "/api/v2/profiling/quota"
+
+
+def make_form(parts: Mapping[str, bytes], *, is_file: bool = True) -> bytes:
+    """Returns a form as Chromium writes it."""
+    lines = b""
+    for name, content in parts.items():
+        file_name = f'; filename="{name}"' if is_file else ""
+        head = f'--{BOUNDARY}\r\nContent-Disposition: form-data; name="{name}"{file_name}\r\n\r\n'
+        lines += head.encode() + content + b"\r\n"
+    return lines + f"--{BOUNDARY}--\r\n".encode()
+
+
+def make_parts(profile: Json | None = None) -> dict[str, bytes]:
+    profile = profile or sample_json("datadog.json")
+    return {name: json.dumps(profile[name]).encode() for name in ("event", "wall-time.json")}
+
+
+def send(endpoint: IngestServer, body: bytes, path: str = PROFILE, **more: Any) -> IngestResponse:  # Any: headers
+    query = {"ddsource": "browser", "dd-api-key": "pub", "dd-request-id": "1"} | more.pop("query", {})
+    return endpoint.ask(
+        "POST",
+        body,
+        content_type=more.pop("content_type", FORM),
+        path=f"/datadog/{endpoint.key}{path}",
+        query=query,
+        **more,
+    )
+
+
+def ask_quota(endpoint: IngestServer, session: str = "s", **headers: str) -> Json:
+    path = f"/datadog/{endpoint.key}{QUOTA}"
+    answer = endpoint.ask("GET", path=path, query={"session_id": session}, **headers)
+    assert answer.status == 200
+    assert answer.headers["Access-Control-Allow-Origin"] == "*"
+    attributes: Json = answer.json["data"]["attributes"]
+    return attributes
+
+
+def test_each_view_of_a_profile_is_stored(endpoint: IngestServer) -> None:
+    answer = send(endpoint, make_form(make_parts()), origin="https://shop.example")
+    assert (answer.status, answer.json) == (202, {"accepted": 2, "rejected": []})
+    assert answer.headers["Access-Control-Allow-Origin"] == "*"
+    assert endpoint.pages() == ["/cart/:id", "/checkout"]
+    cart, checkout = (json.loads(body) for body in endpoint.bodies())
+    assert {cart["release"], checkout["release"]} == {"2.1.0"}
+    assert cart["tags"]["sdk"] == "datadog"
+    assert len(endpoint.receipts()) == 2
+
+
+def test_a_resend_is_known(endpoint: IngestServer) -> None:
+    parts = make_parts()
+    packed = parts | {"wall-time.json": zlib.compress(parts["wall-time.json"])}
+    for sent in (parts, parts, packed):
+        assert send(endpoint, make_form(sent)).status == 202
+    assert len(endpoint.receipts()) == 2
+
+
+def test_chunks_of_one_view_are_traces_of_their_own(endpoint: IngestServer) -> None:
+    profile = sample_json("datadog.json")
+    send(endpoint, make_form(make_parts(profile)))
+    for sample in profile["wall-time.json"]["samples"]:
+        sample["timestamp"] += 1
+    send(endpoint, make_form(make_parts(profile)))
+    assert len(endpoint.receipts()) == 4
+    assert len({view for view, _ in endpoint.receipts()}) == 2
+
+
+def test_a_profile_without_release_or_view_is_unknown_and_not_lost(endpoint: IngestServer) -> None:
+    profile = sample_json("datadog.json")
+    profile["wall-time.json"]["views"] = []
+    profile["event"]["tags_profiler"] = "env:prod"
+    assert send(endpoint, make_form(make_parts(profile))).status == 202
+    (stored,) = (json.loads(body) for body in endpoint.bodies())
+    assert (stored["release"], stored["page"]) == ("(unknown)", "(unknown)")
+    assert stored["tags"] == {"sdk": "datadog", "env": "prod"}
+
+
+@pytest.mark.parametrize("address", ["", "/", "/anything"])
+def test_a_proxy_that_is_a_text_sends_everything_and_only_profiles_are_kept(
+    endpoint: IngestServer, address: str
+) -> None:
+    forward = f"{PROFILE}?ddsource=browser&dd-api-key=pub"
+    assert send(endpoint, make_form(make_parts()), address, query={"ddforward": forward}).status == 202
+    for track in ("/api/v2/rum?a=b", "/api/v2/replay", "/api/v2/logs"):
+        answer = send(endpoint, b"whatever", address, query={"ddforward": track}, content_type="text/plain")
+        assert (answer.status, answer.json) == (202, {})
+        assert answer.headers["Access-Control-Allow-Origin"] == "*"
+    assert len(endpoint.receipts()) == 2
+    assert endpoint.refusals() == {}
+
+
+@pytest.mark.parametrize(
+    ("parts", "reason", "path"),
+    [
+        ({}, Reason.MISSING_FIELD, "$.wall-time.json"),
+        ({"event": b"{}"}, Reason.MISSING_FIELD, "$.wall-time.json"),
+        ({"event": b"{", "wall-time.json": b"{}"}, Reason.INVALID_JSON, "$"),
+        ({"event": b"{}", "wall-time.json": b"[]"}, Reason.WRONG_TYPE, "$.wall-time.json"),
+        ({"event": b"{}", "wall-time.json": b"\x78\x9cnot zlib"}, Reason.INVALID_VALUE, "$.wall-time.json"),
+        ({"wall-time.json": zlib.compress(b"{}")[:-3]}, Reason.INVALID_VALUE, "$.wall-time.json"),
+        ({"wall-time.json": zlib.compress(b" " * 60_000_000)}, Reason.TOO_LARGE, "$"),
+    ],
+)
+def test_what_cannot_be_read_is_refused_by_its_part(
+    endpoint: IngestServer, parts: dict[str, bytes], reason: Reason, path: str
+) -> None:
+    answer = send(endpoint, make_form(parts))
+    assert (answer.json["reason"], answer.json["path"]) == (reason, path)
+    assert answer.status in (400, 413)
+    assert endpoint.refusals() == {reason: 1}
+
+
+@pytest.mark.parametrize(
+    ("body", "content_type", "status"),
+    [
+        (b"{}", "application/json", 415),
+        (b"{}", "multipart/form-data", 400),
+        (b"no form at all", FORM, 400),
+        (make_form({str(number): b"" for number in range(200)}), FORM, 400),
+        (make_form({str(number): b"" for number in range(5_000)}, is_file=False), FORM, 400),
+        (make_form(make_parts(), is_file=False), FORM, 400),
+    ],
+)
+def test_a_form_that_is_none_is_refused(endpoint: IngestServer, body: bytes, content_type: str, status: int) -> None:
+    answer = send(endpoint, body, content_type=content_type)
+    assert answer.status == status
+    assert answer.json["detail"]
+
+
+def test_a_view_that_is_refused_leaves_the_others(endpoint: IngestServer) -> None:
+    profile = sample_json("datadog.json")
+    profile["wall-time.json"]["views"][0]["viewName"] = "x" * 500
+    answer = send(endpoint, make_form(make_parts(profile)))
+    assert answer.status == 202
+    assert (answer.json["accepted"], [one["path"] for one in answer.json["rejected"]]) == (1, ["$.page"])
+    assert endpoint.refusals() == {Reason.TOO_LONG: 1}
+
+
+def test_keys_origins_and_quotas_are_those_of_our_own_posts(endpoint: IngestServer, settings: Settings) -> None:
+    body = make_form(make_parts())
+    unknown = endpoint.ask("POST", body, content_type=FORM, path=f"/datadog/nobody{PROFILE}", query={})
+    assert (unknown.status, unknown.reason) == (401, "unknown_key")
+    change_origins(IngestKey.objects.get(public_key=endpoint.key), ["https://shop.example"])
+    other = send(endpoint, body, origin="https://elsewhere.example")
+    assert (other.status, other.reason) == (403, "origin_not_allowed")
+    assert ask_quota(endpoint, origin="https://elsewhere.example") == {"admitted": False, "reason": "org_disabled"}
+    settings.INGEST_MAX_TRACES_PER_DAY = 1
+    answer = send(endpoint, body)
+    assert (answer.json["accepted"], [one["reason"] for one in answer.json["rejected"]]) == (1, ["quota_exceeded"])
+    assert ask_quota(endpoint) == {"admitted": False, "reason": "quota_exceeded"}
+
+
+def test_a_preflight_allows_what_the_sdk_asks_for(endpoint: IngestServer) -> None:
+    for path in (PROFILE, QUOTA):
+        answer = endpoint.ask(
+            "OPTIONS",
+            path=f"/datadog/{endpoint.key}{path}",
+            query={},
+            access_control_request_headers="dd-client-token",
+            access_control_request_method="GET",
+        )
+        assert answer.status == 204
+        assert answer.headers["Access-Control-Allow-Headers"] == "dd-client-token"
+        assert "GET" in answer.headers["Access-Control-Allow-Methods"]
+
+
+def test_the_quota_is_our_own_word_on_recording(endpoint: IngestServer) -> None:
+    assert ask_quota(endpoint) == {"admitted": True, "reason": "quota_ok"}
+    assert ask_quota(IngestServer(endpoint.project_id, "nobody")) == {"admitted": False, "reason": "org_disabled"}
+    project = Project.objects.get(pk=endpoint.project_id)
+    change_collection(project, Collection(off=True))
+    assert ask_quota(endpoint) == {"admitted": False, "reason": "org_disabled"}
+
+
+def test_a_rate_draws_sessions_by_their_id(endpoint: IngestServer) -> None:
+    change_collection(Project.objects.get(pk=endpoint.project_id), Collection(rate=0.25))
+    drawn = [ask_quota(endpoint, f"session-{number}")["admitted"] for number in range(200)]
+    assert 30 < sum(drawn) < 70
+    assert drawn == [ask_quota(endpoint, f"session-{number}")["admitted"] for number in range(200)]
+    send(endpoint, make_form(make_parts()))
+    assert {json.loads(body)["sampleRate"] for body in endpoint.bodies()} == {0.25}
+
+
+def test_odd_addresses_are_answered(endpoint: IngestServer) -> None:
+    for path in ("/datadog/%0a/x", "/datadog//" + endpoint.key + PROFILE + "/", f"/datadog/{quote('é')}/x"):
+        answer = endpoint.ask("POST", b"", path=path, query={})
+        assert answer.status in (400, 401, 415)
+    assert endpoint.ask("DELETE", path=f"/datadog/{endpoint.key}/x", query={}).status == 405
