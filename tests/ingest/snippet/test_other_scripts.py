@@ -1,21 +1,17 @@
 """Other scripts on the same page: another product's profiler, and old libraries that give prototypes a `toJSON`."""
 
-import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
-from django.conf import settings
 from playwright.sync_api import Page
 
 from ingest.snippet.views import SNIPPET_PATH
 from tests.ingest.snippet.browsing import BUSY, wait_until
+from tests.ingest.snippet.sdks import bundle_sdk
 from tests.ingest.snippet.site import Site
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow(20)]
 
-FOLDER = Path(settings.BASE_DIR)
 STUB = SNIPPET_PATH.with_name("stub.js").read_text()
 ARRAY = "function toJSON() { return '[' + [].map.call(this, (x) => JSON.stringify(x)).join(', ') + ']'; }"
 PAGES = {
@@ -36,20 +32,9 @@ DESCRIBE = """() => [Array, Object, String].map(({prototype}) => {
 })"""
 
 
-def bundle_sentry(target: Path) -> str:
-    """Returns Sentry's SDK as one script; skips the test where Node or its packages are missing."""
-    node = shutil.which("node") or shutil.which("node", path=str(Path(sys.executable).parent))
-    esbuild = FOLDER / "ingest/snippet/node_modules/esbuild/bin/esbuild"
-    if node is None or not esbuild.exists() or not (FOLDER / "tests/node/node_modules/@sentry").exists():
-        pytest.skip("no Node or no packages: run `npm ci` in ingest/snippet and tests/node")
-    command = [str(esbuild), "tests/node/sentry.mjs", "--bundle", "--format=iife", f"--outfile={target}"]
-    subprocess.run(command, cwd=FOLDER, check=True, capture_output=True, timeout=120)
-    return target.read_text()
-
-
 @pytest.mark.parametrize("is_first", [True, False], ids=["before ours", "after ours"])
 def test_sentrys_profiling_and_ours_live_on_one_page(site: Site, page: Page, tmp_path: Path, is_first: bool) -> None:
-    site.files["/sentry.js"] = bundle_sentry(tmp_path / "sentry.js")
+    site.files["/sentry.js"] = bundle_sdk("sentry", tmp_path)
     errors: list[str] = []
     page.on("pageerror", lambda error: errors.append(str(error)))
     sentry = f"""<script src=/sentry.js></script><script>Sentry.init({{
