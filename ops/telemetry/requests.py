@@ -22,6 +22,7 @@ REQUEST_SECONDS: Final = Histogram(
 KINDS: Final = (
     ("/ingest/v1/traces", "ingest"),
     ("/ingest/v1/absent", "absent"),
+    ("/datadog/", "ingest"),
     ("/snippet", "snippet"),
     ("/api/", "api"),
     ("/static/", "static"),

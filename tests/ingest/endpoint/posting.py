@@ -5,6 +5,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import urlencode
 
 from django.db import connection
 from django.test import Client
@@ -50,17 +51,15 @@ class IngestServer:
         *,
         content_type: str = "application/json",
         key: str | None = None,
-        path: str = ENDPOINT,
-        query: Mapping[str, str] | None = None,
+        address: str | None = None,
         **headers: str,
     ) -> IngestResponse:
-        """Asks an address of the endpoint; its query names the key unless it is given."""
+        """Asks our own address with the key, or another one."""
         response = Client().generic(
             method,
-            path,
+            address or f"{ENDPOINT}?{urlencode({'key': self.key if key is None else key})}",
             sent,
             content_type,
-            query_params={"key": self.key if key is None else key} if query is None else query,
             headers={name.replace("_", "-"): value for name, value in headers.items()},
         )
         return IngestResponse(response.status_code, response.headers, response.content)

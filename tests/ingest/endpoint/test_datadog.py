@@ -4,7 +4,7 @@ import json
 import zlib
 from collections.abc import Mapping
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 
 import pytest
 from pytest_django import Settings
@@ -18,6 +18,7 @@ from tests.ingest.endpoint.posting import IngestResponse, IngestServer
 from tests.profcore.formats.importers.reading import sample_json
 
 Json = dict[str, Any]  # Any: JSON
+SHOP = "https://shop.example"
 BOUNDARY = "----WebKitFormBoundaryaBcDeFgH12345678"
 FORM = f"multipart/form-data; boundary={BOUNDARY}"
 PROFILE = "/api/v2/profile"
@@ -39,21 +40,23 @@ def make_parts(profile: Json | None = None) -> dict[str, bytes]:
     return {name: json.dumps(profile[name]).encode() for name in ("event", "wall-time.json")}
 
 
-def send(endpoint: IngestServer, body: bytes, path: str = PROFILE, **more: Any) -> IngestResponse:  # Any: headers
-    query = {"ddsource": "browser", "dd-api-key": "pub", "dd-request-id": "1"} | more.pop("query", {})
-    return endpoint.ask(
-        "POST",
-        body,
-        content_type=more.pop("content_type", FORM),
-        path=f"/datadog/{endpoint.key}{path}",
-        query=query,
-        **more,
-    )
+def send(
+    endpoint: IngestServer,
+    body: bytes,
+    path: str = PROFILE,
+    *,
+    forward: str = "",
+    content_type: str = FORM,
+    origin: str = SHOP,
+) -> IngestResponse:
+    """Posts as the SDK does; with `forward` as it does where `proxy` is a text."""
+    query = urlencode({"ddforward": forward} if forward else {"ddsource": "browser", "dd-api-key": "pub"})
+    address = f"/datadog/{endpoint.key}{path}?{query}"
+    return endpoint.ask("POST", body, content_type=content_type, address=address, origin=origin)
 
 
-def ask_quota(endpoint: IngestServer, session: str = "s", **headers: str) -> Json:
-    path = f"/datadog/{endpoint.key}{QUOTA}"
-    answer = endpoint.ask("GET", path=path, query={"session_id": session}, **headers)
+def ask_quota(endpoint: IngestServer, session: str = "s", *, origin: str = SHOP) -> Json:
+    answer = endpoint.ask("GET", address=f"/datadog/{endpoint.key}{QUOTA}?session_id={session}", origin=origin)
     assert answer.status == 200
     assert answer.headers["Access-Control-Allow-Origin"] == "*"
     attributes: Json = answer.json["data"]["attributes"]
@@ -61,7 +64,7 @@ def ask_quota(endpoint: IngestServer, session: str = "s", **headers: str) -> Jso
 
 
 def test_each_view_of_a_profile_is_stored(endpoint: IngestServer) -> None:
-    answer = send(endpoint, make_form(make_parts()), origin="https://shop.example")
+    answer = send(endpoint, make_form(make_parts()))
     assert (answer.status, answer.json) == (202, {"accepted": 2, "rejected": []})
     assert answer.headers["Access-Control-Allow-Origin"] == "*"
     assert endpoint.pages() == ["/cart/:id", "/checkout"]
@@ -104,9 +107,9 @@ def test_a_proxy_that_is_a_text_sends_everything_and_only_profiles_are_kept(
     endpoint: IngestServer, address: str
 ) -> None:
     forward = f"{PROFILE}?ddsource=browser&dd-api-key=pub"
-    assert send(endpoint, make_form(make_parts()), address, query={"ddforward": forward}).status == 202
+    assert send(endpoint, make_form(make_parts()), address, forward=forward).status == 202
     for track in ("/api/v2/rum?a=b", "/api/v2/replay", "/api/v2/logs"):
-        answer = send(endpoint, b"whatever", address, query={"ddforward": track}, content_type="text/plain")
+        answer = send(endpoint, b"whatever", address, forward=track, content_type="text/plain")
         assert (answer.status, answer.json) == (202, {})
         assert answer.headers["Access-Control-Allow-Origin"] == "*"
     assert len(endpoint.receipts()) == 2
@@ -162,9 +165,9 @@ def test_a_view_that_is_refused_leaves_the_others(endpoint: IngestServer) -> Non
 
 def test_keys_origins_and_quotas_are_those_of_our_own_posts(endpoint: IngestServer, settings: Settings) -> None:
     body = make_form(make_parts())
-    unknown = endpoint.ask("POST", body, content_type=FORM, path=f"/datadog/nobody{PROFILE}", query={})
+    unknown = endpoint.ask("POST", body, content_type=FORM, address=f"/datadog/nobody{PROFILE}")
     assert (unknown.status, unknown.reason) == (401, "unknown_key")
-    change_origins(IngestKey.objects.get(public_key=endpoint.key), ["https://shop.example"])
+    change_origins(IngestKey.objects.get(public_key=endpoint.key), [SHOP])
     other = send(endpoint, body, origin="https://elsewhere.example")
     assert (other.status, other.reason) == (403, "origin_not_allowed")
     assert ask_quota(endpoint, origin="https://elsewhere.example") == {"admitted": False, "reason": "org_disabled"}
@@ -178,8 +181,7 @@ def test_a_preflight_allows_what_the_sdk_asks_for(endpoint: IngestServer) -> Non
     for path in (PROFILE, QUOTA):
         answer = endpoint.ask(
             "OPTIONS",
-            path=f"/datadog/{endpoint.key}{path}",
-            query={},
+            address=f"/datadog/{endpoint.key}{path}",
             access_control_request_headers="dd-client-token",
             access_control_request_method="GET",
         )
@@ -207,6 +209,6 @@ def test_a_rate_draws_sessions_by_their_id(endpoint: IngestServer) -> None:
 
 def test_odd_addresses_are_answered(endpoint: IngestServer) -> None:
     for path in ("/datadog/%0a/x", "/datadog//" + endpoint.key + PROFILE + "/", f"/datadog/{quote('é')}/x"):
-        answer = endpoint.ask("POST", b"", path=path, query={})
+        answer = endpoint.ask("POST", b"", address=path)
         assert answer.status in (400, 401, 415)
-    assert endpoint.ask("DELETE", path=f"/datadog/{endpoint.key}/x", query={}).status == 405
+    assert endpoint.ask("DELETE", address=f"/datadog/{endpoint.key}/x").status == 405

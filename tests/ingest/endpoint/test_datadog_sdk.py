@@ -50,7 +50,8 @@ def read_totals(release: str) -> dict[str, float]:
     """Returns the ms that each of the work's functions took with all that it called, in a release."""
     client = Client()
     client.force_login(User.objects.create_superuser(f"reader-{release}"))
-    answer: Any = json.loads(client.get("/api/v1/projects/shop/functions", {"release": release, "limit": 200}).content)
+    query = {"release": release, "limit": "200"}
+    answer: Any = json.loads(client.get("/api/v1/projects/shop/functions", query).content)  # Any: JSON
     return {row["name"]: row["total_ms"] for row in answer["functions"] if row["name"] in WORK_MS}
 
 
