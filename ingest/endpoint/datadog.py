@@ -12,7 +12,6 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from hashlib import blake2b
 from typing import Any, Final
-from urllib.parse import urlsplit
 
 from django.conf import settings
 from django.core.exceptions import SuspiciousOperation
@@ -24,7 +23,7 @@ from ingest.deadline import with_deadline
 from ingest.endpoint.admission import ADMISSION, check_sender, find_sender, has_quota
 from ingest.endpoint.parsing import ParsedBody, Refused, make_arrival
 from ingest.endpoint.posts import take_posted
-from ingest.endpoint.requests import BodyTooLarge, IngestRequest, expanded, read_bounded, read_fields
+from ingest.endpoint.requests import BodyTooLarge, IngestRequest, expanded, read_bounded, read_fields, skip_body
 from ingest.endpoint.responses import (
     IngestResponse,
     answer,
@@ -50,6 +49,10 @@ EVENT: Final = "event"
 TRACE: Final = "wall-time.json"
 ZLIB_WINDOW: Final = 15  # zlib's code for "a zlib stream"
 ZLIB_START: Final = b"\x78"  # nothing else says that the trace is compressed; JSON never begins so
+# Each view is written with its part of the tables. Views of one visit share little: all together are hardly longer than
+# the profile. A stranger's could be a hundred times as long.
+MAX_COPIES: Final = 2
+CONTEXT_BYTES: Final = 64 * 1024  # what is around the tables of a hundred short views
 UNNAMED: Final = "(unknown)"  # the release, or the page, of a trace that names none
 
 
@@ -57,7 +60,11 @@ def take_datadog(post: IngestRequest) -> IngestResponse:
     """Answers what the SDK sends: profiles are stored, the quota says whether to record, all else is dropped."""
     if post.method == "OPTIONS":
         return answer_preflight(post.wanted_headers, ALLOWED)
-    public_key, path = split_address(post)
+    try:
+        public_key, path = split_address(post)
+    except TraceError as error:
+        skip_body(post)
+        return answer_error(error)
     if path == QUOTA_PATH and post.method == "GET":
         return answer_quota(post, public_key)
     if post.method != "POST":
@@ -68,12 +75,12 @@ def take_datadog(post: IngestRequest) -> IngestResponse:
 
 
 def split_address(post: IngestRequest) -> tuple[str, str]:
-    """Returns the key of an address, and the SDK's own path."""
+    """Returns the key of an address, and the SDK's own path. Raises `TraceError` if the query cannot be read."""
     match = ADDRESS.fullmatch(post.path)
     public_key, path = (match[1], match[2] or "/") if match else ("", "/")
     forward = read_fields(post.query).get("ddforward", [""])[-1]
     if forward:
-        path = urlsplit(forward).path
+        path = forward.partition("?")[0]
     return public_key, path.rstrip("/")
 
 
@@ -140,12 +147,17 @@ def parse_profile(body: bytes, event: bytes | None, key: KeyConfig) -> ParsedBod
     defaults = Defaults(UNNAMED, UNNAMED, datetime.now(UTC).timestamp() * 1000)
     digest = digest_of(body)
     parsed = ParsedBody(is_batch=False)
+    room = MAX_COPIES * len(body) + CONTEXT_BYTES
     for index, found in enumerate(read_profile(source, event, f"$.{TRACE}")):
+        if room < 0:  # this view and those after it
+            parsed.refused.append(Refused(index, None, BodyTooLarge("split", MAX_COPIES * len(body) + CONTEXT_BYTES)))
+            break
         found.draft.sampleRate = key.collection.rate or 1.0
         try:
             completed = complete(
                 found, digest=digest, index=index, tags={"sdk": "datadog"}, defaults=defaults, limits=limits
             )
+            room -= len(completed.body)
             check_posted(completed.envelope)
             parsed.arrivals.append(make_arrival(index, completed))
         except TraceError as error:

@@ -173,19 +173,16 @@ def _place(spans: Sequence[Span], starts_us: Sequence[float]) -> list[tuple[int,
 
 def part_of(trace: Trace, samples: Sequence[Sample]) -> Trace:
     """Returns a trace of some samples of a trace, with the stacks, frames and resources that they need."""
-    used = [False] * len(trace.stacks)
+    used = set[int]()
     for sample in samples:
-        if sample.stackId is not None:
-            used[sample.stackId] = True
-    for index in range(len(used) - 1, -1, -1):
-        parent = trace.stacks[index].parentId
-        if used[index] and parent is not None:
-            used[parent] = True
+        at = sample.stackId
+        while at is not None and at not in used:
+            used.add(at)
+            at = trace.stacks[at].parentId
     resources, frames, stacks = dict[int, int](), dict[int, int](), dict[int, int]()
     kept_frames, kept_stacks = list[Frame](), list[Stack]()
-    for index, stack in enumerate(trace.stacks):
-        if not used[index]:
-            continue
+    for index in sorted(used):
+        stack = trace.stacks[index]
         frame = trace.frames[stack.frameId]
         if stack.frameId not in frames:
             resource = frame.resourceId

@@ -2,7 +2,9 @@
 
 import gzip
 import io
+import json
 import tarfile
+import zlib
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
@@ -10,6 +12,7 @@ from hypothesis import strategies as st
 
 from aggregate.sourcemaps.archives import ArchiveError, open_archive
 from tests.hostile.cases import ArchiveCase, RequestCase
+from tests.hostile.core_parts import IMPORTS
 from tests.hostile.edits import pick
 from tests.hostile.lab import Lab, taken_back
 from tests.hostile.measuring import check_cpu
@@ -133,9 +136,17 @@ def check_archive(case: ArchiveCase) -> None:
     assert not any(path.startswith("/") or ".." in path.split("/") for path in files), list(files)
 
 
+DATADOG: Final = "/datadog/KEY-shop/api/v2/profile"
+# What Datadog's SDK sends: its event, its trace, and the same compressed, whole and cut.
+PROFILE: Final = json.loads((IMPORTS / "datadog.json").read_bytes())
+EVENT, TRACE = (json.dumps(PROFILE[name]).encode() for name in ("event", "wall-time.json"))
+PROFILE_PARTS: Final = (EVENT, TRACE, zlib.compress(TRACE), zlib.compress(TRACE)[:-9], zlib.compress(b" " * 10**7))
 # Forms of several parts. What is wrong in them is 400 or 413, and never an error.
 NAMES: Final = pick(
-    [b'"files"', b'"release"', b'"page"', b"files", b'"', b'"a\\"b"', b"\xff", b'"csrfmiddlewaretoken"', b'""']
+    [
+        *(b'"event"', b'"wall-time.json"', b'"wall-time.json"', b'"files"', b'"release"', b'"page"', b"files"),
+        *(b'"', b'"a\\"b"', b"\xff", b'"csrfmiddlewaretoken"', b'""'),
+    ]
 )
 FILE_NAMES: Final = pick(
     [
@@ -167,7 +178,19 @@ HEADERS: Final = pick(
 )
 BOUNDARIES: Final = pick([b"x", b"-" * 70, b"'()+_,-./:=?", b"x" * 300, b"", b"\xff", b" x "])
 BODIES: Final = pick(
-    [b"", b"{}", b"!!!", b"\r\n", b"--", b"--x", b"a" * 70_000, b"\xff\xfe{", b"=" * 90, b'{"viewId": 1}']
+    [
+        b"",
+        b"{}",
+        b"!!!",
+        b"\r\n",
+        b"--",
+        b"--x",
+        b"a" * 70_000,
+        b"\xff\xfe{",
+        b"=" * 90,
+        b'{"viewId": 1}',
+        *PROFILE_PARTS,
+    ]
 )
 PARTS: Final = st.lists(st.tuples(NAMES, FILE_NAMES, HEADERS, BODIES), max_size=5)
 
@@ -200,7 +223,7 @@ MULTIPARTS: Final = st.builds(
     BOUNDARIES,
     pick([1, 1, 1, 2, 30]),
     pick([0, 0, 0, 1, 2, 5, 40]),
-    pick([PROJECT + "import/", PROJECT + "import/", SETTINGS + "source-maps/", SETTINGS, "/login/"]),
+    pick([PROJECT + "import/", PROJECT + "import/", SETTINGS + "source-maps/", SETTINGS, "/login/", DATADOG, DATADOG]),
 )
 
 

@@ -163,6 +163,20 @@ def test_a_view_that_is_refused_leaves_the_others(endpoint: IngestServer) -> Non
     assert endpoint.refusals() == {Reason.TOO_LONG: 1}
 
 
+def test_views_that_share_their_tables_are_not_written_a_hundred_times(endpoint: IngestServer) -> None:
+    profile = sample_json("datadog.json")
+    trace, view = profile["wall-time.json"], profile["wall-time.json"]["views"][0]
+    trace["stacks"] = [{"frameId": 0, "parentId": at - 1} if at else {"frameId": 0} for at in range(5_000)]
+    trace["samples"] = [{"timestamp": at, "stackId": 4_999} for at in range(100)]
+    trace["views"] = [
+        view | {"viewId": f"11111111-2222-4333-8444-{at:012}", "startClocks": {"relative": at, "timeStamp": at}}
+        for at in range(100)
+    ]
+    answer = send(endpoint, make_form(make_parts(profile)))
+    assert 2 <= answer.json["accepted"] <= 4
+    assert [one["reason"] for one in answer.json["rejected"]] == ["too_large"]
+
+
 def test_keys_origins_and_quotas_are_those_of_our_own_posts(endpoint: IngestServer, settings: Settings) -> None:
     body = make_form(make_parts())
     unknown = endpoint.ask("POST", body, content_type=FORM, address=f"/datadog/nobody{PROFILE}")
@@ -208,6 +222,8 @@ def test_a_rate_draws_sessions_by_their_id(endpoint: IngestServer) -> None:
 
 
 def test_odd_addresses_are_answered(endpoint: IngestServer) -> None:
+    for query in ("ddforward=%ff", "&".join(f"a{number}=1" for number in range(50)), "ddforward=http://[", "="):
+        assert endpoint.ask("POST", b"", address=f"/datadog/{endpoint.key}/x?{query}").status in (202, 400)
     for path in ("/datadog/%0a/x", "/datadog//" + endpoint.key + PROFILE + "/", f"/datadog/{quote('é')}/x"):
         answer = endpoint.ask("POST", b"", address=path)
         assert answer.status in (400, 401, 415)
