@@ -20,8 +20,8 @@ SEGMENT = re.compile(r"[A-Za-z0-9._~-]+")  # what no proxy, cookie or browser wr
 # The first words of the server's own addresses: below a path that begins with one, some could be read in two ways.
 OWN_WORDS = frozenset(
     {
-        *("account", "api", "audit", "demo", "healthz", "ingest", "login", "logout", "metrics", "projects", "readyz"),
-        *("search", "server", "shared", "snippet", "snippet.js", "static", "stub.js", "style", "users"),
+        *("account", "api", "audit", "datadog", "demo", "healthz", "ingest", "login", "logout", "metrics", "projects"),
+        *("readyz", "search", "server", "shared", "snippet", "snippet.js", "static", "stub.js", "style", "users"),
     }
 )
 

@@ -21,10 +21,12 @@ IN_PYTHON: Final = re.compile(rf"{WORD}[^\s\"]*")
 OF_REQUESTS: Final = {
     "dashboard/web/guests/middleware.py": {"/shared/([^/]+)/?", "/shared/.../"},
     "dashboard/web/unavailable.py": {"/api/"},
+    "ingest/endpoint/datadog.py": {"/api/v2/profile", "/api/v2/profiling/quota"},  # the SDK's own
     "ingest/endpoint/views.py": {"/ingest/v1/traces", "/ingest/v1/absent"},
     "ops/preload.py": {"/projects/-/-/-/-"},
     "ops/telemetry/requests.py": {
-        *("/ingest/v1/traces", "/ingest/v1/absent", "/snippet", "/api/", "/static/", "/healthz", "/readyz", "/metrics"),
+        *("/ingest/v1/traces", "/ingest/v1/absent", "/datadog/", "/snippet", "/api/", "/static/"),
+        *("/healthz", "/readyz", "/metrics"),
     },
     "ops/telemetry/serving.py": {"/metrics"},
     # Joined with FIELDFLAME_PATH where they are used.

@@ -354,8 +354,10 @@ def test_the_logs_hold_no_key_no_address_and_no_referrer(proxy: Proxy) -> None:
 
 def test_the_limit_of_the_proxy_is_that_of_the_endpoint() -> None:
     text = (NGINX / "fieldflame" / "locations.conf").read_text(encoding="utf-8")
-    [endpoint] = re.findall(r"location ~ \^(\S+)/\?\$ \{\n\s+client_max_body_size (\d+)m;", text)
-    assert endpoint == (ENDPOINT_PATH, str(settings.INGEST_MAX_BODY_BYTES // MIB))
+    [endpoint] = re.findall(r"location ~ (\^/\(ingest/\S+) \{\n\s+client_max_body_size (\d+)m;", text)
+    for path in (ENDPOINT_PATH, ENDPOINT_PATH + "/", "/datadog/key/api/v2/profile"):
+        assert re.match(endpoint[0], path)
+    assert endpoint[1] == str(settings.INGEST_MAX_BODY_BYTES // MIB)
 
 
 @pytest.mark.slow(25)
@@ -390,7 +392,9 @@ def test_nginx_accepts_the_main_configuration_of_the_container(tmp_path: Path) -
 
 def test_the_limits_of_the_proxy_for_files_are_those_of_page_and_api() -> None:
     text = (NGINX / "fieldflame" / "locations.conf").read_text(encoding="utf-8")
-    [imports, builds, uploads] = re.findall(r"location ~ (?!\^/ingest/)(\S+) \{\n\s+client_max_body_size (\d+)m;", text)
+    [imports, builds, uploads] = re.findall(
+        r"location ~ (?!\^/\(?ingest/)(\S+) \{\n\s+client_max_body_size (\d+)m;", text
+    )
     assert re.match(imports[0], reverse("import", args=["shop"]))
     assert int(imports[1]) * MIB == settings.IMPORT_MAX_FILE_BYTES + FORM_BYTES
     assert re.match(builds[0], reverse("settings-sourcemaps", args=["shop"]))

@@ -6,8 +6,8 @@ import pytest
 from playwright.sync_api import Page
 
 from ingest.snippet.views import SNIPPET_PATH
+from tests.ingest.sdks.bundling import bundle_sdk
 from tests.ingest.snippet.browsing import BUSY, wait_until
-from tests.ingest.snippet.sdks import bundle_sdk
 from tests.ingest.snippet.site import Site
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow(20)]
