@@ -49,6 +49,7 @@ class DimensionColumns(models.Model):
     device_class = models.SmallIntegerField()
     browser = models.SmallIntegerField()
     navigation = models.SmallIntegerField(db_default=0)
+    cache = models.SmallIntegerField(db_default=0)
 
     class Meta:
         abstract = True

@@ -22,7 +22,7 @@ from profcore.sums.calltree import CallTree
 from profcore.symbolicate.scopes import read_scopes
 from profcore.times import DAY
 from profcore.trace.absence import ABSENCE_REASONS
-from profcore.trace.dimensions import BROWSERS, DEVICE_CLASSES, NAVIGATIONS
+from profcore.trace.dimensions import BROWSERS, CACHES, DEVICE_CLASSES, NAVIGATIONS
 from profcore.trace.weights import TimeParts
 from projects.creation import create_project
 from projects.models import Project
@@ -90,6 +90,7 @@ def make_cell(
     device: str = "desktop",
     browser: str = "chrome",
     navigation: str = "unknown",
+    cache: str = "unknown",
     views: int = 1,
     truncated_views: int = 0,
     traces: int = 1,
@@ -117,6 +118,7 @@ def make_cell(
         device_class=DEVICE_CLASSES.index(device),
         browser=BROWSERS.index(browser),
         navigation=NAVIGATIONS.index(navigation),
+        cache=CACHES.index(cache),
         merged_into=merged_into,
         fold_version=1,
         views=views,

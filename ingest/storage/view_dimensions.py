@@ -11,11 +11,13 @@ from profcore.trace.bots import is_bot, is_local_page
 from profcore.trace.dimensions import (
     BOT,
     BROWSER,
+    CACHE,
     DEVICE,
     DIMENSIONS,
     NAVIGATION,
     Dimension,
     classify_browser,
+    classify_cache,
     classify_device,
     classify_navigation,
 )
@@ -71,6 +73,7 @@ CODE_OF: Final[Mapping[Dimension, Callable[[Envelope, SenderHeaders], int]]] = {
     DEVICE: _device_of,
     BROWSER: _browser_of,
     NAVIGATION: lambda envelope, _: classify_navigation(envelope.navigation),
+    CACHE: lambda envelope, _: classify_cache(envelope.cache),
 }
 
 

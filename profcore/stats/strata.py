@@ -1,6 +1,9 @@
-"""The strata of a comparison: views of one device class, navigation and page are compared with each other."""
+"""The strata of a comparison: views of one device class, navigation, cache and page are compared with each other.
 
-from collections.abc import Mapping, Sequence
+A navigation and the state of the cache have one code together (`START_CODE`): how a view began.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import sha256
@@ -12,7 +15,7 @@ import numpy.typing as npt
 
 from profcore.stats.standardised import ClassSums
 from profcore.stats.views import IntColumn, ViewColumns
-from profcore.trace.dimensions import NAVIGATIONS
+from profcore.trace.dimensions import CACHES, NAVIGATIONS
 
 # A stratum with a single view on one side has no variance there: its views are left out and counted.
 MIN_STRATUM_VIEWS: Final = 2
@@ -23,12 +26,20 @@ MIN_EXPECTED_VIEWS: Final = 4.0
 # funcs 100 MB. Pages with less than a 200th of the views are put together too.
 MAX_PAGE_STRATA: Final = 200
 UNKNOWN_NAVIGATION: Final = NAVIGATIONS.index("unknown")
+UNKNOWN_CACHE: Final = CACHES.index("unknown")
+# How a view of a cell `c` began. Without a known cache, it is the code of its navigation.
+START_CODE: Final = f"c.navigation + {len(NAVIGATIONS)} * c.cache"
 SEVERAL_PAGES: Final = -1  # in a mix of pages: pages that were put together
 
-Kind = tuple[int, int]  # the codes of device class and navigation
-PageKind = tuple[int, int, int]  # the codes of page, device class and navigation
+Kind = tuple[int, int]  # the codes of device class and start
+PageKind = tuple[int, int, int]  # the codes of page, device class and start
 KnownKinds = Mapping[Kind, ClassSums] | Mapping[PageKind, ClassSums]
 Mask = npt.NDArray[np.bool_]
+
+
+def start_code(navigation: int, cache: int) -> int:
+    """Returns how a view began, as `START_CODE` does."""
+    return navigation + len(NAVIGATIONS) * cache
 
 
 @lru_cache(maxsize=20_000)
@@ -39,10 +50,10 @@ def text_code(text: str) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Stratum:
-    """The views of one device class, of some navigations (None: the class is not divided), and pages (None: all)."""
+    """The views of one device class, of some starts (None: the class is not divided), and pages (None: all)."""
 
     device: int
-    navigations: frozenset[int] | None
+    starts: frozenset[int] | None
     pages: frozenset[int] | None = None
 
 
@@ -62,14 +73,14 @@ class Strata:
         numbers: dict[tuple[int, int | None, int | None], int] = {
             (stratum.device, way, page): number
             for number, stratum in enumerate(self.shared)
-            for way in ((None,) if stratum.navigations is None else stratum.navigations)
+            for way in ((None,) if stratum.starts is None else stratum.starts)
             for page in ((None,) if stratum.pages is None else stratum.pages)
         }
         views, us = [0] * len(self.shared), [0] * len(self.shared)
         for kind, kind_sums in sums.items():
-            *pages, device, navigation = kind
+            *pages, device, start = kind
             page = pages[0] if pages and self.has_pages else None
-            for way in (navigation, None):
+            for way in (start, None):
                 number = numbers.get((device, way, page))
                 if number is not None:
                     views[number] += kind_sums.views
@@ -83,7 +94,10 @@ class Strata:
 
     def mix_of_navigations(self, mix: Sequence[float]) -> tuple[tuple[int, float], ...]:
         """Returns the share of each navigation; that of classes that are not divided is unknown, and of several too."""
-        ways = [_only(stratum.navigations, UNKNOWN_NAVIGATION) for stratum in self.shared]
+        ways = [
+            _only(frozenset(start % len(NAVIGATIONS) for start in stratum.starts or ()), UNKNOWN_NAVIGATION)
+            for stratum in self.shared
+        ]
         return tuple(sorted(_sum_shares(ways, mix)))
 
     def mix_of_pages(self, mix: Sequence[float]) -> tuple[tuple[int, float], ...]:
@@ -115,14 +129,15 @@ def find_strata(
     """Returns the strata of two samples.
 
     A device class is not divided by navigation if most of its views on either side have an unknown one: what such views
-    are cannot be said, so nothing is a stratum of both sides. That is so until all senders name it, and of imports.
+    are cannot be said, so nothing is a stratum of both sides. That is so until all senders name it, and of imports. In
+    the same way, a navigation of a class is not divided by the cache. `by_navigation` says whether both are strata.
 
     Pages are no strata if the sides have none in common. Small ones (`MIN_EXPECTED_VIEWS`, `MAX_PAGE_STRATA`) are put
-    together, those with the most similar time first. So are small navigations of a device class, but only with each
+    together, those with the most similar time first. So are small starts of a device class, but only with each
     other; device classes never are. With `by_tag` a page's tags are taken as pages of their own.
     """
     devices = [columns.device_class if by_device else np.zeros_like(columns.device_class) for columns in (base, head)]
-    navigations = [columns.navigation for columns in (base, head)]
+    starts, plain = _join_unknown_caches(devices, [columns.start for columns in (base, head)])
     parts = _Parts.of(base, head, by_page=by_page, by_tag=by_tag)
     shared: list[Stratum] = []
     codes = [np.full(column.size, -1, dtype=np.int64) for column in devices]
@@ -130,26 +145,52 @@ def find_strata(
         is_in = [column == device for column in devices]
         groups: list[frozenset[int] | None] = [None]
         if by_navigation and all(
-            2 * np.sum(column[inside] == UNKNOWN_NAVIGATION) <= np.sum(inside)
-            for column, inside in zip(navigations, is_in, strict=True)
+            2 * np.sum(column[inside] % len(NAVIGATIONS) == UNKNOWN_NAVIGATION) <= np.sum(inside)
+            for column, inside in zip(starts, is_in, strict=True)
         ):
-            groups = [*_group_navigations(*(column[inside] for column, inside in zip(navigations, is_in, strict=True)))]
+            groups = [*_group_starts(*(column[inside] for column, inside in zip(starts, is_in, strict=True)))]
         for group in groups:
             chosen = [
                 inside if group is None else inside & np.isin(column, list(group))
-                for column, inside in zip(navigations, is_in, strict=True)
+                for column, inside in zip(starts, is_in, strict=True)
             ]
             for pages, masks in parts.divide(chosen):
                 if min(np.sum(mask) for mask in masks) < MIN_STRATUM_VIEWS:
                     continue
                 for side, mask in enumerate(masks):
                     codes[side][mask] = len(shared)
-                shared.append(Stratum(device, group, pages))
+                shared.append(Stratum(device, group and _with_caches(group, device, plain), pages))
     return Strata(shared, (codes[0], codes[1]), parts.has_pages)
 
 
-def _group_navigations(base: IntColumn, head: IntColumn) -> list[frozenset[int]]:
-    """Returns the navigations that both sides of a device class have: each by itself, small ones together.
+def _join_unknown_caches(
+    devices: Sequence[IntColumn], starts: Sequence[IntColumn]
+) -> tuple[list[IntColumn], set[tuple[int, int]]]:
+    """Returns the starts of both sides, and the (device class, navigation) that the cache does not divide.
+
+    It does not where most of such views on either side have an unknown one. Their starts are then their navigation.
+    """
+    joined, plain = [column.copy() for column in starts], set()
+    ways = len(NAVIGATIONS)
+    kinds = [device * ways + start % ways for device, start in zip(devices, starts, strict=True)]
+    for kind in np.unique(np.concatenate(kinds)).tolist():
+        is_of = [column == kind for column in kinds]
+        known = [column[mask] // ways != UNKNOWN_CACHE for column, mask in zip(starts, is_of, strict=True)]
+        if any(2 * np.sum(column) < column.size for column in known):
+            plain.add(divmod(kind, ways))
+            for column, mask in zip(joined, is_of, strict=True):
+                column[mask] %= ways
+    return joined, plain
+
+
+def _with_caches(starts: frozenset[int], device: int, plain: Collection[tuple[int, int]]) -> frozenset[int]:
+    """Returns starts with all caches of those that the cache does not divide."""
+    whole = {start for start in starts if (device, start) in plain}
+    return starts | {start + code * len(NAVIGATIONS) for start in whole for code in range(len(CACHES))}
+
+
+def _group_starts(base: IntColumn, head: IntColumn) -> list[frozenset[int]]:
+    """Returns the starts that both sides of a device class have: each by itself, small ones together.
 
     As strata of their own, most of the small ones would lack a side by chance: 28 views of seven kinds would leave
     nothing to compare.

@@ -28,17 +28,17 @@ class ViewColumns:
     """Columns with one value for each view of a sample, by view index.
 
     `js_us` and `hidden_us` are the view's own parts of time (hidden time, attributed or not). `device_class` and
-    `navigation` are the codes of its class and of how it began. `sample_rate` is the share of views that its sender
-    recorded (0 < rate ≤ 1). `page` is the code of its page (`profcore.stats.strata.text_code`; 0: unknown), and `tag`
-    that of its value of one tag (0: none). `hour` is the one in which its cell starts, since 1970 (0: unknown). Where
-    the hours of a day were merged, it is the day's first. `release` is its release, () if no one needs it. `page_names`
-    has the pages by code, as far as someone needs them.
+    `start` are the codes of its class and of how it began (`profcore.stats.strata.START_CODE`). `sample_rate` is the
+    share of views that its sender recorded (0 < rate ≤ 1). `page` is the code of its page
+    (`profcore.stats.strata.text_code`; 0: unknown), and `tag` that of its value of one tag (0: none). `hour` is the one
+    in which its cell starts, since 1970 (0: unknown). Where the hours of a day were merged, it is the day's first.
+    `release` is its release, () if no one needs it. `page_names` has the pages by code, as far as someone needs them.
     """
 
     js_us: IntColumn
     hidden_us: IntColumn
     device_class: IntColumn
-    navigation: IntColumn
+    start: IntColumn
     sample_rate: FloatColumn
     page: IntColumn
     tag: IntColumn
@@ -55,7 +55,7 @@ class ViewColumns:
         sample_rate: Sequence[float] | None = None,
         release: Sequence[str] = (),
         *,
-        navigation: Sequence[int] | None = None,
+        start: Sequence[int] | None = None,
         page: Sequence[int] | None = None,
         tag: Sequence[int] | None = None,
         hour: Sequence[int] | None = None,
@@ -63,7 +63,7 @@ class ViewColumns:
     ) -> "ViewColumns":
         """Returns columns from lists; without rates every view was recorded, what else is missing is unknown."""
         rates = np.ones(len(js_us)) if sample_rate is None else np.asarray(sample_rate, dtype=np.float64)
-        known = [[0] * len(js_us) if column is None else column for column in (navigation, page, tag, hour)]
+        known = [[0] * len(js_us) if column is None else column for column in (start, page, tag, hour)]
         columns = [np.asarray(column, dtype=np.int64) for column in (js_us, hidden_us, device_class, *known)]
         if any(column.size != rates.size for column in columns):
             raise ValueError("all columns of views must have the same length")
@@ -73,7 +73,7 @@ class ViewColumns:
             js_us=columns[0],
             hidden_us=columns[1],
             device_class=columns[2],
-            navigation=columns[3],
+            start=columns[3],
             sample_rate=rates,
             page=columns[4],
             tag=columns[5],

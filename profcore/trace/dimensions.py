@@ -16,6 +16,8 @@ BROWSERS: Final = (
 BOT: Final = BROWSERS.index("bot")
 # How the view began. Senders name each of them except the first, which is no word of the wire.
 NAVIGATIONS: Final = ("unknown", "load", "reload", "back_forward", "route", "bfcache", "prerender")
+# Whether the browser's cache had what a document load needs. Senders name it; other views load nothing.
+CACHES: Final = ("unknown", "cold", "warm")
 END_REASONS: Final = (
     "unknown",
     "stop",
@@ -86,8 +88,19 @@ NAVIGATION: Final = Dimension(
     hint="How the view began",
     splits_change=False,
 )
+CACHE: Final = Dimension(
+    name="cache",
+    plural="caches",
+    column="cache",
+    title="Cache",
+    titles="Caches",
+    description="whether the browser had the page in its cache",
+    values=CACHES,
+    hint="Whether the browser had the page in its cache",
+    splits_change=False,
+)
 # Everything that knows the dimensions of a view derives from this. A row's codes are in this order.
-DIMENSIONS: Final = (DEVICE, BROWSER, NAVIGATION)
+DIMENSIONS: Final = (DEVICE, BROWSER, NAVIGATION, CACHE)
 EXPORTED_DIMENSIONS: Final = tuple(sorted(DIMENSIONS, key=lambda dimension: dimension.plural))  # as files list them
 DIMENSION_COLUMNS: Final = tuple(dimension.column for dimension in DIMENSIONS)
 
@@ -150,6 +163,11 @@ def classify_browser(family: str | None) -> int:
 def classify_navigation(navigation: str | None) -> int:
     """Returns the code of a navigation that `check_envelope` has accepted."""
     return NAVIGATIONS.index(navigation or "unknown")
+
+
+def classify_cache(cache: str | None) -> int:
+    """Returns the code of a cache state that `check_envelope` has accepted."""
+    return CACHES.index(cache or "unknown")
 
 
 def classify_end_reason(reason: str | None) -> int:

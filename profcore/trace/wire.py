@@ -14,7 +14,7 @@ import msgspec
 
 from profcore.errors import Reason, TraceError
 from profcore.surrogates import replace_halves
-from profcore.trace.dimensions import NAVIGATIONS
+from profcore.trace.dimensions import CACHES, NAVIGATIONS
 from profcore.trace.intervals import MAX_POSTED_MS, MIN_POSTED_MS
 
 
@@ -106,6 +106,7 @@ class Envelope(msgspec.Struct, gc=False, kw_only=True):
     sampleRate: float = 1.0
     reason: str | None = None
     navigation: str | None = None
+    cache: str | None = None
     cost: Cost | None = None
     snippet: Snippet | None = None
     userAgent: str | None = None
@@ -296,6 +297,8 @@ def check_envelope(envelope: Envelope, limits: Limits) -> None:
     if envelope.navigation is not None and envelope.navigation not in NAVIGATIONS[1:]:
         detail = f"The navigation is none of {', '.join(NAVIGATIONS[1:])}."
         raise TraceError(Reason.INVALID_VALUE, "$.navigation", detail)
+    if envelope.cache is not None and envelope.cache not in CACHES[1:]:
+        raise TraceError(Reason.INVALID_VALUE, "$.cache", f"The cache is none of {', '.join(CACHES[1:])}.")
     if envelope.cost is not None:
         _check_range(envelope.cost.ms, 0, MAX_COST_MS, "$.cost.ms")
         if envelope.cost.sampled is not None:

@@ -17,6 +17,7 @@ from profcore.sums.blobs import decode_call_tree, decode_contribution
 from profcore.sums.fold import TraceFold, fold_trace
 from profcore.times import start_of_day
 from profcore.trace.dimensions import (
+    CACHES,
     NAVIGATIONS,
     classify_browser,
     classify_device,
@@ -87,6 +88,7 @@ def enter(envelope: Json) -> Entry:
         classify_device(device.get("memory"), device.get("cores"), device.get("mobile")),
         classify_browser("Chrome" if "Chrome" in envelope["userAgent"] else None),
         NAVIGATIONS.index(envelope.get("navigation", "unknown")),
+        CACHES.index(envelope.get("cache", "unknown")),
     )
     return Entry(
         view=str(UUID(envelope["viewId"])),
@@ -168,7 +170,7 @@ def views_of(entries: list[Entry]) -> Sums:
 
 
 # --- What is stored, in the same shape --------------------------------------------------------------------------------
-PLACE = "g.release, g.page, date_trunc('day', c.starts_at, 'UTC'), c.device_class, c.browser, c.navigation"
+PLACE = "g.release, g.page, date_trunc('day', c.starts_at, 'UTC'), c.device_class, c.browser, c.navigation, c.cache"
 CELLS = "aggregate_cell c JOIN ingest_group g ON g.project_id = c.project_id AND g.id = c.group_id"
 FUNC = "f.name, f.uri, f.line, f.col"
 
@@ -182,7 +184,7 @@ def read_cells(project_id: int) -> Sums:
     sums = ", ".join(f"c.{name}" for name in ("views", "truncated_views", "traces", *TIME_PART_NAMES))
     totals: dict[tuple[Any, ...], list[int]] = {}
     for row in rows(f"SELECT {PLACE}, {sums}, c.marker_us FROM {CELLS} WHERE c.project_id = %s", project_id):
-        _add(totals, tuple(row[:6]), [*row[6:-1], *(row[-1] or [0] * len(MARKERS))])
+        _add(totals, tuple(row[:7]), [*row[7:-1], *(row[-1] or [0] * len(MARKERS))])
     split = -len(MARKERS)
     return {place: (*sums[:split], sums[split:]) for place, sums in totals.items() if any(sums)}
 
@@ -197,7 +199,7 @@ def read_hotspots(project_id: int) -> Sums:
             WHERE c.project_id = %s GROUP BY {PLACE}, {FUNC}""",
         project_id,
     )
-    return {(tuple(row[:6]), _func_key(*row[6:10])): tuple(row[10:]) for row in hotspots}
+    return {(tuple(row[:7]), _func_key(*row[7:11])): tuple(row[11:]) for row in hotspots}
 
 
 def read_trees(project_id: int) -> Sums:

@@ -30,6 +30,7 @@ GAPS_US: Final = (10_000, 10_000, 10_000, 0, 0, 1, 5, 9_995, -3_000, 40_000, 153
 MARKERS: Final = (None, None, None, None, "gc", "paint", "script", "nonsense")
 REASONS: Final = ("timer", "stop", "pagehide", "buffer-full")
 DEVICES: Final[tuple[Json, ...]] = ({"mobile": False}, {"mobile": False, "cores": 8}, {"mobile": True, "memory": 2})
+CACHES: Final[tuple[Json, ...]] = ({}, {"cache": "cold"}, {"cache": "warm"})
 NAVIGATIONS: Final[tuple[Json, ...]] = ({}, {"navigation": "load"}, {"navigation": "route"}, {"navigation": "bfcache"})
 AGENTS: Final = (
     "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/130.0.0.0 Safari/537.36",
@@ -48,6 +49,7 @@ class Visit:
     device: int
     agent: int
     navigation: int
+    cache: int
 
     @property
     def view_id(self) -> str:
@@ -74,6 +76,7 @@ def casts(draw: st.DrawFn, size: int = 5) -> list[Visit]:
                 device=max(kind // 20 % 6 - 3, 0),
                 agent=int(kind > 200),
                 navigation=max(kind // 40 - 3, 0),
+                cache=max(kind % 9 - 6, 0),
             )
         )
     return visits
@@ -142,6 +145,7 @@ def envelope_of(visit: Visit, seq: int, recording: Json) -> Json:
         "device": DEVICES[visit.device],
         "userAgent": AGENTS[visit.agent],
         **NAVIGATIONS[visit.navigation],
+        **CACHES[visit.cache],
         **recording,
     }
 

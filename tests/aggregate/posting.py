@@ -72,21 +72,21 @@ SELECT count(*) FROM pg_locks l JOIN pg_database d ON d.oid = l.database
 WHERE d.datname = current_database() AND l.locktype = 'advisory' AND NOT l.granted
 """
 HOTSPOTS = """
-SELECT g.release, g.page, c.starts_at, c.device_class, c.browser, c.navigation, f.uri, f.line, f.col, f.name,
+SELECT g.release, g.page, c.starts_at, c.device_class, c.browser, c.navigation, c.cache, f.uri, f.line, f.col, f.name,
        sum(h.self_samples), sum(h.total_samples), sum(h.self_us), sum(h.total_us), sum(h.hidden_us),
        sum(h.hidden_total_us), sum(h.uncertain_us), sum(h.views)
 FROM aggregate_hotspot h
 JOIN aggregate_cell c ON c.project_id = h.project_id AND c.id = h.cell_id
 JOIN ingest_group g ON g.project_id = c.project_id AND g.id = c.group_id
 JOIN aggregate_func f ON f.project_id = h.project_id AND f.id = h.func_id
-GROUP BY 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 ORDER BY 1, 2, 3, 4, 5, 6, 7, 8, 9, 10
+GROUP BY 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11 ORDER BY 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11
 """
 CELLS = """
-SELECT g.release, g.page, c.starts_at, c.device_class, c.browser, c.navigation, c.views, c.traces, c.js_us, c.hidden_us,
-       c.engine_us, c.engine_samples, c.idle_us, c.unobserved_us, c.profiler_us, c.span_us,
+SELECT g.release, g.page, c.starts_at, c.device_class, c.browser, c.navigation, c.cache, c.views, c.traces, c.js_us,
+       c.hidden_us, c.engine_us, c.engine_samples, c.idle_us, c.unobserved_us, c.profiler_us, c.span_us,
        c.js_samples, c.hidden_samples, c.idle_samples, c.profiler_samples, c.marker_us
 FROM aggregate_cell c JOIN ingest_group g ON g.project_id = c.project_id AND g.id = c.group_id
-WHERE c.traces > 0 ORDER BY 1, 2, 3, 4, 5, 6
+WHERE c.traces > 0 ORDER BY 1, 2, 3, 4, 5, 6, 7
 """
 
 
@@ -109,7 +109,8 @@ def call_trees() -> list[tuple[Any, ...]]:
     names = func_names()
     pieces: dict[tuple[Any, ...], list[Any]] = {}
     for *cell, blob in rows(
-        """SELECT p.project_id, g.release, g.page, c.starts_at, c.device_class, c.browser, c.navigation, p.blob
+        """SELECT p.project_id, g.release, g.page, c.starts_at, c.device_class, c.browser, c.navigation,
+                  c.cache, p.blob
            FROM aggregate_calltreepiece p
            JOIN aggregate_cell c ON c.project_id = p.project_id AND c.id = p.cell_id
            JOIN ingest_group g ON g.project_id = c.project_id AND g.id = c.group_id"""

@@ -13,7 +13,7 @@ from tests.aggregate.expected_sums import (
 from tests.aggregate.posting import contributions, rows
 
 CELL_KEY = """c.project_id, g.release, g.page, date_trunc('day', c.starts_at, 'UTC'), c.device_class, c.browser,
-    c.navigation"""
+    c.navigation, c.cache"""
 FROM = """aggregate_cell c JOIN ingest_group g ON g.project_id = c.project_id AND g.id = c.group_id"""
 SUMS = ("views", "truncated_views", "traces", *TIME_PART_NAMES)
 State = tuple[list[tuple[Any, ...]], ...]
@@ -26,7 +26,7 @@ def by_day() -> State:
         f"""SELECT {CELL_KEY}, {sums}, (SELECT array_agg(s ORDER BY n) FROM (
                 SELECT n, sum(m) AS s FROM aggregate_cell e, unnest(e.marker_us) WITH ORDINALITY AS u (m, n)
                 WHERE e.id = ANY(array_agg(c.id)) AND e.project_id = c.project_id GROUP BY n) AS t)
-            FROM {FROM} GROUP BY {CELL_KEY} HAVING sum(c.traces) > 0 ORDER BY 1, 2, 3, 4, 5, 6, 7"""
+            FROM {FROM} GROUP BY {CELL_KEY} HAVING sum(c.traces) > 0 ORDER BY 1, 2, 3, 4, 5, 6, 7, 8"""
     )
     hotspots = rows(
         f"""SELECT {CELL_KEY}, f.name, f.col, sum(h.self_samples), sum(h.total_samples), sum(h.self_us),
@@ -34,7 +34,7 @@ def by_day() -> State:
                    sum(h.views)
             FROM {FROM} JOIN aggregate_hotspot h ON h.project_id = c.project_id AND h.cell_id = c.id
             JOIN aggregate_func f ON f.project_id = h.project_id AND f.id = h.func_id
-            GROUP BY {CELL_KEY}, f.name, f.col ORDER BY 1, 2, 3, 4, 5, 6, 7, 8, 9"""
+            GROUP BY {CELL_KEY}, f.name, f.col ORDER BY 1, 2, 3, 4, 5, 6, 7, 8, 9, 10"""
     )
     return cells, hotspots, trees_by_day(), contributions()
 

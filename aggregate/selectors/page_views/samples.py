@@ -17,7 +17,7 @@ from aggregate.selectors.page_views.tag_values import select_tag_values
 from aggregate.selectors.slice.binary import open_binary
 from aggregate.selectors.slice.slices import FROM_CELLS, Slice, where_slice
 from profcore.stats.sampling import LAST_KEY, bound_of_sample, sample_key
-from profcore.stats.strata import text_code
+from profcore.stats.strata import START_CODE, start_code, text_code
 from profcore.stats.views import (
     ViewColumns,
     ViewSample,
@@ -28,11 +28,11 @@ from profcore.stats.views import (
     split_funcs,
 )
 from profcore.sums.blobs import Contribution, decode_contributions
-from profcore.trace.dimensions import DEVICE, DIMENSIONS, NAVIGATION
+from profcore.trace.dimensions import CACHE, DEVICE, DIMENSIONS, NAVIGATION
 from profcore.trace.weights import TimeParts
 
-DEVICE_AT, NAVIGATION_AT = DIMENSIONS.index(DEVICE), DIMENSIONS.index(NAVIGATION)
-FACTS: Final = "v.js_us, v.hidden_us, c.device_class, coalesce(v.sample_rate, 1.0), c.release, c.navigation, c.page"
+DEVICE_AT, NAVIGATION_AT, CACHE_AT = (DIMENSIONS.index(dimension) for dimension in (DEVICE, NAVIGATION, CACHE))
+FACTS: Final = "v.js_us, v.hidden_us, c.device_class, coalesce(v.sample_rate, 1.0), c.release, c.start, c.page"
 
 
 def _write_sampled(where: str, columns: str, more: str) -> str:
@@ -42,7 +42,7 @@ def _write_sampled(where: str, columns: str, more: str) -> str:
     """
     return f"""
 WITH c AS MATERIALIZED (
-    SELECT c.project_id, c.id, c.device_class, c.navigation, c.starts_at, c.views, g.release, g.page
+    SELECT c.project_id, c.id, c.device_class, {START_CODE} AS start, c.starts_at, c.views, g.release, g.page
     {FROM_CELLS} WHERE {where}),
 oldest AS (SELECT c.id FROM c WHERE c.views > 0 ORDER BY c.starts_at, c.id LIMIT 1)
 SELECT {columns}, EXISTS (SELECT FROM aggregate_pageview o WHERE o.project_id = %(project_id)s
@@ -61,7 +61,7 @@ def _write_sampled_by(where: str, value: str) -> str:
     """
     return f"""
 WITH c AS MATERIALIZED (
-    SELECT c.project_id, c.id, c.device_class, c.navigation, c.starts_at, c.views, g.release, g.page,
+    SELECT c.project_id, c.id, c.device_class, {START_CODE} AS start, c.starts_at, c.views, g.release, g.page,
            ({value})::text AS value
     {FROM_CELLS} WHERE {where}),
 oldest AS (SELECT DISTINCT ON (c.value) c.value, c.id FROM c WHERE c.views > 0 ORDER BY c.value, c.starts_at, c.id),
@@ -174,14 +174,14 @@ def select_sampled(
 
 
 def _facts_of(rows: Sequence[tuple[Any, ...]]) -> ViewColumns:  # Any: as above
-    js_us, hidden_us, device, rate, release, navigation, page = ([row[at] for row in rows] for at in range(1, 8))
+    js_us, hidden_us, device, rate, release, start, page = ([row[at] for row in rows] for at in range(1, 8))
     return ViewColumns.of(
         js_us,
         hidden_us,
         device,
         rate,
         release,
-        navigation=navigation,
+        start=start,
         page=[text_code(name) for name in page],
         page_names=name_pages(page),
     )
@@ -249,7 +249,7 @@ class ViewSampler:
             [view.codes[DEVICE_AT] for _, _, view, _, _ in rows],
             [view.sample_rate for _, _, view, _, _ in rows],
             [view.release for _, _, view, _, _ in rows],
-            navigation=[view.codes[NAVIGATION_AT] for _, _, view, _, _ in rows],
+            start=[start_code(view.codes[NAVIGATION_AT], view.codes[CACHE_AT]) for _, _, view, _, _ in rows],
             page=[text_code(view.page) for _, _, view, _, _ in rows],
             page_names=name_pages(view.page for _, _, view, _, _ in rows),
         )

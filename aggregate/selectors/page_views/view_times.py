@@ -12,7 +12,7 @@ from aggregate.selectors.slice.binary import open_binary
 from aggregate.selectors.slice.slices import FROM_CELLS, Slice, where_slice
 from profcore.stats.joining import pick_columns
 from profcore.stats.sampling import LAST_KEY
-from profcore.stats.strata import text_code
+from profcore.stats.strata import START_CODE, text_code
 from profcore.stats.views import IntColumn, ViewColumns, ViewSample, sample_of_columns
 from profcore.sums.blobs import count_funcs, decode_contributions
 from profcore.trace.dimensions import Dimension
@@ -31,15 +31,15 @@ WITH s (number, release, page, at, code, share) AS (
     SELECT * FROM unnest(%(numbers)s::int[], %(of_release)s::text[], %(of_page)s::text[], %(of_at)s::timestamptz[],
                          %(of_code)s::int[], %(shares)s::float8[])),
 c AS MATERIALIZED (
-    SELECT c.id, c.device_class, c.navigation, g.page, g.release, s.number, s.share,
+    SELECT c.id, c.device_class, {START_CODE} AS start, g.page, g.release, s.number, s.share,
            (extract(epoch FROM c.starts_at) / 3600)::int AS hour,
            least(1.0, {ASKED_CELLS} * c.views * s.share) AS chance
     {FROM_CELLS} JOIN s ON {of} WHERE {where} AND c.views > 0),
 asked AS MATERIALIZED (
-    SELECT c.id, c.device_class, c.navigation, c.page, c.release, c.hour, c.number,
+    SELECT c.id, c.device_class, c.start, c.page, c.release, c.hour, c.number,
            CASE WHEN c.share >= c.chance THEN {LAST_KEY} ELSE (c.share / c.chance * {LAST_KEY})::bigint END AS below
     FROM c WHERE c.chance >= 1 OR (hashint4extended(c.id, 0) & {LAST_KEY}) < c.chance * {LAST_KEY})
-SELECT c.number, c.page, v.js_us, v.hidden_us, c.device_class, c.navigation, c.hour, v.sample_rate{columns}
+SELECT c.number, c.page, v.js_us, v.hidden_us, c.device_class, c.start, c.hour, v.sample_rate{columns}
 FROM asked c CROSS JOIN LATERAL (
     SELECT v.js_us, v.hidden_us, coalesce(v.sample_rate, 1.0) AS sample_rate{inner} FROM aggregate_pageview v
     WHERE v.project_id = %(project_id)s AND v.cell_id = c.id AND fieldflame_sample_key(v.view_id) <= c.below
@@ -152,14 +152,14 @@ def select_view_times(
     stratum, page, *numbers = (
         (list(column) for column in zip(*(row[:8] for row in rows), strict=True)) if rows else ([] for _ in range(8))
     )
-    js_us, hidden_us, device, navigation, hour, rate = numbers
+    js_us, hidden_us, device, start, hour, rate = numbers
     view_columns = ViewColumns.of(
         js_us,
         hidden_us,
         device,
         rate,
         () if function_bytes is None else [row[8] for row in rows],
-        navigation=navigation,
+        start=start,
         page=[text_code(name) for name in page],
         hour=hour,
     )

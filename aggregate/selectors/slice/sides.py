@@ -61,6 +61,11 @@ def may_share(base: Sequence[str], head: Sequence[str]) -> bool:
     return not (base and head) or bool(set(base) & set(head))
 
 
+def may_share_starts(base: Slice, head: Slice) -> bool:
+    """Returns whether views of both sides may have begun alike: by the same navigation, with the same cache."""
+    return all(may_share(base.values(name), head.values(name)) for name in ("navigation", "cache"))
+
+
 def are_releases(base: Slice, head: Slice) -> bool:
     """Returns whether two sides are one release each, and differ in nothing else."""
     has_one = len(base.releases) == len(head.releases) == 1 and base.releases != head.releases

@@ -9,14 +9,14 @@ from django.conf import settings
 from django.db import connection
 
 from aggregate.selectors.page_views.view_times import Stratum, ViewTimes, select_view_times
-from aggregate.selectors.slice.sides import may_share
+from aggregate.selectors.slice.sides import may_share, may_share_starts
 from aggregate.selectors.slice.slices import FROM_CELLS, Slice, where_slice
 from aggregate.selectors.verdict.page_functions import ReadFunctions, read_functions
 from profcore.alerts.usage import LEAST_SHARE
 from profcore.stats.comparison import Comparison, compare
 from profcore.stats.joining import join_columns
 from profcore.stats.standardised import ClassSums
-from profcore.stats.strata import KnownKinds, text_code
+from profcore.stats.strata import START_CODE, KnownKinds, text_code
 from profcore.stats.verdict.judgement import NO_PAGE
 from profcore.stats.views import Measure, ViewSample, sample_of_times
 
@@ -32,12 +32,12 @@ LEAST_PAGE_VIEWS: Final = 200
 FUNCTION_BYTES: Final = 4_000_000
 VERDICT_MEASURE: Final[Measure] = "self+hidden"
 
-PageKind = tuple[str, int, int]  # page, and the codes of device class and navigation
+PageKind = tuple[str, int, int]  # page, and the codes of device class and start
 
 
 @dataclass(frozen=True, slots=True)
 class PageSums:
-    """The exact sums of all views of two sides, by page, device class and navigation.
+    """The exact sums of all views of two sides, by page, device class and start (navigation and cache).
 
     `shared` are the pages that both sides have and that are compared, those with the most time first (`pick_shared`).
     `page_count` counts all pages of both sides.
@@ -98,7 +98,7 @@ class PageComparer:
 
     def __init__(self, base: Slice, head: Slice, sums: PageSums) -> None:
         self._by_device = may_share(base.values("device"), head.values("device"))
-        self._by_navigation = may_share(base.values("navigation"), head.values("navigation"))
+        self._by_navigation = may_share_starts(base, head)
         self._slices = base, head
         self._numbers = {page: number for number, page in enumerate(sums.shared)}
         self._sides = (_Side(base, sums.sides[0], sums.shared), _Side(head, sums.sides[1], sums.shared))
@@ -143,9 +143,9 @@ class _Side:
     def __init__(self, slice_: Slice, sums: Mapping[PageKind, ClassSums], shared: Sequence[str]) -> None:
         numbers = {page: number for number, page in enumerate(shared)}
         self.sums: list[dict[tuple[int, int, int], ClassSums]] = [{} for _ in shared or (None,)]
-        for (page, device, navigation), class_sums in sums.items():
+        for (page, device, start), class_sums in sums.items():
             if (number := numbers.get(page, -1 if shared else 0)) >= 0:
-                self.sums[number][text_code(page), device, navigation] = class_sums
+                self.sums[number][text_code(page), device, start] = class_sums
         self.counts = [sum(class_sums.views for class_sums in part.values()) for part in self.sums]
         self.most = max(
             LEAST_PAGE_VIEWS,
@@ -190,9 +190,9 @@ def _sum_side(slice_: Slice) -> dict[PageKind, ClassSums]:
     where, params = where_slice(slice_)
     with connection.cursor() as cursor:
         cursor.execute(
-            f"""SELECT g.page, c.device_class, c.navigation, sum(c.views)::bigint,
+            f"""SELECT g.page, c.device_class, {START_CODE}, sum(c.views)::bigint,
                        sum(c.js_us + c.hidden_us)::bigint
                 {FROM_CELLS} WHERE {where} AND c.views > 0 GROUP BY 1, 2, 3""",
             params,
         )
-        return {(page, device, navigation): ClassSums(views, us) for page, device, navigation, views, us in cursor}
+        return {(page, device, start): ClassSums(views, us) for page, device, start, views, us in cursor}

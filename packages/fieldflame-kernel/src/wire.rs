@@ -66,6 +66,8 @@ const MIN_INTERVAL_MS: f64 = 0.001;
 const MAX_INTERVAL_MS: f64 = 2_147_483.0;
 const MIN_EPOCH_MS: f64 = 946_684_800_000.0;
 const MAX_EPOCH_MS: f64 = 4_102_444_800_000.0;
+/// As `CACHES` of the twin, without the unknown one.
+const CACHES: [&str; 2] = ["cold", "warm"];
 const MAX_USER_AGENT_CHARS: usize = 2_000;
 const MAX_COST_MS: f64 = 60_000.0;
 pub const MAX_SHORT_CHARS: usize = 100;
@@ -131,6 +133,7 @@ struct Fields<'a> {
     sample_rate: Option<f64>,
     reason: Option<Option<Cow<'a, str>>>,
     navigation: Option<Option<Cow<'a, str>>>,
+    cache: Option<Option<Cow<'a, str>>>,
     cost: Option<Option<()>>,
     snippet: Option<Option<Snippet<'a>>>,
     user_agent: Option<Option<Cow<'a, str>>>,
@@ -171,6 +174,7 @@ impl<'a> Fields<'a> {
             "sampleRate" => once(&mut self.sample_rate, reader.float()?),
             "reason" => once(&mut self.reason, reader.nullable(Reader::text)?),
             "navigation" => once(&mut self.navigation, reader.nullable(Reader::text)?),
+            "cache" => once(&mut self.cache, reader.nullable(Reader::text)?),
             "cost" => once(&mut self.cost, reader.nullable(read_cost)?),
             "snippet" => once(&mut self.snippet, reader.nullable(|reader| read_snippet(reader, limits))?),
             "userAgent" => once(&mut self.user_agent, reader.nullable(Reader::text)?),
@@ -202,6 +206,7 @@ impl<'a> Fields<'a> {
             && is_text(&url, limits.uri_chars)
             && is_text(&self.reason.flatten(), MAX_SHORT_CHARS)
             && navigation.is_none_or(|word| limits.navigations.iter().any(|known| *known == word))
+            && self.cache.flatten().is_none_or(|word| CACHES.contains(&&*word))
             && is_text(&self.user_agent.flatten(), MAX_USER_AGENT_CHARS);
         let snippet = self.snippet.flatten();
         is_right.then(|| Envelope { url, snippet, interval_ms, marks: self.marks.unwrap_or_default(), trace })

@@ -34,7 +34,7 @@ def clear_folds() -> None:
 def test_a_trace_becomes_hotspots_with_self_and_total(key: str) -> None:
     post(key, make_envelope(columns="A\nA B\nA B\n-"))
     assert fold_all() == [BatchOutcome.FOLDED]
-    by_name = {row[9]: row[10:] for row in rows(HOTSPOTS)}
+    by_name = {row[10]: row[11:] for row in rows(HOTSPOTS)}
     # self_samples, total_samples, self_us, total_us, hidden_us, hidden_total_us, views
     assert by_name == {"A": (1, 3, 10_000, 30_000, 0, 0, 0, 1), "B": (2, 2, 20_000, 20_000, 0, 0, 0, 1)}
 
@@ -68,8 +68,8 @@ def test_a_view_in_several_traces_gives_identical_rows_in_any_order(key: str) ->
     results.append(everything())
     assert all(result == results[0] for result in results)
     hotspots, cells, _, contributions = results[0]
-    assert [row[6] for row in cells] == [1]  # one view
-    assert {row[9]: row[17] for row in hotspots} == {"A": 1, "B": 1, "C": 1}
+    assert [row[7] for row in cells] == [1]  # one view
+    assert {row[10]: row[18] for row in hotspots} == {"A": 1, "B": 1, "C": 1}
     assert contributions[0][1:3] == (3, True)
 
 
@@ -140,7 +140,7 @@ def test_names_postgres_cannot_store_are_folded_all_the_same(key: str) -> None:
     envelope["trace"]["frames"][0]["name"] = "nul\0name\u00e2\u0082\u00ac"
     post(key, envelope)
     fold_all()
-    assert [row[9] for row in rows(HOTSPOTS)] == ["nul\ufffdname€"]
+    assert [row[10] for row in rows(HOTSPOTS)] == ["nul\ufffdname€"]
 
 
 def test_a_view_belongs_to_the_hour_of_its_start_clamped_to_seven_days(key: str) -> None:

@@ -75,7 +75,7 @@ def test_hotspots_contributions_and_call_trees_agree(key: str) -> None:
     assert by_func == hotspots
     by_node: dict[str, list[int]] = {name: [0, 0] for name in hotspots}
     for node in call_trees():
-        path, hidden = [step.split("@")[0] for step in node[6].split(" > ")], node[-1]
+        path, hidden = [step.split("@")[0] for step in node[7].split(" > ")], node[-1]
         by_node[path[-1]][0] += hidden
         for name in set(path):
             by_node[name][1] += hidden

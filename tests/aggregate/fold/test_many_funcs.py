@@ -135,7 +135,7 @@ def test_a_func_that_is_used_again_stays_with_its_id(project: Project) -> None:
     fold_all()
     assert expire_funcs(project.pk, LATER) == 0
     assert Func.objects.get().unused_since is None
-    assert [row[9] for row in everything()[0]] == [row[9] for row in before[0]]
+    assert [row[10] for row in everything()[0]] == [row[10] for row in before[0]]
 
 
 def test_an_uncached_func_that_is_used_again_is_in_use_at_once(project: Project) -> None:

@@ -10,7 +10,7 @@ from django.test import Client
 
 from aggregate.history.columns import CELL_SUMS, MARKER_COLUMNS
 from aggregate.maintenance.merging import merge_old_hours
-from profcore.trace.dimensions import BROWSERS, DEVICE_CLASSES, NAVIGATIONS
+from profcore.trace.dimensions import BROWSERS, CACHES, DEVICE_CLASSES, NAVIGATIONS
 from profcore.trace.funcs import FuncKey
 from projects.creation import create_project
 from projects.tokens import create_token
@@ -22,7 +22,7 @@ from tests.corpus import Json, corpus_envelopes
 from tests.envelopes import make_envelope
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow(10)]
-PLACE: Final = "release, page, day, device_class, browser, navigation"
+PLACE: Final = "release, page, day, device_class, browser, navigation, cache"
 CHROME: Final = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/130.0.0.0 Safari/537.36"
 # Names are any text, and so are pages and releases: what CSV, SQL, folders and terminals treat as their own.
 HOSTILE: Final = [
@@ -53,6 +53,7 @@ def recorded_views() -> list[Json]:
             "userAgent": CHROME if n % 4 else "nobody's",
             "reason": "pagehide" if n % 7 == 0 else "timer",
             **({"navigation": "route"} if n % 5 == 2 else {}),
+            **({"cache": "warm"} if n % 4 == 1 else {}),
         }
         for n, envelope in enumerate(chosen)
     ]
@@ -90,8 +91,8 @@ def make_history(root: Path, views: list[Json]) -> list[Entry]:
 
 
 def to_names(place: tuple[Any, ...]) -> tuple[Any, ...]:
-    release, page, day_at, device, browser, navigation = place
-    names = DEVICE_CLASSES[device], BROWSERS[browser], NAVIGATIONS[navigation]
+    release, page, day_at, device, browser, navigation, cache = place
+    names = DEVICE_CLASSES[device], BROWSERS[browser], NAVIGATIONS[navigation], CACHES[cache]
     return (release, page, day_at.date(), *names)
 
 
@@ -100,17 +101,18 @@ def assert_exact(root: Path, entries: list[Entry]) -> None:
     plain = [name for name in CELL_SUMS if name not in MARKER_COLUMNS]
     markers = ", ".join(f"coalesce({name}, 0)" for name in MARKER_COLUMNS)
     cells = ask(root, f"SELECT {PLACE}, {', '.join(plain)}, [{markers}] FROM cells")
-    assert {row[:6]: row[6:] for row in cells} == {to_names(key): sums for key, sums in cells_of(entries).items()}
+    assert {row[:7]: row[7:] for row in cells} == {to_names(key): sums for key, sums in cells_of(entries).items()}
 
     # Each function's key comes from `functions`: the join loses no row, and no text is another.
     spots = ask(
         root,
-        f"""SELECT h.release, h.page, day, device_class, browser, navigation, f.uri, f.line, f.column_number, f.name,
+        f"""SELECT h.release, h.page, day, device_class, browser, navigation, cache, f.uri, f.line,
+                   f.column_number, f.name,
                    {", ".join(f"h.{name}" for name in (*SUM_NAMES, "views"))}
             FROM hotspots h JOIN functions f USING (project, day, release, func_id)""",
     )
     expected = {(to_names(place), func): sums for (place, func), sums in hotspots_of(entries).items()}
-    assert {(row[:6], FuncKey(*row[6:10])): row[10:] for row in spots} == expected
+    assert {(row[:7], FuncKey(*row[7:11])): row[11:] for row in spots} == expected
 
     paths: dict[Any, list[int]] = defaultdict(lambda: [0, 0, 0])
     for (place, path), sums in trees_of(entries).items():

@@ -70,8 +70,8 @@ def test_without_raw_traces_the_sums_go_and_the_call_tree_stays(key: str) -> Non
     erasure = erase_view(Project.objects.get().pk, UUID(view_id_of("x")))
     assert (erasure.traces, erasure.views, erasure.kept_trees) == (1, 1, 1)
     hotspots, cells, trees, _ = everything()
-    assert [row[9] for row in hotspots] == ["B"]
-    assert cells[0][6:9] == (1, 1, 10_000)
+    assert [row[10] for row in hotspots] == ["B"]
+    assert cells[0][7:10] == (1, 1, 10_000)
     assert len(trees) == 2
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from profcore.trace.dimensions import BROWSERS, DEVICE_CLASSES, END_REASONS, NAVIGATIONS
+from profcore.trace.dimensions import BROWSERS, CACHES, DEVICE_CLASSES, END_REASONS, NAVIGATIONS
 from tests.envelopes import make_envelope
 from tests.ingest.endpoint.posting import IngestServer
 
@@ -147,6 +147,19 @@ def test_how_the_view_began_is_kept(endpoint: IngestServer, word: str | None) ->
 
 def test_a_sender_that_says_nothing_of_it_has_an_unknown_navigation(endpoint: IngestServer) -> None:
     assert receipt_of(endpoint, "navigation, snippet_us, snippet_sampled_us") == (0, None, None)
+
+
+@pytest.mark.parametrize("word", [None, *CACHES[1:]])
+def test_whether_the_page_was_in_the_cache_is_kept(endpoint: IngestServer, word: str | None) -> None:
+    (code,) = receipt_of(endpoint, "cache", cache=word)
+    assert CACHES[code] == (word or "unknown")
+
+
+@pytest.mark.parametrize("word", ["unknown", "", "Cold", "hot"])
+def test_another_word_for_the_cache_is_refused(endpoint: IngestServer, word: str) -> None:
+    answer = endpoint.post(make_envelope("a", cache=word))
+    assert (answer.status, answer.reason, answer.json["path"]) == (400, "invalid_value", "$.cache")
+    assert endpoint.receipts() == []
 
 
 @pytest.mark.parametrize("word", ["unknown", "", "Load", "soft", "l" * 9_000])

@@ -25,7 +25,7 @@ def sample_of_ms(
     self_us = np.rint(np.asarray(ms, dtype=np.float64) * 1000).astype(np.int64)
     whole = self_us.sum(1) if js_ms is None else np.rint(np.asarray(js_ms) * 1000).astype(np.int64)
     classes = [0] * len(self_us) if device_class is None else list(device_class)
-    columns = ViewColumns.of(whole.tolist(), [0] * len(self_us), classes, sample_rate, navigation=navigation, page=page)
+    columns = ViewColumns.of(whole.tolist(), [0] * len(self_us), classes, sample_rate, start=navigation, page=page)
     return sample_of([contribution_of_row(row) for row in self_us], columns)
 
 

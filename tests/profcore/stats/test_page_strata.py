@@ -113,7 +113,7 @@ def columns_of(
 ) -> ViewColumns:
     count = len(page)
     us = [1_000 * time_ms for time_ms in ms] if ms is not None else [1_000] * count
-    return ViewColumns.of(us, [0] * count, [1] * count, navigation=[LOAD] * count, page=page, tag=tag)
+    return ViewColumns.of(us, [0] * count, [1] * count, start=[LOAD] * count, page=page, tag=tag)
 
 
 def strata_of(base: ViewColumns, head: ViewColumns, *, by_tag: bool = False) -> list[list[int]]:
@@ -155,7 +155,7 @@ def test_many_pages_give_a_bounded_number_of_strata() -> None:
         rng.integers(1, 10**6, count).tolist(),
         [0] * count,
         rng.integers(0, 4, count).tolist(),
-        navigation=rng.integers(1, 5, count).tolist(),
+        start=rng.integers(1, 5, count).tolist(),
         page=rng.integers(1, 900, count).tolist(),
     )
     strata = find_strata(columns, columns, by_device=True, by_navigation=True, by_page=True)

@@ -1,13 +1,16 @@
 """The strata of a comparison: by device class and navigation, and what becomes of views without a match."""
 
+from collections.abc import Sequence
+
 import numpy as np
 import pytest
 from scipy import stats
 
 from profcore.stats.comparison import Comparison, compare
 from profcore.stats.standardised import ClassSums
+from profcore.stats.strata import find_strata, start_code
 from profcore.stats.views import ViewSample, sample_of_times
-from profcore.trace.dimensions import NAVIGATIONS
+from profcore.trace.dimensions import CACHES, NAVIGATIONS
 from tests.profcore.stats.field import Matrix, sample_of_ms, skewed_ms
 
 UNKNOWN, LOAD, RELOAD, BACK, ROUTE = range(5)
@@ -154,3 +157,55 @@ def test_thin_navigations_keep_level_coverage_and_most_power() -> None:
     assert np.mean(covered) >= 0.925
     # Here navigations differ in nothing, so dividing by them only costs.
     assert counts[True] >= 0.8 * counts[False], counts
+
+
+COLD, WARM = CACHES.index("cold"), CACHES.index("warm")
+
+
+def loads(
+    caches: Sequence[int], factor: float, rng: np.random.Generator, ways: Sequence[int] | None = None
+) -> ViewSample:
+    """Returns views of one function: 30 ms with a warm cache, and half as much again with any other."""
+    ms = np.array([[factor * (30.0 if cache == WARM else 45.0)] for cache in caches])
+    starts = [start_code(way, cache) for way, cache in zip(ways or [LOAD] * len(caches), caches, strict=True)]
+    return sample_of_ms(ms * rng.uniform(0.9, 1.1, ms.shape), navigation=starts)
+
+
+def test_a_shift_of_caches_alone_is_no_change() -> None:
+    """The day of a release: most caches are cold, and most were warm before."""
+    rng = np.random.default_rng(3)
+    base, head = loads([COLD] * 30 + [WARM] * 70, 1, rng), loads([COLD] * 90 + [WARM] * 10, 1, rng)
+    (mixed,) = compare(base, head, by_navigation=False).functions
+    assert mixed.is_significant
+    comparison = compare(base, head)
+    assert not comparison.functions[0].is_significant
+    assert (comparison.left_out_views, comparison.navigation_mix) == (0, ((LOAD, 1.0),))
+
+
+def test_a_change_behind_a_shift_of_caches_is_found() -> None:
+    rng = np.random.default_rng(4)
+    base, head = loads([COLD] * 30 + [WARM] * 70, 1, rng), loads([COLD] * 90 + [WARM] * 10, 1.3, rng)
+    (change,) = compare(base, head).functions
+    assert change.is_significant
+
+
+@pytest.mark.parametrize("told", [0, 10])
+def test_a_side_of_unknown_caches_is_compared_with_all_of_the_other(told: int) -> None:
+    """A release whose snippet does not name the cache yet, or hardly."""
+    rng = np.random.default_rng(5)
+    base, head = loads([WARM] * told + [0] * (60 - told), 1, rng), loads([COLD] * 30 + [WARM] * 30, 1, rng)
+    strata = find_strata(base.columns, head.columns, by_device=True, by_navigation=True)
+    assert [stratum.starts for stratum in strata.shared] == [frozenset(start_code(LOAD, cache) for cache in range(3))]
+    assert min(column.min() for column in strata.codes) == 0
+    known = {(0, start_code(LOAD, cache)): ClassSums(10, 500) for cache in range(3)}
+    device = strata.shared[0].device
+    sums = {(device, start): class_sums for (_, start), class_sums in known.items()}
+    assert strata.known(sums) == [ClassSums(30, 1_500)]
+
+
+def test_navigations_without_a_cache_do_not_hide_that_of_loads() -> None:
+    rng = np.random.default_rng(6)
+    ways, caches = [ROUTE] * 60 + [LOAD] * 40, [0] * 60 + [COLD] * 20 + [WARM] * 20
+    samples = [loads(caches, 1, rng, ways) for _ in range(2)]
+    strata = find_strata(samples[0].columns, samples[1].columns, by_device=True, by_navigation=True)
+    assert len(strata.shared) == 3

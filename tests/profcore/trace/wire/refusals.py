@@ -30,6 +30,7 @@ def full_envelope() -> Json:
         sampleRate=0.5,
         reason="timer",
         navigation="reload",
+        cache="warm",
         cost={"ms": 1.25, "sampled": 10},
         snippet={"version": "1.0.0", "url": "https://profiles.example/snippet.js"},
         userAgent="Mozilla/5.0",
