@@ -13,6 +13,7 @@ from aggregate.models import RefoldRun
 from ingest.models import Receipt
 from ingest.storage.partitions import create_partitions
 from profcore.times import start_of_hour
+from profcore.trace.dimensions import DIMENSIONS
 from projects.creation import create_project
 from projects.models import AuditEntry, Project, SharedLink
 from tests.aggregate.posting import everything, fold_all, post, rows
@@ -107,7 +108,7 @@ def test_a_cell_that_expired_between_interning_and_the_fold_is_made_again(key: s
     from aggregate.fold.interning import CellKey, intern_cells, settle_cells
 
     project_id = Project.objects.get().pk
-    wanted = CellKey(group_id=1, starts_at=start_of_hour(now()), codes=(0, 0, 0))
+    wanted = CellKey(group_id=1, starts_at=start_of_hour(now()), codes=(0,) * len(DIMENSIONS))
     known = intern_cells(project_id, [wanted])
     with connection.cursor() as cursor:
         cursor.execute("DELETE FROM aggregate_cell")

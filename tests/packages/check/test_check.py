@@ -10,8 +10,9 @@ import fieldflame
 import httpx
 import pytest
 from fieldflame.numbers import round_up, write_change, write_interval, write_ms
-from fieldflame.question import read_duration
+from fieldflame.question import FILTERS, read_duration
 
+from profcore.trace.dimensions import DIMENSIONS
 from tests.packages.check.made_server import (
     HOSTILE,
     TOKEN,
@@ -323,3 +324,7 @@ def test_the_package_imports_httpx_and_the_standard_library_only() -> None:
             elif isinstance(node, ast.ImportFrom):
                 tops.add((node.module or "").partition(".")[0])
     assert tops - sys.stdlib_module_names == {"fieldflame", "httpx"}
+
+
+def test_a_check_can_be_narrowed_by_every_dimension() -> None:
+    assert ("page", *(dimension.name for dimension in DIMENSIONS)) == FILTERS

@@ -33,7 +33,11 @@ DEVICES: tuple[dict[str, Any], ...] = ({"mobile": False, "cores": 8}, {"mobile":
 def view(n: int, samples: int, release: str = "1.0.0", bundle: str = "app", **fields: Any) -> dict[str, Any]:
     """Returns a view in which `main` calls `slow` for so many samples of 10 ms, and `steady` for two."""
     columns = "\n".join(["main slow"] * samples + ["main steady"] * 2 + ["-"])
-    fields = {"page": f"/p{n % 3}", "device": DEVICES[n % 2], "navigation": (None, "route")[n % 2]} | fields
+    fields = (
+        {"page": f"/p{n % 3}", "device": DEVICES[n % 2], "navigation": (None, "route")[n % 2]}
+        | {"cache": (None, "cold")[n % 2]}
+        | fields
+    )
     envelope = make_envelope(f"{release}-{n}", columns, release=release, **fields)
     envelope["trace"]["resources"] = [f"https://shop.example/{bundle}.js"]
     for frame in envelope["trace"]["frames"]:  # at the same place in every view

@@ -1,6 +1,7 @@
 """The breakdown of a change: which device classes and browsers it is in, and how certain that is."""
 
 import pytest
+from django.conf import LazySettings
 
 from aggregate.selectors.slice.slices import Slice
 from aggregate.selectors.verdict.breakdown import Breakdown, select_breakdown
@@ -78,3 +79,18 @@ def test_all_parts_are_one_family_and_keep_to_the_verdicts_bound(shop: Project) 
     smallest = min(change.p for change in parts if change)
     assert min(change.q for change in parts if change) > 2 * smallest  # of five questions
     assert {part.change.state for part in ask(shop, bound=1e-300).parts["device"]} == {"no_clear_change"}
+
+
+def test_means_are_those_of_all_views_with_caches_too(settings: LazySettings) -> None:
+    """Of 200 views of each browser and cache, some 80 are read."""
+    settings.CHANGE_MAX_VIEWS = 160
+    site = make_project("site")
+    for release, more in (("1.0.0", 0), ("2.0.0", SLOWER_US)):
+        for browser in ("chrome", "edge"):
+            for cache in ("cold", "warm"):
+                times = [1_000 * (10 + number % 50) + more for number in range(200)]
+                make_timed_views(
+                    site, times, release=release, page="/", browser=browser, navigation="load", cache=cache
+                )
+    changes = [part.change.difference for part in ask(site).parts["browser"]]
+    assert [change and change.delta_ms for change in changes] == [pytest.approx(SLOWER_US / 1_000)] * 2
