@@ -7,7 +7,7 @@ from django.db import models
 from django.db.models.functions import MD5
 
 from aggregate import label_models as _registers_itself  # noqa: F401
-from ingest.models import DimensionColumns
+from ingest.models import DimensionColumns, TraitColumns
 from profcore.trace.dimensions import DIMENSION_COLUMNS
 from projects.models import Project
 
@@ -169,7 +169,7 @@ class DayHotspot(models.Model):
     views = models.BigIntegerField()
 
 
-class PageView(TimePartColumns):
+class PageView(TraitColumns, TimePartColumns):
     """One page view and its contribution: its part of its cell, replaced when another trace of the view arrives."""
 
     pk = models.CompositePrimaryKey("project_id", "view_id", "group_id")

@@ -55,7 +55,17 @@ class DimensionColumns(models.Model):
         abstract = True
 
 
-class Receipt(DimensionColumns):
+class TraitColumns(models.Model):
+    """What comparisons need of a view besides its dimensions (`profcore.trace.dimensions`). No sums are by it."""
+
+    traits = models.SmallIntegerField(db_default=0)
+    session = models.BigIntegerField(null=True)  # null: its sender named none
+
+    class Meta:
+        abstract = True
+
+
+class Receipt(DimensionColumns, TraitColumns):
     """One accepted trace: its identity (project, view, seq), its place in the queue, and its state.
 
     The receipt is kept longer than the raw trace. Receipts are in partitions by the time of receipt, and the key is

@@ -254,9 +254,16 @@ def make_view(cell: Cell, receipt: Receipt) -> PageView:
 
 
 def make_timed_views(
-    project: Project, js_us: Sequence[int], *, hidden_us: int = 0, sample_rate: float | None = None, **cell: Any
+    project: Project,
+    js_us: Sequence[int],
+    *,
+    hidden_us: int = 0,
+    sample_rate: float | None = None,
+    traits: int = 0,
+    session: int | None = None,
+    **cell: Any,
 ) -> Cell:
-    """Makes a cell with a view for each of some times, each with as much hidden time.
+    """Makes a cell with a view for each of some times, each with as much hidden time, and the same traits and session.
 
     Their ids are the same in every run, and with them which of them a sample takes.
     """
@@ -272,6 +279,8 @@ def make_timed_views(
         "is_truncated": False,
         "fold_version": 1,
         "sample_rate": sample_rate,
+        "traits": traits,
+        "session": session,
         "contribution": EMPTY_CONTRIBUTION,
         "hidden_us": hidden_us,
     }

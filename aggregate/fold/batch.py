@@ -15,6 +15,7 @@ from aggregate.child_process import run_alone
 from aggregate.fold.claims import Claim, ClaimedTrace
 from aggregate.fold.interning import CellKey, intern_funcs
 from aggregate.fold.isolated_fold import AloneTask, keys_of, result_decoder
+from aggregate.fold.writes import ViewFacts
 from aggregate.raw_bodies import StoredBody, TraceKey, load_raw_bodies
 from aggregate.sql import dimension_columns
 from ingest.limits import envelope_limits
@@ -53,8 +54,7 @@ class FoldedBatch:
     # With the measured interval and the one in use, µs.
     folded: list[tuple[ClaimedTrace, int | None, int]] = field(default_factory=list)
     rejected: list[Rejection] = field(default_factory=list)
-    # By view: the share of views that its page records, None for all.
-    sample_rates: dict[ViewKey, float | None] = field(default_factory=dict)
+    view_facts: dict[ViewKey, ViewFacts] = field(default_factory=dict)
 
 
 def fold_claim(claim: Claim, *, expired: Collection[ViewKey] = (), cpu_s: float = math.inf) -> FoldedBatch:
@@ -79,8 +79,8 @@ def _fold_all(claim: Claim, expired: Collection[ViewKey], cpu_s: float, funcs: F
         claim.project_id, [(trace.view_id, trace.seq, trace.received_at) for trace in claim.traces]
     )
     pages = load_pages(claim)
-    cell_keys, sample_rates = load_cell_keys(claim)
-    batch = FoldedBatch(claim=claim, sample_rates=sample_rates, funcs=funcs, sums=_open_sums(funcs))
+    cell_keys, view_facts = load_cell_keys(claim)
+    batch = FoldedBatch(claim=claim, view_facts=view_facts, funcs=funcs, sums=_open_sums(funcs))
     started_s = time.thread_time()
     for count, trace in enumerate(claim.traces):
         if count and time.thread_time() - started_s >= cpu_s:
@@ -170,8 +170,8 @@ def load_pages(claim: Claim) -> dict[int, str]:
         return dict(cursor.fetchall())
 
 
-def load_cell_keys(claim: Claim) -> tuple[dict[ViewKey, CellKey], dict[ViewKey, float | None]]:
-    """Returns the cell of each claimed view, and its sample rate: those of its *first receipt* in the group.
+def load_cell_keys(claim: Claim) -> tuple[dict[ViewKey, CellKey], dict[ViewKey, ViewFacts]]:
+    """Returns the cell of each claimed view, and its other facts: those of its *first receipt* in the group.
 
     The answer is the same whatever the order of folding.
     """
@@ -180,7 +180,8 @@ def load_cell_keys(claim: Claim) -> tuple[dict[ViewKey, CellKey], dict[ViewKey, 
     with connection.cursor() as cursor:
         cursor.execute(
             f"""SELECT DISTINCT ON (r.view_id, r.group_id)
-                      r.view_id, r.group_id, r.view_started_at, nullif(r.sample_rate, 1), {dimension_columns("r")}
+                      r.view_id, r.group_id, r.view_started_at, nullif(r.sample_rate, 1), r.traits, r.session,
+                      {dimension_columns("r")}
                FROM ingest_tracereceipt r JOIN unnest(%b::uuid[], %b::int[]) AS c (view_id, group_id)
                  ON (r.view_id, r.group_id) = (c.view_id, c.group_id)
                WHERE r.project_id = %s AND r.view_id = ANY(%b::uuid[])
@@ -189,8 +190,8 @@ def load_cell_keys(claim: Claim) -> tuple[dict[ViewKey, CellKey], dict[ViewKey, 
         )
         rows = cursor.fetchall()
     cells: dict[ViewKey, CellKey] = {}
-    sample_rates: dict[ViewKey, float | None] = {}
-    for view_id, group_id, started_at, sample_rate, *codes in rows:
+    view_facts: dict[ViewKey, ViewFacts] = {}
+    for view_id, group_id, started_at, sample_rate, traits, session, *codes in rows:
         cells[view_id, group_id] = CellKey(group_id=group_id, starts_at=start_of_hour(started_at), codes=tuple(codes))
-        sample_rates[view_id, group_id] = sample_rate
-    return cells, sample_rates
+        view_facts[view_id, group_id] = ViewFacts(sample_rate, traits, session)
+    return cells, view_facts

@@ -83,7 +83,7 @@ def views_of(batch: FoldedBatch, places: Mapping[ViewKey, int]) -> dict[ViewKey,
                 is_truncated=fold.is_truncated,
                 parts=fold.parts,
                 marker_us=fold.marker_us,
-                sample_rate=batch.sample_rates[view_key],
+                facts=batch.view_facts[view_key],
                 contribution=decode_contribution(batch.sums.grow(key, view_id, cell_id=places[view_key])),
             )
     return rebuilt

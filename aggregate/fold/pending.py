@@ -232,7 +232,7 @@ def _grow_views(batch: FoldedBatch, cell_ids: Mapping[CellKey, int]) -> tuple[li
             cell_id = cell_ids[key] if known is None else known.cell_id
             blob = sums.grow(key, view_id, cell_id=cell_id, known=known.contribution if known else None)
             view, delta = grow_view(
-                known, fold, key=view_key, cell_id=cell_id, sample_rate=batch.sample_rates[view_key], contribution=blob
+                known, fold, key=view_key, cell_id=cell_id, facts=batch.view_facts[view_key], contribution=blob
             )
             views.append(view)
             add_delta(deltas.setdefault(cell_id, CellDelta()), delta)

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from operator import add
-from typing import Final
+from typing import Final, NamedTuple
 from uuid import UUID
 
 from django.db import connection
@@ -21,6 +21,8 @@ HOTSPOT_SUMS: Final = (
     *("self_samples", "total_samples", "self_us", "total_us", "hidden_us", "hidden_total_us", "uncertain_us"),
     "views",
 )
+FACTS: Final = "sample_rate, traits, session"  # as `ViewFacts`
+FACTS_OF_VIEW: Final = "v.sample_rate, v.traits, v.session"
 ADD_HOTSPOTS: Final = ", ".join(f"{name} = h.{name} + excluded.{name}" for name in HOTSPOT_SUMS)
 ADD_PARTS: Final = ", ".join(f"{name} = c.{name} + d.{name}" for name in TIME_PART_NAMES)
 
@@ -38,6 +40,17 @@ class CellDelta:
     hotspots: dict[int, list[int]] = field(default_factory=dict)
 
 
+class ViewFacts(NamedTuple):
+    """What a view has from its first receipt, besides its cell.
+
+    `sample_rate` is the share of views that its page records, None for all. Traits: `profcore.trace.dimensions`.
+    """
+
+    sample_rate: float | None
+    traits: int
+    session: int | None
+
+
 @dataclass(slots=True, kw_only=True)
 class _ViewRow:
     view_id: UUID
@@ -47,7 +60,7 @@ class _ViewRow:
     is_truncated: bool
     parts: TimeParts
     marker_us: list[int] | None
-    sample_rate: float | None
+    facts: ViewFacts
 
 
 @dataclass(slots=True, kw_only=True)
@@ -70,7 +83,7 @@ def load_views(project_id: int, keys: Sequence[tuple[UUID, int]]) -> dict[tuple[
     with connection.cursor() as cursor:
         cursor.execute(
             f"""SELECT v.contribution, v.view_id, v.group_id, v.cell_id, v.traces, v.is_truncated, v.marker_us,
-                       v.sample_rate, {PARTS}
+                       {FACTS_OF_VIEW}, {PARTS}
                 FROM aggregate_pageview v JOIN unnest(%b::uuid[], %b::int[]) AS c (view_id, group_id)
                   USING (view_id, group_id) WHERE v.project_id = %s AND v.view_id = ANY(%b::uuid[])""",
             [view_ids, [group_id for _, group_id in keys], project_id, view_ids],
@@ -79,7 +92,7 @@ def load_views(project_id: int, keys: Sequence[tuple[UUID, int]]) -> dict[tuple[
     contributions = decode_contribution_list([row[0] for row in rows])
     views: dict[tuple[UUID, int], StoredView] = {}
     for row, contribution in zip(rows, contributions, strict=True):
-        _, view_id, group_id, cell_id, traces, is_truncated, marker_us, sample_rate, *parts = row
+        _, view_id, group_id, cell_id, traces, is_truncated, marker_us, rate, traits, session, *parts = row
         views[view_id, group_id] = StoredView(
             view_id=view_id,
             group_id=group_id,
@@ -89,7 +102,7 @@ def load_views(project_id: int, keys: Sequence[tuple[UUID, int]]) -> dict[tuple[
             parts=TimeParts(*parts),
             marker_us=marker_us,
             contribution=contribution,
-            sample_rate=sample_rate,
+            facts=ViewFacts(rate, traits, session),
         )
     return views
 
@@ -100,7 +113,7 @@ def grow_view(
     *,
     key: tuple[UUID, int],
     cell_id: int,
-    sample_rate: float | None,
+    facts: ViewFacts,
     contribution: bytes,
 ) -> tuple[GrownView, CellDelta]:
     """Returns the new row of the view with this key, and the additions to its cell: the new row minus the old one.
@@ -125,7 +138,7 @@ def grow_view(
             parts=fold.parts,
             marker_us=fold.marker_us,
             contribution=contribution,
-            sample_rate=sample_rate,
+            facts=facts,
         )
         return row, delta
     parts = TimeParts()
@@ -140,7 +153,7 @@ def grow_view(
         parts=parts,
         marker_us=add_markers(stored.marker_us, fold.marker_us),
         contribution=contribution,
-        sample_rate=stored.sample_rate,
+        facts=stored.facts,
     )
     return row, delta
 
@@ -274,13 +287,12 @@ def write_views(project_id: int, views: Sequence[GrownView]) -> None:
     with connection.cursor() as cursor:
         cursor.execute(
             f"""INSERT INTO aggregate_pageview (project_id, fold_version, view_id, group_id, cell_id, traces,
-                                                is_truncated, contribution, sample_rate, marker_us, {PARTS})
-                SELECT %s, %s, view_id, group_id, cell_id, traces, is_truncated, contribution, sample_rate,
+                                                is_truncated, contribution, {FACTS}, marker_us, {PARTS})
+                SELECT %s, %s, view_id, group_id, cell_id, traces, is_truncated, contribution, {FACTS},
                        string_to_array(marker_us, ',')::bigint[], {PARTS}
                 FROM unnest(%b::uuid[], %b::int[], %b::int[], %b::int[], %b::boolean[], %b::bytea[], %b::float8[],
-                            %b::text[], {PART_ARRAYS})
-                     AS d (view_id, group_id, cell_id, traces, is_truncated, contribution, sample_rate, marker_us,
-                           {PARTS})
+                            %b::smallint[], %b::bigint[], %b::text[], {PART_ARRAYS})
+                     AS d (view_id, group_id, cell_id, traces, is_truncated, contribution, {FACTS}, marker_us, {PARTS})
                 ON CONFLICT (project_id, view_id, group_id) DO UPDATE SET
                     traces = excluded.traces, is_truncated = excluded.is_truncated,
                     contribution = excluded.contribution, fold_version = excluded.fold_version,
@@ -294,7 +306,9 @@ def write_views(project_id: int, views: Sequence[GrownView]) -> None:
                 [view.traces for view in views],
                 [view.is_truncated for view in views],
                 [view.contribution for view in views],
-                [view.sample_rate for view in views],
+                [view.facts.sample_rate for view in views],
+                [view.facts.traits for view in views],
+                [view.facts.session for view in views],
                 _marker_texts(view.marker_us for view in views),
                 *_part_columns(view.parts for view in views),
             ],

@@ -427,6 +427,8 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='PageView',
             fields=[
+                ('traits', models.SmallIntegerField(db_default=0)),
+                ('session', models.BigIntegerField(null=True)),
                 ('js_us', models.BigIntegerField()),
                 ('hidden_us', models.BigIntegerField()),
                 ('engine_us', models.BigIntegerField(db_default=0, default=0)),

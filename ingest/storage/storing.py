@@ -23,7 +23,7 @@ from ingest.storage.partitions import create_partitions
 from ingest.storage.receipt_partitions import DedupMode, dedup_mode_of
 from ingest.storage.store_pool import STORE_POOL, Param, execute_in_transaction
 from ingest.storage.view_dimensions import NO_HEADERS, SenderHeaders, read_codes
-from profcore.trace.dimensions import DIMENSION_COLUMNS, classify_end_reason
+from profcore.trace.dimensions import DIMENSION_COLUMNS, classify_end_reason, code_traits, hash_session
 from profcore.trace.routes import clean_page, route_of_url
 from profcore.trace.weights import to_us
 from profcore.trace.wire import Envelope
@@ -64,7 +64,8 @@ def page_of(envelope: Envelope, route_rules: Sequence[str]) -> str:
 # Each column is an array as text, which takes no time to write and little to read; only the bodies are binary.
 COLUMNS: Final = {
     **{"received_at": "timestamptz", "view_id": "uuid", "seq": "int", "group_id": "int"},
-    **{"view_started_at": "timestamptz", **dict.fromkeys(DIMENSION_COLUMNS, "smallint"), "end_reason": "smallint"},
+    **{"view_started_at": "timestamptz", **dict.fromkeys(DIMENSION_COLUMNS, "smallint"), "traits": "smallint"},
+    **{"session": "bigint", "end_reason": "smallint"},
     **{"isolated": "boolean", "sample_rate": "float8", "requested_interval_us": "int", "interval_us": "int"},
     **{"snippet_us": "int", "snippet_sampled_us": "int", "body_bytes": "int", "trace_id": "uuid"},
     **{"is_gzip": "boolean", "body": "bytea"},
@@ -81,12 +82,12 @@ def _write_arrays(columns: Mapping[str, str]) -> str:
 
 # The receipts of both statements, up to the rows that they are made of.
 INSERT_RECEIPTS: Final = f"""INSERT INTO ingest_tracereceipt (
-        project_id, view_id, seq, group_id, received_at, view_started_at, {DIMENSION_LIST}, end_reason, isolated,
-        sample_rate, requested_interval_us, interval_us, snippet_us, snippet_sampled_us, body_bytes, state, attempts,
-        crashes)
-    SELECT $1::bigint, view_id, seq, group_id, received_at, view_started_at, {DIMENSION_LIST}, end_reason, isolated,
-           nullif(sample_rate, 1), requested_interval_us, interval_us, snippet_us, snippet_sampled_us, body_bytes,
-           $3::smallint, 0, 0"""
+        project_id, view_id, seq, group_id, received_at, view_started_at, {DIMENSION_LIST}, traits, session, end_reason,
+        isolated, sample_rate, requested_interval_us, interval_us, snippet_us, snippet_sampled_us, body_bytes, state,
+        attempts, crashes)
+    SELECT $1::bigint, view_id, seq, group_id, received_at, view_started_at, {DIMENSION_LIST}, traits, session,
+           end_reason, isolated, nullif(sample_rate, 1), requested_interval_us, interval_us, snippet_us,
+           snippet_sampled_us, body_bytes, $3::smallint, 0, 0"""
 
 
 def _count_bytes(size: str) -> str:
@@ -197,7 +198,7 @@ def store_arrivals(
         project_id=key.project_id,
         received_at=received_at,
         rows=[
-            _make_row(arrival, groups[pair], headers, received_at)
+            _make_row(key.project_id, arrival, groups[pair], headers, received_at)
             for arrival, pair in zip(arrivals, pairs, strict=True)
         ],
         dedup_mode=dedup_mode,
@@ -209,7 +210,9 @@ def store_arrivals(
     GROUP_COMMIT.write(write)
 
 
-def _make_row(arrival: Arrival, group_id: int, headers: SenderHeaders, received_at: datetime) -> tuple[Any, ...]:
+def _make_row(
+    project_id: int, arrival: Arrival, group_id: int, headers: SenderHeaders, received_at: datetime
+) -> tuple[Any, ...]:
     """Returns the values of `COLUMNS`: texts, and the body (hence `Any`).
 
     A body that came plain and long is compressed: the fastest level takes 0.2 ms for a median trace of 16 kB, and saves
@@ -218,14 +221,16 @@ def _make_row(arrival: Arrival, group_id: int, headers: SenderHeaders, received_
     e = arrival.envelope
     is_gzipped_here = not arrival.is_gzip and len(arrival.body) >= GZIP_FROM_BYTES
     oldest = received_at - timedelta(days=settings.VIEW_START_MAX_AGE_DAYS)
-    started_at = datetime.fromtimestamp(arrival.started_ms / 1000, UTC)
+    started_at = max(oldest, min(datetime.fromtimestamp(arrival.started_ms / 1000, UTC), received_at))
     return (
         received_at.isoformat(),
         e.viewId.hex,
         str(e.seq),
         str(group_id),
-        max(oldest, min(started_at, received_at)).isoformat(),
+        started_at.isoformat(),
         *map(str, read_codes(e, headers)),
+        str(code_traits(e.userAgent or headers.user_agent, e.sampleInterval)),
+        "NULL" if e.session is None else str(hash_session(e.session, project_id, started_at.date())),
         str(classify_end_reason(e.reason)),
         "NULL" if e.isolated is None else str(e.isolated),
         "NULL" if e.sampleRate is None else repr(e.sampleRate),

@@ -23,7 +23,7 @@ from profcore.sums.fold import (
     map_tree,
     merge_contributions,
 )
-from profcore.trace.dimensions import NAVIGATIONS
+from profcore.trace.dimensions import CACHES, NAVIGATIONS
 from profcore.trace.funcs import SNIPPET_FUNCTIONS, FuncTable
 from profcore.trace.weights import TIME_PART_NAMES, TimeParts
 from profcore.trace.wire import Limits, decode_envelope
@@ -177,7 +177,8 @@ class CompiledSums(BatchSums[Key]):
         self._limits = limits
         self._place_of: dict[Key, int] = {}  # of each cell, in the kernel
         # Any: the module may be absent where types are checked.
-        self._kernel: Any = module.Kernel(funcs, limits, max_bytes, list(NAVIGATIONS[1:]), SNIPPET_FUNCTIONS)
+        words = list(NAVIGATIONS[1:]), list(CACHES[1:])
+        self._kernel: Any = module.Kernel(funcs, limits, max_bytes, *words, SNIPPET_FUNCTIONS)
 
     def add(self, key: Key, view_id: UUID, body: Body, *, page: str, is_truncated: bool) -> Intervals:
         place = self._place_of.get(key, len(self._place_of))

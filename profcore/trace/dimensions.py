@@ -1,10 +1,16 @@
-"""The dimensions of page views, which are closed sets, and why a trace ended.
+"""The dimensions of page views, which are closed sets, why a trace ended, and the traits of a view.
 
 A code is an index into its tuple and is stored: append, never reorder.
+
+Traits are what makes the same code faster or slower and is no dimension. Sums are not by them, so cells do not
+multiply. Comparisons divide views by them (`profcore.stats.finer_strata`).
 """
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import date
+from hashlib import sha256
 from typing import Final
 
 DEVICE_CLASSES: Final = ("unknown", "desktop", "desktop-low", "desktop-high", "mobile", "mobile-low", "mobile-high")
@@ -130,6 +136,11 @@ FAMILY_OF_BROWSER: Final = {
     "electron": "electron",
 }
 REASON_ALIASES: Final = {"buffer-full": "samplebufferfull", "bufferfull": "samplebufferfull"}
+# Every browser that has this API names the version of its engine so: Chrome, Edge, Opera, WebView.
+ENGINE: Final = re.compile(r"Chrom(?:e|ium)/(\d{1,4})\b")
+VERSIONS: Final = 1 << 10  # versions below this are known, others are 0: unknown
+# Chrome ticks every 10 ms, on Windows every 16 ms. A short function is then seen in fewer views, for longer.
+LONG_TICK_MS: Final = 13.0
 
 
 def name_codes(codes: Sequence[int]) -> dict[str, str]:
@@ -181,3 +192,16 @@ def classify_end_reason(reason: str | None) -> int:
 def is_truncating(end_reason: int) -> bool:
     """Returns whether the recording ended early, so that the sums of its view are too low."""
     return END_REASONS[end_reason] in TRUNCATING_REASONS
+
+
+def code_traits(user_agent: str, interval_ms: float) -> int:
+    """Returns the traits of a view: the major version of its browser's engine, behind whether its ticks are long."""
+    found = ENGINE.search(user_agent)
+    version = int(found[1]) if found else 0
+    return (version if version < VERSIONS else 0) + VERSIONS * (interval_ms >= LONG_TICK_MS)
+
+
+def hash_session(session: str, project_id: int, day_on: date) -> int:
+    """Returns 64 bits that are the same for all views of a session in one project and day, and tell nothing else."""
+    digest = sha256(f"{project_id} {day_on} {session}".encode()).digest()
+    return int.from_bytes(digest[:8], "big", signed=True)

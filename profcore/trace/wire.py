@@ -107,6 +107,7 @@ class Envelope(msgspec.Struct, gc=False, kw_only=True):
     reason: str | None = None
     navigation: str | None = None
     cache: str | None = None
+    session: str | None = None
     cost: Cost | None = None
     snippet: Snippet | None = None
     userAgent: str | None = None
@@ -151,6 +152,8 @@ MAX_EPOCH_MS: Final = 4_102_444_800_000.0
 MAX_USER_AGENT_CHARS: Final = 2_000
 MAX_COST_MS: Final = 60_000.0  # a minute of its own work between two envelopes: the sender is broken
 MAX_SHORT_CHARS: Final = 100  # reasons, mark types, markers: words of a closed or small set
+# A random id has 22 to 36 characters.
+SESSION: Final = re.compile("[A-Za-z0-9_-]{1,64}")
 SURROGATES: Final = re.compile("[\ud800-\udfff]")
 
 envelope_decoder = msgspec.json.Decoder(Envelope)
@@ -299,6 +302,9 @@ def check_envelope(envelope: Envelope, limits: Limits) -> None:
         raise TraceError(Reason.INVALID_VALUE, "$.navigation", detail)
     if envelope.cache is not None and envelope.cache not in CACHES[1:]:
         raise TraceError(Reason.INVALID_VALUE, "$.cache", f"The cache is none of {', '.join(CACHES[1:])}.")
+    if envelope.session is not None and not SESSION.fullmatch(envelope.session):
+        detail = "The session is not 1 to 64 letters, digits, hyphens and underscores of ASCII."
+        raise TraceError(Reason.INVALID_VALUE, "$.session", detail)
     if envelope.cost is not None:
         _check_range(envelope.cost.ms, 0, MAX_COST_MS, "$.cost.ms")
         if envelope.cost.sampled is not None:

@@ -79,7 +79,7 @@ impl Endpoint {
 impl Endpoint {
     #[new]
     fn new(limits: &Bound<'_, PyAny>, max_bytes: usize) -> PyResult<Self> {
-        Ok(Endpoint { limits: Limits::read(limits, max_bytes, Vec::new())?, buffers: Mutex::default() })
+        Ok(Endpoint { limits: Limits::read(limits, max_bytes, Vec::new(), Vec::new())?, buffers: Mutex::default() })
     }
 
     /// Returns the fields of the one envelope of a body, without its trace and marks, and the size of the expanded body.

@@ -61,10 +61,11 @@ impl Kernel {
         limits: &Bound<'_, PyAny>,
         max_bytes: usize,
         navigations: Vec<String>,
+        caches: Vec<String>,
         snippets: SnippetFunctions,
     ) -> PyResult<Self> {
         Ok(Kernel {
-            limits: Limits::read(limits, max_bytes, navigations)?,
+            limits: Limits::read(limits, max_bytes, navigations, caches)?,
             names: Names::new(table),
             snippets,
             gunzip: Gunzip::new(),

@@ -13,7 +13,7 @@ pub const MARKERS: [&str; 6] = ["script", "gc", "style", "layout", "paint", "oth
 pub const NO_MARKER: i8 = -1;
 pub const OTHER_MARKER: i8 = 5;
 
-/// The wire's `Limits`, the most bytes of an expanded body, and the words of `NAVIGATIONS` that may be posted.
+/// The wire's `Limits`, the most bytes of an expanded body, and the words of `NAVIGATIONS` and `CACHES` that may be posted.
 pub struct Limits {
     pub samples: usize,
     pub stacks: usize,
@@ -30,11 +30,17 @@ pub struct Limits {
     pub values: usize,
     pub max_bytes: usize,
     pub navigations: Vec<String>,
+    pub caches: Vec<String>,
 }
 
 impl Limits {
     /// Reads the fields of the same names. Times beyond `MAX_TIME_MS` and ids beyond 31 bits are left to the twin.
-    pub fn read(limits: &Bound<'_, PyAny>, max_bytes: usize, navigations: Vec<String>) -> PyResult<Self> {
+    pub fn read(
+        limits: &Bound<'_, PyAny>,
+        max_bytes: usize,
+        navigations: Vec<String>,
+        caches: Vec<String>,
+    ) -> PyResult<Self> {
         let count = |name: &str| limits.getattr(name)?.extract::<usize>();
         let id = |name: &str| Ok::<usize, PyErr>(count(name)?.min(MAX_ID));
         Ok(Limits {
@@ -53,6 +59,7 @@ impl Limits {
             values: count("values")?,
             max_bytes,
             navigations,
+            caches,
         })
     }
 }
@@ -66,9 +73,8 @@ const MIN_INTERVAL_MS: f64 = 0.001;
 const MAX_INTERVAL_MS: f64 = 2_147_483.0;
 const MIN_EPOCH_MS: f64 = 946_684_800_000.0;
 const MAX_EPOCH_MS: f64 = 4_102_444_800_000.0;
-/// As `CACHES` of the twin, without the unknown one.
-const CACHES: [&str; 2] = ["cold", "warm"];
 const MAX_USER_AGENT_CHARS: usize = 2_000;
+const MAX_SESSION_CHARS: usize = 64;
 const MAX_COST_MS: f64 = 60_000.0;
 pub const MAX_SHORT_CHARS: usize = 100;
 
@@ -134,6 +140,7 @@ struct Fields<'a> {
     reason: Option<Option<Cow<'a, str>>>,
     navigation: Option<Option<Cow<'a, str>>>,
     cache: Option<Option<Cow<'a, str>>>,
+    session: Option<Option<Cow<'a, str>>>,
     cost: Option<Option<()>>,
     snippet: Option<Option<Snippet<'a>>>,
     user_agent: Option<Option<Cow<'a, str>>>,
@@ -175,6 +182,7 @@ impl<'a> Fields<'a> {
             "reason" => once(&mut self.reason, reader.nullable(Reader::text)?),
             "navigation" => once(&mut self.navigation, reader.nullable(Reader::text)?),
             "cache" => once(&mut self.cache, reader.nullable(Reader::text)?),
+            "session" => once(&mut self.session, reader.nullable(Reader::text)?),
             "cost" => once(&mut self.cost, reader.nullable(read_cost)?),
             "snippet" => once(&mut self.snippet, reader.nullable(|reader| read_snippet(reader, limits))?),
             "userAgent" => once(&mut self.user_agent, reader.nullable(Reader::text)?),
@@ -206,7 +214,8 @@ impl<'a> Fields<'a> {
             && is_text(&url, limits.uri_chars)
             && is_text(&self.reason.flatten(), MAX_SHORT_CHARS)
             && navigation.is_none_or(|word| limits.navigations.iter().any(|known| *known == word))
-            && self.cache.flatten().is_none_or(|word| CACHES.contains(&&*word))
+            && self.cache.flatten().is_none_or(|word| limits.caches.iter().any(|known| *known == word))
+            && self.session.flatten().is_none_or(|id| is_session(&id))
             && is_text(&self.user_agent.flatten(), MAX_USER_AGENT_CHARS);
         let snippet = self.snippet.flatten();
         is_right.then(|| Envelope { url, snippet, interval_ms, marks: self.marks.unwrap_or_default(), trace })
@@ -297,6 +306,11 @@ fn is_text(text: &Option<Cow<'_, str>>, limit: usize) -> bool {
 
 fn is_good(text: &str, limit: usize) -> bool {
     !is_longer(text, limit) && !text.contains('\0')
+}
+
+fn is_session(text: &str) -> bool {
+    (1..=MAX_SESSION_CHARS).contains(&text.len())
+        && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-')
 }
 
 fn is_uuid(text: &str) -> bool {

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from profcore.trace.dimensions import BROWSERS, CACHES, DEVICE_CLASSES, END_REASONS, NAVIGATIONS
+from profcore.trace.dimensions import BROWSERS, CACHES, DEVICE_CLASSES, END_REASONS, NAVIGATIONS, VERSIONS, hash_session
 from tests.envelopes import make_envelope
 from tests.ingest.endpoint.posting import IngestServer
 
@@ -159,6 +159,34 @@ def test_whether_the_page_was_in_the_cache_is_kept(endpoint: IngestServer, word:
 def test_another_word_for_the_cache_is_refused(endpoint: IngestServer, word: str) -> None:
     answer = endpoint.post(make_envelope("a", cache=word))
     assert (answer.status, answer.reason, answer.json["path"]) == (400, "invalid_value", "$.cache")
+    assert endpoint.receipts() == []
+
+
+def test_the_version_of_the_engine_and_long_ticks_are_kept_as_traits(endpoint: IngestServer) -> None:
+    assert receipt_of(endpoint, "traits", agent=EDGE, sampleInterval=16) == (VERSIONS + 150,)
+
+
+@pytest.mark.parametrize("agent", ["", "Mozilla/5.0", CHROME.replace("150", "1024")])
+def test_without_a_known_version_the_traits_are_unknown(endpoint: IngestServer, agent: str) -> None:
+    assert receipt_of(endpoint, "traits", agent=agent) == (0,)
+
+
+def test_a_session_is_kept_as_a_hash_of_its_project_and_day(endpoint: IngestServer) -> None:
+    session, project_id, started_at = receipt_of(endpoint, "session, project_id, view_started_at", session="s" * 64)
+    assert session == hash_session("s" * 64, project_id, started_at.date())
+    others = [hash_session("s" * 64, project_id + 1, started_at.date())]
+    others.append(hash_session("s" * 64, project_id, started_at.date() + timedelta(days=1)))
+    assert len({session, *others}) == 3
+
+
+def test_a_view_without_a_session_has_none(endpoint: IngestServer) -> None:
+    assert receipt_of(endpoint, "session") == (None,)
+
+
+@pytest.mark.parametrize("session", ["", "s" * 65, "a b", "\u00e9", "a\n", "anna@shop.example"])
+def test_another_session_is_refused(endpoint: IngestServer, session: str) -> None:
+    answer = endpoint.post(make_envelope("a", session=session))
+    assert (answer.status, answer.reason, answer.json["path"]) == (400, "invalid_value", "$.session")
     assert endpoint.receipts() == []
 
 
