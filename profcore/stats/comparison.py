@@ -272,7 +272,7 @@ def _known_by_stratum(
     """Returns the known sums per stratum of both sides; empty for both if sample rates differ within a side."""
     if known is None or any(np.unique(sample.weight).size > 1 for sample in (base, head)):
         return (), ()
-    sides = [strata.known(sums) for sums in known]
+    sides = [strata.known(sums, side) for side, sums in enumerate(known)]
     return (sides[0], sides[1]) if sides[0] and sides[1] else ((), ())
 
 

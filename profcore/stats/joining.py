@@ -9,7 +9,18 @@ import numpy.typing as npt
 
 from profcore.stats.views import ViewColumns, ViewSample, keep_rows
 
-NUMBER_COLUMNS: Final = ("js_us", "hidden_us", "device_class", "start", "sample_rate", "page", "tag", "hour")
+NUMBER_COLUMNS: Final = (
+    "js_us",
+    "hidden_us",
+    "device_class",
+    "start",
+    "sample_rate",
+    "page",
+    "tag",
+    "hour",
+    "traits",
+    "session",
+)
 
 
 def pick_views(sample: ViewSample, is_kept: npt.NDArray[np.bool_]) -> ViewSample:

@@ -24,10 +24,15 @@ DIFFERENCE_SKEW_FACTOR: Final = 1.0
 
 @dataclass(frozen=True, slots=True)
 class ClassSums:
-    """The sums of all views of a kind: how many there are, and their time by the measure, in µs."""
+    """The sums of all views of a kind: how many there are, and their time by the measure, in µs.
+
+    `is_estimated` if a part of exact sums was taken, by its share of a sample. The mean is then no surer than that of
+    the sample.
+    """
 
     views: int
     us: int
+    is_estimated: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,7 +100,8 @@ def standard_mean(side: Side, funcs: int, mix: Floats) -> StandardMean:
     stratum_degrees = of_spread if is_weighted else degrees_of_mean(effective, ratios.kurtosis)
     if side.known:
         value = np.array([[sums.us / US_PER_MS / sums.views for sums in side.known]])
-        stands_for = np.maximum(np.array([sums.views for sums in side.known]) / sizes, 1.0)
+        all_views = np.array([0 if sums.is_estimated else sums.views for sums in side.known])
+        stands_for = np.maximum(all_views / sizes, 1.0)
         stratum_degrees = np.where(stands_for > 1, of_spread, stratum_degrees)
     parts = ratios.variance / stands_for * mix**2
     variance = parts.sum(1)

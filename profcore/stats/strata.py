@@ -1,5 +1,7 @@
 """The strata of a comparison: views of one device class, navigation, cache and page are compared with each other.
 
+Within these they are divided further by day or traits (`finer_strata`).
+
 A navigation and the state of the cache have one code together (`START_CODE`): how a view began.
 """
 
@@ -13,6 +15,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from profcore.stats.finer_strata import Pair, find_bounds, find_divider, number_groups
 from profcore.stats.standardised import ClassSums
 from profcore.stats.views import IntColumn, ViewColumns
 from profcore.trace.dimensions import CACHES, NAVIGATIONS
@@ -27,6 +30,8 @@ MIN_EXPECTED_VIEWS: Final = 4.0
 MAX_PAGE_STRATA: Final = 200
 UNKNOWN_NAVIGATION: Final = NAVIGATIONS.index("unknown")
 UNKNOWN_CACHE: Final = CACHES.index("unknown")
+# The hour in which a cell `c` starts, since 1970.
+HOUR: Final = "(extract(epoch FROM c.starts_at) / 3600)::int"
 # How a view of a cell `c` began. Without a known cache, it is the code of its navigation.
 START_CODE: Final = f"c.navigation + {len(NAVIGATIONS)} * c.cache"
 SEVERAL_PAGES: Final = -1  # in a mix of pages: pages that were put together
@@ -35,6 +40,7 @@ Kind = tuple[int, int]  # the codes of device class and start
 PageKind = tuple[int, int, int]  # the codes of page, device class and start
 KnownKinds = Mapping[Kind, ClassSums] | Mapping[PageKind, ClassSums]
 Mask = npt.NDArray[np.bool_]
+Shares = tuple[float, float]
 
 
 def start_code(navigation: int, cache: int) -> int:
@@ -50,11 +56,15 @@ def text_code(text: str) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Stratum:
-    """The views of one device class, of some starts (None: the class is not divided), and pages (None: all)."""
+    """The views of one device class, of some starts (None: the class is not divided), and pages (None: all).
+
+    Of views that are divided further, it has some: `shares` of base and head, of the number of views and of their time.
+    """
 
     device: int
     starts: frozenset[int] | None
     pages: frozenset[int] | None = None
+    shares: tuple[Shares, Shares] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,25 +78,34 @@ class Strata:
     codes: tuple[IntColumn, IntColumn]
     has_pages: bool = False
 
-    def known(self, sums: KnownKinds) -> list[ClassSums]:
-        """Returns one side's sums of all views by stratum; [] if a stratum has none, or if pages are not known."""
-        numbers: dict[tuple[int, int | None, int | None], int] = {
-            (stratum.device, way, page): number
-            for number, stratum in enumerate(self.shared)
-            for way in ((None,) if stratum.starts is None else stratum.starts)
-            for page in ((None,) if stratum.pages is None else stratum.pages)
+    def known(self, sums: KnownKinds, side: int = 0) -> list[ClassSums]:
+        """Returns the sums of all views of a side (0: base) by stratum; [] if one has none, or if pages are not known.
+
+        Kinds know no day and no traits: of strata that are divided by them, each has its share of the sample.
+        """
+        wholes = [(stratum.device, stratum.starts, stratum.pages) for stratum in self.shared]
+        whole_of = {
+            (device, way, page): (device, starts, pages)
+            for device, starts, pages in wholes
+            for way in ((None,) if starts is None else starts)
+            for page in ((None,) if pages is None else pages)
         }
-        views, us = [0] * len(self.shared), [0] * len(self.shared)
+        views, us = dict.fromkeys(wholes, 0), dict.fromkeys(wholes, 0)
         for kind, kind_sums in sums.items():
             *pages, device, start = kind
             page = pages[0] if pages and self.has_pages else None
             for way in (start, None):
-                number = numbers.get((device, way, page))
-                if number is not None:
-                    views[number] += kind_sums.views
-                    us[number] += kind_sums.us
-        # A stratum without any: its views were received after the sums were read.
-        return [ClassSums(*pair) for pair in zip(views, us, strict=True)] if all(views) else []
+                if (whole := whole_of.get((device, way, page))) is not None:
+                    views[whole] += kind_sums.views
+                    us[whole] += kind_sums.us
+        if not all(views.values()):  # its views were received after the sums were read
+            return []
+        parts = []
+        for whole, stratum in zip(wholes, self.shared, strict=True):
+            of_views, of_us = stratum.shares[side] if stratum.shares else (1, 1)
+            part = max(round(views[whole] * of_views), 1), round(us[whole] * of_us)
+            parts.append(ClassSums(*part, is_estimated=stratum.shares is not None))
+        return parts
 
     def mix_of_devices(self, mix: Sequence[float]) -> tuple[tuple[int, float], ...]:
         """Returns the share of each device class, given that of each stratum."""
@@ -134,11 +153,14 @@ def find_strata(
 
     Pages are no strata if the sides have none in common. Small ones (`MIN_EXPECTED_VIEWS`, `MAX_PAGE_STRATA`) are put
     together, those with the most similar time first. So are small starts of a device class, but only with each
-    other; device classes never are. With `by_tag` a page's tags are taken as pages of their own.
+    other; device classes never are. With `by_tag` a page's tags are taken as pages of their own. Each of these is
+    divided further by day or traits, if anything is to be.
     """
     devices = [columns.device_class if by_device else np.zeros_like(columns.device_class) for columns in (base, head)]
     starts, plain = _join_unknown_caches(devices, [columns.start for columns in (base, head)])
     parts = _Parts.of(base, head, by_page=by_page, by_tag=by_tag)
+    finer = find_divider(base, head)
+    times = [columns.js_us + columns.hidden_us for columns in (base, head)]
     shared: list[Stratum] = []
     codes = [np.full(column.size, -1, dtype=np.int64) for column in devices]
     for device in np.intersect1d(devices[0], devices[1]).tolist():
@@ -154,13 +176,40 @@ def find_strata(
                 inside if group is None else inside & np.isin(column, list(group))
                 for column, inside in zip(starts, is_in, strict=True)
             ]
-            for pages, masks in parts.divide(chosen):
-                if min(np.sum(mask) for mask in masks) < MIN_STRATUM_VIEWS:
-                    continue
-                for side, mask in enumerate(masks):
-                    codes[side][mask] = len(shared)
-                shared.append(Stratum(device, group and _with_caches(group, device, plain), pages))
+            for pages, whole in parts.divide(chosen):
+                for masks in _divide_further(whole, finer):
+                    if min(np.sum(mask) for mask in masks) < MIN_STRATUM_VIEWS:
+                        continue
+                    for side, mask in enumerate(masks):
+                        codes[side][mask] = len(shared)
+                    shares = None if masks is whole else _find_shares(times, whole, masks)
+                    shared.append(Stratum(device, group and _with_caches(group, device, plain), pages, shares))
     return Strata(shared, (codes[0], codes[1]), parts.has_pages)
+
+
+def _divide_further(whole: list[Mask], finer: Pair | None) -> list[list[Mask]]:
+    """Returns the parts of some views of both sides by day or traits; the views themselves if nothing divides them."""
+    if finer is None:
+        return [whole]
+    kept = [mask & (codes >= 0) for mask, codes in zip(whole, finer, strict=True)]
+    least = sum(codes.size for codes in finer) / MAX_PAGE_STRATA
+    bounds = find_bounds([codes[mask] for codes, mask in zip(finer, kept, strict=True)], least=least)
+    groups = [number_groups(codes, bounds) for codes in finer]
+    parts = [
+        [mask & (group == number) for mask, group in zip(kept, groups, strict=True)]
+        for number in range(bounds.size + 1)
+    ]
+    is_all = bounds.size == 0 and all(np.array_equal(*pair) for pair in zip(kept, whole, strict=True))
+    return [whole] if is_all else parts
+
+
+def _find_shares(times: Sequence[IntColumn], whole: Sequence[Mask], part: Sequence[Mask]) -> tuple[Shares, Shares]:
+    """Returns the shares of a part, of the views and of their time, on both sides."""
+    base, head = (
+        (float(some.sum() / every.sum()), float(us[some].sum() / max(us[every].sum(), 1)))
+        for us, every, some in zip(times, whole, part, strict=True)
+    )
+    return base, head
 
 
 def _join_unknown_caches(

@@ -32,6 +32,7 @@ class ViewColumns:
     share of views that its sender recorded (0 < rate ≤ 1). `page` is the code of its page
     (`profcore.stats.strata.text_code`; 0: unknown), and `tag` that of its value of one tag (0: none). `hour` is the one
     in which its cell starts, since 1970 (0: unknown). Where the hours of a day were merged, it is the day's first.
+    `traits` and `session` are those of `profcore.trace.dimensions` (0: unknown).
     `release` is its release, () if no one needs it. `page_names` has the pages by code, as far as someone needs them.
     """
 
@@ -43,6 +44,8 @@ class ViewColumns:
     page: IntColumn
     tag: IntColumn
     hour: IntColumn
+    traits: IntColumn
+    session: IntColumn
     release: Sequence[str] = ()
     page_names: Mapping[int, str] = field(default_factory=dict)
 
@@ -59,11 +62,13 @@ class ViewColumns:
         page: Sequence[int] | None = None,
         tag: Sequence[int] | None = None,
         hour: Sequence[int] | None = None,
+        traits: Sequence[int] | None = None,
+        session: Sequence[int] | None = None,
         page_names: Mapping[int, str] | None = None,
     ) -> "ViewColumns":
         """Returns columns from lists; without rates every view was recorded, what else is missing is unknown."""
         rates = np.ones(len(js_us)) if sample_rate is None else np.asarray(sample_rate, dtype=np.float64)
-        known = [[0] * len(js_us) if column is None else column for column in (start, page, tag, hour)]
+        known = [[0] * len(js_us) if column is None else column for column in (start, page, tag, hour, traits, session)]
         columns = [np.asarray(column, dtype=np.int64) for column in (js_us, hidden_us, device_class, *known)]
         if any(column.size != rates.size for column in columns):
             raise ValueError("all columns of views must have the same length")
@@ -78,6 +83,8 @@ class ViewColumns:
             page=columns[4],
             tag=columns[5],
             hour=columns[6],
+            traits=columns[7],
+            session=columns[8],
             release=release,
             page_names=page_names or {},
         )

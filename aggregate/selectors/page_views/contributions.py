@@ -90,6 +90,7 @@ class SliceView:
     traces: int
     is_truncated: bool
     sample_rate: float
+    traits: int
     time: TimeParts
     contribution: Contribution
 
@@ -285,6 +286,7 @@ def _read_view(row: tuple[Any, ...], contribution: Contribution) -> SliceView:  
         traces,
         is_truncated,
         sample_rate,
+        traits,
         *numbers,
     ) = row
     return SliceView(
@@ -299,6 +301,7 @@ def _read_view(row: tuple[Any, ...], contribution: Contribution) -> SliceView:  
         traces=traces,
         is_truncated=is_truncated,
         sample_rate=sample_rate,
+        traits=traits,
         time=TimeParts(*numbers[len(DIMENSIONS) :]),
         contribution=contribution,
     )

@@ -17,7 +17,7 @@ from aggregate.selectors.page_views.tag_values import select_tag_values
 from aggregate.selectors.slice.binary import open_binary
 from aggregate.selectors.slice.slices import FROM_CELLS, Slice, where_slice
 from profcore.stats.sampling import LAST_KEY, bound_of_sample, sample_key
-from profcore.stats.strata import START_CODE, start_code, text_code
+from profcore.stats.strata import HOUR, START_CODE, start_code, text_code
 from profcore.stats.views import (
     ViewColumns,
     ViewSample,
@@ -32,7 +32,8 @@ from profcore.trace.dimensions import CACHE, DEVICE, DIMENSIONS, NAVIGATION
 from profcore.trace.weights import TimeParts
 
 DEVICE_AT, NAVIGATION_AT, CACHE_AT = (DIMENSIONS.index(dimension) for dimension in (DEVICE, NAVIGATION, CACHE))
-FACTS: Final = "v.js_us, v.hidden_us, c.device_class, coalesce(v.sample_rate, 1.0), c.release, c.start, c.page"
+FACTS: Final = """v.js_us, v.hidden_us, c.device_class, coalesce(v.sample_rate, 1.0), c.release, c.start, c.page,
+       c.hour, v.traits"""
 
 
 def _write_sampled(where: str, columns: str, more: str) -> str:
@@ -42,7 +43,8 @@ def _write_sampled(where: str, columns: str, more: str) -> str:
     """
     return f"""
 WITH c AS MATERIALIZED (
-    SELECT c.project_id, c.id, c.device_class, {START_CODE} AS start, c.starts_at, c.views, g.release, g.page
+    SELECT c.project_id, c.id, c.device_class, {START_CODE} AS start, {HOUR} AS hour, c.starts_at, c.views,
+           g.release, g.page
     {FROM_CELLS} WHERE {where}),
 oldest AS (SELECT c.id FROM c WHERE c.views > 0 ORDER BY c.starts_at, c.id LIMIT 1)
 SELECT {columns}, EXISTS (SELECT FROM aggregate_pageview o WHERE o.project_id = %(project_id)s
@@ -61,8 +63,8 @@ def _write_sampled_by(where: str, value: str) -> str:
     """
     return f"""
 WITH c AS MATERIALIZED (
-    SELECT c.project_id, c.id, c.device_class, {START_CODE} AS start, c.starts_at, c.views, g.release, g.page,
-           ({value})::text AS value
+    SELECT c.project_id, c.id, c.device_class, {START_CODE} AS start, {HOUR} AS hour, c.starts_at, c.views,
+           g.release, g.page, ({value})::text AS value
     {FROM_CELLS} WHERE {where}),
 oldest AS (SELECT DISTINCT ON (c.value) c.value, c.id FROM c WHERE c.views > 0 ORDER BY c.value, c.starts_at, c.id),
 w AS MATERIALIZED (
@@ -95,7 +97,7 @@ def select_view_sample(
     lengths, columns = decode_sample([row[0] for row in rows])
     view_columns = _facts_of(rows)
     if tag:
-        values = select_tag_values(slice_.project_id, [(row[8], row[9]) for row in rows], tag)
+        values = select_tag_values(slice_.project_id, [(row[10], row[11]) for row in rows], tag)
         view_columns = replace(view_columns, tag=np.array([text_code(value) for value in values], dtype=np.int64))
     sample = sample_of_columns(lengths, columns, view_columns, max(population, len(rows)))
     is_complete = len(rows) >= min(population, most) and (not rows or rows[0][-1])
@@ -174,7 +176,9 @@ def select_sampled(
 
 
 def _facts_of(rows: Sequence[tuple[Any, ...]]) -> ViewColumns:  # Any: as above
-    js_us, hidden_us, device, rate, release, start, page = ([row[at] for row in rows] for at in range(1, 8))
+    js_us, hidden_us, device, rate, release, start, page, hour, traits = (
+        [row[at] for row in rows] for at in range(1, 10)
+    )
     return ViewColumns.of(
         js_us,
         hidden_us,
@@ -183,6 +187,8 @@ def _facts_of(rows: Sequence[tuple[Any, ...]]) -> ViewColumns:  # Any: as above
         release,
         start=start,
         page=[text_code(name) for name in page],
+        hour=hour,
+        traits=traits,
         page_names=name_pages(page),
     )
 
@@ -251,6 +257,8 @@ class ViewSampler:
             [view.release for _, _, view, _, _ in rows],
             start=[start_code(view.codes[NAVIGATION_AT], view.codes[CACHE_AT]) for _, _, view, _, _ in rows],
             page=[text_code(view.page) for _, _, view, _, _ in rows],
+            hour=[int(view.starts_at.timestamp()) // 3_600 for _, _, view, _, _ in rows],
+            traits=[view.traits for _, _, view, _, _ in rows],
             page_names=name_pages(view.page for _, _, view, _, _ in rows),
         )
         contributions = (contribution for *_, contribution in rows)

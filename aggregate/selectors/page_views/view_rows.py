@@ -19,9 +19,9 @@ PART_COLUMNS: Final = ", ".join(f"v.{name}" for name in TIME_PART_NAMES)
 FROM_VIEWS: Final = f"{FROM_CELLS} JOIN aggregate_pageview v ON v.project_id = c.project_id AND v.cell_id = c.id"
 # What a view is read from, behind a contribution.
 VIEW_COLUMNS: Final = f"""v.view_id, v.group_id, v.cell_id, g.release, g.page, c.starts_at, c.grain, v.traces,
-v.is_truncated, coalesce(v.sample_rate, 1.0), {dimension_columns("c")}, {PART_COLUMNS}"""
+v.is_truncated, coalesce(v.sample_rate, 1.0), v.traits, {dimension_columns("c")}, {PART_COLUMNS}"""
 # The columns of a contribution and `VIEW_COLUMNS`.
-NAMED: Final = [f"c{number}" for number in range(11 + len(DIMENSIONS) + len(TIME_PART_NAMES))]
+NAMED: Final = [f"c{number}" for number in range(12 + len(DIMENSIONS) + len(TIME_PART_NAMES))]
 # Views whose contributions are decoded at a time: 27 MB of recorded views, where 20,000 at once took 540 MB.
 DECODED_AT_ONCE: Final = 1_000
 # Their functions, 250 bytes each. A thousand recorded views have 25,000; one may have 50,000.

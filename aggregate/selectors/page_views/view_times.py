@@ -12,7 +12,7 @@ from aggregate.selectors.slice.binary import open_binary
 from aggregate.selectors.slice.slices import FROM_CELLS, Slice, where_slice
 from profcore.stats.joining import pick_columns
 from profcore.stats.sampling import LAST_KEY
-from profcore.stats.strata import START_CODE, text_code
+from profcore.stats.strata import HOUR, START_CODE, text_code
 from profcore.stats.views import IntColumn, ViewColumns, ViewSample, sample_of_columns
 from profcore.sums.blobs import count_funcs, decode_contributions
 from profcore.trace.dimensions import Dimension
@@ -32,16 +32,18 @@ WITH s (number, release, page, at, code, share) AS (
                          %(of_code)s::int[], %(shares)s::float8[])),
 c AS MATERIALIZED (
     SELECT c.id, c.device_class, {START_CODE} AS start, g.page, g.release, s.number, s.share,
-           (extract(epoch FROM c.starts_at) / 3600)::int AS hour,
+           {HOUR} AS hour,
            least(1.0, {ASKED_CELLS} * c.views * s.share) AS chance
     {FROM_CELLS} JOIN s ON {of} WHERE {where} AND c.views > 0),
 asked AS MATERIALIZED (
     SELECT c.id, c.device_class, c.start, c.page, c.release, c.hour, c.number,
            CASE WHEN c.share >= c.chance THEN {LAST_KEY} ELSE (c.share / c.chance * {LAST_KEY})::bigint END AS below
     FROM c WHERE c.chance >= 1 OR (hashint4extended(c.id, 0) & {LAST_KEY}) < c.chance * {LAST_KEY})
-SELECT c.number, c.page, v.js_us, v.hidden_us, c.device_class, c.start, c.hour, v.sample_rate{columns}
+SELECT c.number, c.page, v.js_us, v.hidden_us, c.device_class, c.start, c.hour, v.traits, v.session,
+       v.sample_rate{columns}
 FROM asked c CROSS JOIN LATERAL (
-    SELECT v.js_us, v.hidden_us, coalesce(v.sample_rate, 1.0) AS sample_rate{inner} FROM aggregate_pageview v
+    SELECT v.js_us, v.hidden_us, v.traits, coalesce(v.session, 0) AS session,
+           coalesce(v.sample_rate, 1.0) AS sample_rate{inner} FROM aggregate_pageview v
     WHERE v.project_id = %(project_id)s AND v.cell_id = c.id AND fieldflame_sample_key(v.view_id) <= c.below
     OFFSET 0) AS v
 {order}"""
@@ -150,21 +152,23 @@ def select_view_times(
         cursor.execute(_write_sampled(" AND ".join(of) or "true", where, with_functions=is_with_functions), params)
         rows = cursor.fetchall()
     stratum, page, *numbers = (
-        (list(column) for column in zip(*(row[:8] for row in rows), strict=True)) if rows else ([] for _ in range(8))
+        (list(column) for column in zip(*(row[:10] for row in rows), strict=True)) if rows else ([] for _ in range(10))
     )
-    js_us, hidden_us, device, start, hour, rate = numbers
+    js_us, hidden_us, device, start, hour, traits, session, rate = numbers
     view_columns = ViewColumns.of(
         js_us,
         hidden_us,
         device,
         rate,
-        () if function_bytes is None else [row[8] for row in rows],
+        () if function_bytes is None else [row[10] for row in rows],
         start=start,
         page=[text_code(name) for name in page],
         hour=hour,
+        traits=traits,
+        session=session,
     )
     return ViewTimes(
         stratum=np.array(stratum, dtype=np.int64),
         columns=view_columns,
-        contributions=() if function_bytes is None else [row[9] for row in rows],
+        contributions=() if function_bytes is None else [row[11] for row in rows],
     )

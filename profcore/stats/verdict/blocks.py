@@ -1,9 +1,9 @@
 """How much less views say than their number, since those of one visitor, hour or day are alike.
 
-The rank statistic is a sum over views. Sums over blocks of time vary more than independent views would: a visitor's
-views lie within an hour or so, and a campaign within a day. The inflation is the variance of the sums of blocks,
-divided by that of as many independent views (a design effect; Kish, Survey Sampling, 1965). A statistic is divided by
-its root.
+The rank statistic is a sum over views. Sums over blocks vary more than independent views would: a visitor's views are
+one session, or lie within an hour or so, and a campaign within a day. The inflation is the variance of the sums of
+blocks, divided by that of as many independent views (a design effect; Kish, Survey Sampling, 1965). A statistic is
+divided by its root.
 """
 
 from dataclasses import dataclass
@@ -13,11 +13,11 @@ import numpy as np
 from scipy import special
 
 from profcore.stats.estimates import Floats
+from profcore.stats.finer_strata import HOURS_OF_DAY
 from profcore.stats.views import FloatColumn, IntColumn
 
 # A side with fewer blocks hardly knows its own inflation: it takes the other side's, if that has more and is larger.
 KNOWN_BLOCKS: Final = 30
-HOURS_OF_DAY: Final = 24
 # Ranks of a million views are this far apart, and more.
 LEAST_SCORE: Final = 1e-9
 
@@ -36,21 +36,35 @@ class Inflation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BlockRows:
-    """One value of each view of both sides (zeros too), its stratum from 0 on, its side, and its block."""
+    """One value of each view of both sides (zeros too), its stratum from 0 on, its side, hour and session (0: none)."""
 
     value: FloatColumn
     stratum: IntColumn
     is_head: IntColumn
-    block: IntColumn
+    hour: IntColumn
+    session: IntColumn
+
+    @property
+    def days(self) -> IntColumn:
+        """The block of each view by days."""
+        return self.hour // HOURS_OF_DAY
+
+    @property
+    def visits(self) -> IntColumn:
+        """The block of each view by visitors: its session, if most views of each side have one, else its hour."""
+        has_one = self.session != 0
+        if all(2 * np.sum(has_one[self.is_head == side]) > np.sum(self.is_head == side) for side in (0, 1)):
+            return np.where(has_one, self.session, self.hour)
+        return self.hour
 
 
-def find_inflation(rows: BlockRows) -> Inflation | None:
-    """Returns the inflation of the rank statistic of some views; None if neither side has two blocks."""
+def find_inflation(rows: BlockRows, blocks: IntColumn) -> Inflation | None:
+    """Returns the inflation of the rank statistic of some views by blocks; None if neither side has two blocks."""
     influence = _find_influence(rows)
     alone, factors, degrees, counts = [], [], [], []
     for side in (0, 1):
         is_in = rows.is_head == side
-        _, block = np.unique(rows.block[is_in], return_inverse=True)
+        _, block = np.unique(blocks[is_in], return_inverse=True)
         squares = np.square(np.bincount(block, influence[is_in]))
         total, count = float(squares.sum()), int(squares.size)
         own = float(np.square(influence[is_in]).sum())

@@ -5,7 +5,6 @@ monitors are. A function must also have grown by more than what all functions of
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import cached_property
 from typing import Final
 
@@ -14,7 +13,7 @@ import numpy as np
 from profcore.stats.comparison import Difference
 from profcore.stats.ranks import find_changes
 from profcore.stats.standardised import make_side
-from profcore.stats.verdict.blocks import HOURS_OF_DAY, BlockRows, Inflation, find_inflation
+from profcore.stats.verdict.blocks import BlockRows, Inflation, find_inflation
 from profcore.stats.verdict.family import PAGE_P, Family, FunctionTest, PageSides, combine_p
 from profcore.stats.verdict.incidents import FunctionChange
 from profcore.stats.views import FloatColumn
@@ -78,20 +77,20 @@ class Certainty:
             return False
         pages = [*self._pages.values()] if page is None else [self._pages[page]] if page in self._pages else []
         values = [page.whole for page in pages]
-        hours = _join_hours(pages, values)
-        if hours is None or not _is_elsewhere(pages, values, difference):
+        visits = _inflate_by_visit(pages, values)
+        if visits is None or not _is_elsewhere(pages, values, difference):
             return False
-        p = max(difference.p, hours.p_of(difference.rank_z), self._days.p_of(difference.rank_z))
+        p = max(difference.p, visits.p_of(difference.rank_z), self._days.p_of(difference.rank_z))
         if _scale(difference.q, difference.p, p, self._family.size) >= self._most or difference.ci95 is None:
             return False
-        widened = (difference.delta_ms - difference.ci95.low) * max(hours.factor, self._days.factor, 1.0) ** 0.5
+        widened = (difference.delta_ms - difference.ci95.low) * max(visits.factor, self._days.factor, 1.0) ** 0.5
         return difference.delta_ms < 0 or difference.delta_ms - widened > 0
 
     def _find_p(self, pages: Sequence[PageSides], func_id: int, z: float) -> float:
-        """Returns the p of a function's statistic over some pages, with the inflation of hours and of days."""
+        """Returns the p of a function's statistic over some pages, with the inflation of visits and of days."""
         values = [page.sum_funcs([func_id]) for page in pages]
-        hours = _join_hours(pages, values)
-        return 1.0 if hours is None else max(hours.p_of(z), self._days.p_of(z))
+        visits = _inflate_by_visit(pages, values)
+        return 1.0 if visits is None else max(visits.p_of(z), self._days.p_of(z))
 
     def _raise(self, test: FunctionTest, pooled: float, alone: float) -> float:
         """Returns the q of a function after the p with pages as strata, and that of the page, were raised."""
@@ -116,7 +115,7 @@ class Certainty:
 
 def _inflate_by_day(page: PageSides, value: Sequence[FloatColumn]) -> float | None:
     rows = page.rows_of(value)
-    inflation = find_inflation(replace(rows, block=rows.block // HOURS_OF_DAY))
+    inflation = find_inflation(rows, rows.days)
     return inflation.factor if inflation else None
 
 
@@ -125,9 +124,12 @@ def _scale(q: float, p: float, raised_p: float, size: int) -> float:
     return q * raised_p / p if p > 0 else size * raised_p
 
 
-def _join_hours(pages: Sequence[PageSides], values: Sequence[Sequence[FloatColumn]]) -> Inflation | None:
-    """Returns the inflation by hours of one value of each view, over some pages together."""
-    return find_inflation(_join_rows(pages, values)) if pages else None
+def _inflate_by_visit(pages: Sequence[PageSides], values: Sequence[Sequence[FloatColumn]]) -> Inflation | None:
+    """Returns the inflation by sessions or hours of one value of each view, over some pages together."""
+    if not pages:
+        return None
+    rows = _join_rows(pages, values)
+    return find_inflation(rows, rows.visits)
 
 
 def _join_rows(pages: Sequence[PageSides], values: Sequence[Sequence[FloatColumn]]) -> BlockRows:
@@ -137,7 +139,8 @@ def _join_rows(pages: Sequence[PageSides], values: Sequence[Sequence[FloatColumn
         value=np.concatenate([row.value for row in rows]),
         stratum=np.concatenate([row.stratum + start for row, start in zip(rows, first.tolist(), strict=True)]),
         is_head=np.concatenate([row.is_head for row in rows]),
-        block=np.concatenate([row.block for row in rows]),
+        hour=np.concatenate([row.hour for row in rows]),
+        session=np.concatenate([row.session for row in rows]),
     )
 
 

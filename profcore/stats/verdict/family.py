@@ -114,14 +114,15 @@ class PageSides:
         return base, head
 
     def rows_of(self, value: Sequence[FloatColumn]) -> BlockRows:
-        """Returns a value of each view, base first, with its stratum, side and hour; views without one are left out."""
+        """Returns a value of each view with a stratum, base first, and what its blocks are made of."""
         kept = [views.stratum >= 0 for views in self.views]
         pairs = [*zip(self.views, kept, strict=True)]
         return BlockRows(
             value=np.concatenate([column[is_in] for column, is_in in zip(value, kept, strict=True)]),
             stratum=np.concatenate([views.stratum[is_in] for views, is_in in pairs]),
             is_head=np.repeat([0, 1], [int(is_in.sum()) for is_in in kept]),
-            block=np.concatenate([views.sample.columns.hour[is_in] for views, is_in in pairs]),
+            hour=np.concatenate([views.sample.columns.hour[is_in] for views, is_in in pairs]),
+            session=np.concatenate([views.sample.columns.session[is_in] for views, is_in in pairs]),
         )
 
 

@@ -9,6 +9,7 @@ from aggregate.selectors.page_views.contributions import NO_CONTRIBUTION, SliceV
 from aggregate.selectors.page_views.samples import ViewSampler
 from profcore.stats.sampling import sample_key
 from profcore.sums.blobs import Contribution
+from profcore.trace.dimensions import DIMENSIONS
 from profcore.trace.weights import TimeParts
 
 COUNT = 40
@@ -21,12 +22,13 @@ def make_view(view_id: UUID) -> SliceView:
         cell_id=1,
         release="1",
         page="/",
-        codes=(0, 0, 0),
+        codes=(0,) * len(DIMENSIONS),
         starts_at=datetime(2026, 11, 23, tzinfo=UTC),
         grain=0,
         traces=1,
         is_truncated=False,
         sample_rate=1.0,
+        traits=0,
         time=TimeParts(),
         contribution=NO_CONTRIBUTION,
     )

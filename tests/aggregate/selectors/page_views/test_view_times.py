@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 from aggregate.models import PageView
+from aggregate.selectors.page_views.contributions import select_slice_views
+from aggregate.selectors.page_views.samples import ViewSampler, select_view_sample
 from aggregate.selectors.page_views.view_times import Stratum, select_view_times
 from aggregate.selectors.slice.slices import Slice
 from profcore.sums.blobs import Contribution, encode_contribution
@@ -32,6 +34,21 @@ def test_few_views_are_all_there_with_their_facts(project: Project) -> None:
     assert columns.sample_rate.tolist() == [0.5, 0.5]
     assert times.facts(1).js_us.tolist() == [9_000]
     assert times.facts(1).sample_rate.tolist() == [1.0]
+
+
+def test_views_have_their_hour_traits_and_session(project: Project) -> None:
+    make_timed_views(project, [1_000], traits=131, session=-7)
+    make_timed_views(project, [2_000], starts_at=MONDAY + timedelta(hours=1))
+    slice_, hour = Slice(project_id=project.pk), int(MONDAY.timestamp()) // 3_600
+    read = select_view_times(slice_, [Stratum(views=2)], most=10).columns
+    sampled = select_view_sample(slice_).columns
+    sampler = ViewSampler(10)
+    for view in select_slice_views(slice_):
+        sampler.add(view, view.time, view.contribution)
+    for columns in (read, sampled, sampler.sample().columns):
+        facts = zip(columns.js_us.tolist(), columns.hour.tolist(), columns.traits.tolist(), strict=True)
+        assert sorted(facts) == [(1_000, hour, 131), (2_000, hour + 1, 0)]
+    assert sorted(read.session.tolist()) == [-7, 0]  # only the verdict needs it
 
 
 def test_strata_are_by_page_and_by_bucket_too(project: Project) -> None:

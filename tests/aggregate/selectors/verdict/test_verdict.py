@@ -60,8 +60,9 @@ def test_seen_and_hidden_time_are_one(project: Project) -> None:
 
 
 def test_releases_on_other_devices_are_compared_at_one_mix(project: Project) -> None:
-    for release, count in (("old", 30), ("new", 90)):
-        make_timed_views(project, [100_000, 140_000] * (count // 2), release=release, device="mobile-low")
+    for release, count, starts_at in (("old", 30, MONDAY), ("new", 90, MONDAY + 3 * DAY)):
+        times = [100_000, 140_000] * (count // 2)
+        make_timed_views(project, times, release=release, device="mobile-low", starts_at=starts_at)
     difference = whole_of(project).difference
     assert difference is not None
     mix = (30 / 110 + 90 / 134) / 2
@@ -83,9 +84,9 @@ def test_a_shift_of_pages_alone_is_no_change(project: Project) -> None:
 def test_a_sampled_verdict_has_the_means_of_all_views(project: Project, settings: Settings) -> None:
     settings.CHANGE_MAX_VIEWS = 30
     rng = np.random.default_rng(1)
-    for release in ("old", "new"):
+    for release, starts_at in (("old", MONDAY), ("new", MONDAY + 3 * DAY)):
         times = (rng.lognormal(3, 0.5, 900) * 1_000).astype(int).tolist()
-        make_timed_views(project, times, release=release, page="/many")
+        make_timed_views(project, times, release=release, page="/many", starts_at=starts_at)
     comparison = whole_of(project).comparison
     assert comparison.overall is not None
     assert comparison.base_views < comparison.base_population == 980
@@ -252,7 +253,7 @@ def test_sides_are_named_by_what_differs(project: Project) -> None:
 
 def test_all_pages_together_may_have_too_few_where_one_page_has_enough(project: Project) -> None:
     for release in ("old", "new"):
-        make_timed_views(project, TIMES[:10], release=release, page="/rare", sample_rate=0.01)
+        make_timed_views(project, TIMES[:10], release=release, page="/rare", sample_rate=0.01, starts_at=MONDAY + DAY)
     verdict = verdict_of(project)
     assert (verdict.leading.page, verdict.judgement.whole.state) == ("/cart", "too_few")
     assert "All pages together: too few page views to compare." in plain_text(write_sentence(verdict, "old", "new"))
