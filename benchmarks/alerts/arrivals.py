@@ -31,6 +31,9 @@ APP_MOST: Final = 50
 # A monitor loads one page view of the fastest class again and again, twice as fast as visitors do.
 MONITOR_SPEED: Final = 0.5
 MONITOR_SIGMA: Final = 0.05
+# The major versions of browsers, oldest first. `Traffic.updated` have the last; of others, a tenth have the first.
+BROWSERS: Final = (130, 131, 132)
+OLD_BROWSERS: Final = 0.1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,7 +42,8 @@ class Traffic:
 
     Visitors and days have a factor of their own, lognormal with these sigmas. `cold` is the share of cold caches, and
     that on the day of a release. `updated` are the shares of base and head in which the browser is newer, and takes
-    `browser` times as long. `monitor` are the shares of base and head that a monitor makes.
+    `browser` times as long. `monitor` are the shares of base and head that a monitor makes. With `names_sessions`
+    senders say which views are of one visitor.
     """
 
     views_a_day: tuple[float, float] = VIEWS_A_DAY
@@ -47,9 +51,10 @@ class Traffic:
     visitor_sigma: float = 0.0
     day_sigma: float = 0.0
     cold: tuple[float, float] | None = None
-    updated: tuple[float, float] = (0.0, 0.0)
+    updated: tuple[float, float] = (0.3, 0.3)
     browser: float = 1.0
     monitor: tuple[float, float] = (0.0, 0.0)
+    names_sessions: bool = False
 
 
 VISITORS: Final = Traffic()
@@ -75,6 +80,8 @@ class PageViews:
     picked: IntColumn
     factor: FloatColumn
     rank: FloatColumn
+    traits: IntColumn
+    session: IntColumn
     effects: tuple[Effect, ...] = ()
 
     @property
@@ -89,6 +96,8 @@ class PageViews:
             picked=self.picked[at],
             factor=self.factor[at],
             rank=self.rank[at],
+            traits=self.traits[at],
+            session=self.session[at],
             effects=tuple(Effect(effect.func, effect.self_us[at], effect.hidden_us[at]) for effect in self.effects),
         )
 
@@ -131,6 +140,8 @@ class PageViews:
             page.device[part.picked].tolist(),
             page=[text_code(self.recorded.name)] * part.views,
             hour=part.hour.tolist(),
+            traits=part.traits.tolist(),
+            session=part.session.tolist(),
         )
         return sample_of_columns(lengths, [rows[0], rows[1], rows[1], rows[2]], columns, self.views)
 
@@ -186,8 +197,12 @@ def receive(
     days: int,
     traffic: Traffic = VISITORS,
     is_head: bool = False,
+    of_days: FloatColumn | None = None,
 ) -> Arrived:
-    """Returns the views of a release in so many days. It takes over within the first; a base was there before day 0."""
+    """Returns the views of a release in so many days. It takes over within the first; a base was there before day 0.
+
+    With the factors `of_days` it comes in the last of these days, also if it is the head.
+    """
     hours = np.arange(days * HOURS)
     a_day = 1 + 0.8 * np.sin(2 * np.pi * (hours % HOURS - 9) / HOURS)  # more by day than by night
     wanted = views_a_day / HOURS * a_day * np.minimum((hours + 1) / TAKE_OVER_HOURS, 1.0)
@@ -202,21 +217,39 @@ def receive(
         device_of[is_in] = rng.choice(classes, size=int(is_in.sum()), p=chance)
     hour, device = hour_of[visitor], device_of[visitor]
     factor = _lognormal(rng, traffic.visitor_sigma, visitors)[visitor] * _lognormal(rng, SIGMA, hour.size)
-    factor *= _lognormal(rng, traffic.day_sigma, days)[hour // HOURS]
-    factor *= np.where(rng.random(hour.size) < traffic.updated[is_head], traffic.browser, 1.0)
+    factor *= (draw_days(rng, traffic, days) if of_days is None else of_days[-days:])[hour // HOURS]
+    chance = rng.random(hour.size)
+    updated = traffic.updated[is_head]
+    factor *= np.where(chance < updated, traffic.browser, 1.0)
+    traits = np.array(BROWSERS)[np.where(chance < updated, 2, chance < 1 - OLD_BROWSERS * (1 - updated))]
     is_monitor = rng.random(hour.size) < traffic.monitor[is_head]
     factor = np.where(is_monitor, MONITOR_SPEED * _lognormal(rng, MONITOR_SIGMA, hour.size), factor)
     page_of = rng.choice(len(pages), size=hour.size, p=shares)
-    start = HOURS if not is_head else (1 + days) * HOURS
+    before = days * is_head if of_days is None else len(of_days) - days
+    start = (1 + before) * HOURS
+    session = visitor + 1 if traffic.names_sessions else np.zeros_like(visitor)
     received = []
     for number, page in enumerate(pages):
         at = np.flatnonzero(page_of == number)
         picked = _pick_views(rng, page, device[at], _find_cold(hour[at], traffic, is_head))
         picked = np.where(is_monitor[at], _find_monitored(page), picked)
         received.append(
-            PageViews(recorded=page, hour=hour[at] + start, picked=picked, factor=factor[at], rank=rng.random(at.size))
+            PageViews(
+                recorded=page,
+                hour=hour[at] + start,
+                picked=picked,
+                factor=factor[at],
+                rank=rng.random(at.size),
+                traits=traits[at],
+                session=session[at],
+            )
         )
     return Arrived(received)
+
+
+def draw_days(rng: np.random.Generator, traffic: Traffic, days: int) -> FloatColumn:
+    """Returns a factor of each day."""
+    return _lognormal(rng, traffic.day_sigma, days)
 
 
 def _lognormal(rng: np.random.Generator, sigma: float, size: int) -> FloatColumn:

@@ -2,14 +2,14 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from statistics import median
 from typing import Final, NamedTuple
 
 import numpy as np
 
-from benchmarks.alerts.arrivals import VISITORS, Arrived, Traffic, receive
+from benchmarks.alerts.arrivals import VISITORS, Arrived, Traffic, draw_days, receive
 from benchmarks.alerts.effects import (
     Choose,
     Project,
@@ -27,6 +27,7 @@ from profcore.alerts.usage import is_short_lived
 from profcore.stats.estimates import wilson_interval
 
 WEEK: Final = 7
+STAGED_DAYS: Final = 2  # of a release that half of the visitors get, compared with two weeks of the one before
 # A quarter of the projects has a new release every two weeks.
 SLOW_ONES: Final = 4
 # In a table of single looks: so many views of each page and side, at the bound of a single look.
@@ -37,13 +38,15 @@ LOOK_BOUND: Final = 0.05
 class Row(NamedTuple):
     """One row of a table: the change of its releases, and how their views come.
 
-    With `short`, a release of so many views comes first and has the change, which the next one keeps.
+    With `short`, a release of so many views comes first and has the change, which the next one keeps. With `staged`
+    the base goes on while the head runs.
     """
 
     name: str
     choose: Choose
     traffic: Traffic = VISITORS
     short: int | None = None
+    staged: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,6 +71,8 @@ class Followed:
 
 APP: Final = Traffic(sessions="app", visitor_sigma=0.4)
 SHOP: Final = Traffic(sessions="shop", visitor_sigma=0.4)
+UPDATE: Final = Traffic(updated=(0.1, 0.9), browser=1.1)
+DAYS: Final = Traffic(day_sigma=0.1)
 SLOW_FUNCTION: Final = partial(choose_slower_function, share=0.05, factor=1.5)
 SLOW_PAGE: Final = partial(choose_slower_page, factor=1.5)
 MOVE: Final = partial(choose_refactored, part=0.5, is_new=True, same_file=True)
@@ -83,17 +88,20 @@ TABLES: Final[dict[str, Sequence[Row]]] = {
         Row("page × 1.25", partial(choose_slower_page, factor=1.25)),
         Row("5 % × 1.5, sessions of a shop", SLOW_FUNCTION, SHOP),
         Row("page × 1.5, sessions of an app", SLOW_PAGE, APP),
+        Row("page × 1.5, named sessions of an app", SLOW_PAGE, replace(APP, names_sessions=True)),
     ],
     "unchanged": [
         Row("independent views", choose_unchanged),
         Row("sessions of a shop", choose_unchanged, SHOP),
         Row("sessions of an app", choose_unchanged, APP),
         Row("days differ by 5 %", choose_unchanged, Traffic(day_sigma=0.05)),
+        Row("named sessions of an app", choose_unchanged, replace(APP, names_sessions=True)),
     ],
     "pages": [Row("40 pages", partial(choose_unchanged, copies=4), Traffic(views_a_day=(500.0, 20_000.0)))],
     "visitors": [
         Row("cold caches 30 → 90 %", choose_unchanged, Traffic(cold=(0.3, 0.9))),
         Row("browser 3 % slower, 10 → 90 %", choose_unchanged, Traffic(updated=(0.1, 0.9), browser=1.03)),
+        Row("browser 10 % slower, 10 → 90 %", choose_unchanged, UPDATE),
         Row("a monitor stops, 30 → 5 %", choose_unchanged, Traffic(monitor=(0.3, 0.05))),
     ],
     "refactored": [
@@ -108,6 +116,16 @@ TABLES: Final[dict[str, Sequence[Row]]] = {
         for factor in (1.5, 2.0)
     ],
 }
+# Of one look only. Of the unchanged ones, one in twenty may seem slower.
+LOOKS: Final = (
+    *TABLES["slower"][:5],
+    *TABLES["refactored"],
+    Row("unchanged", choose_unchanged),
+    Row("unchanged, browser 10 % slower", choose_unchanged, UPDATE),
+    Row("unchanged, days differ by 10 %", choose_unchanged, DAYS),
+    Row("unchanged, days differ by 10 %, staged", choose_unchanged, DAYS, staged=True),
+    Row("5 % × 1.5, days differ by 10 %, staged", SLOW_FUNCTION, DAYS, staged=True),
+)
 STATES: Final = ("suspected", "confirmed")
 HEAD: Final = (
     "releases | suspected, % | confirmed, % | right function, % | another page confirmed, % | views until suspected "
@@ -181,7 +199,7 @@ def describe_sentences(releases: int) -> Iterator[str]:
     """Yields a table of single looks at 300 views of each page: whether the first sentence names page and function."""
     yield "| one look at 300 views | releases | page and function named, % | anything slower, % |"
     yield "|---|---:|---:|---:|"
-    for row in (*TABLES["slower"][:5], *TABLES["refactored"]):
+    for row in LOOKS:
         with ProcessPoolExecutor(PROCESSES) as pool:
             looks = list(pool.map(partial(look_once, row), range(releases), chunksize=2))
         named, slower = (sum(column) for column in zip(*looks, strict=True))
@@ -193,9 +211,12 @@ def look_once(row: Row, number: int) -> tuple[bool, bool]:
     rng = np.random.default_rng([number, *row.name.encode()])
     project = row.choose(number)
     count = len(project.base)
-    views_a_day, shares = LOOK_VIEWS * count / (WEEK - 0.5), np.full(count, 1 / count)
-    arrive = partial(receive, rng, views_a_day=views_a_day, shares=shares, days=WEEK, traffic=row.traffic)
-    base, head = arrive(project.base), alter(rng, project, arrive(project.head, is_head=True))
+    days = STAGED_DAYS if row.staged else WEEK
+    views_a_day, shares = LOOK_VIEWS * count / (days - 0.5), np.full(count, 1 / count)
+    of_days = draw_days(rng, row.traffic, 2 * WEEK) if row.staged else None
+    arrive = partial(receive, rng, views_a_day=views_a_day, shares=shares, traffic=row.traffic, of_days=of_days)
+    base = arrive(project.base, days=2 * WEEK if row.staged else days)
+    head = alter(rng, project, arrive(project.head, days=days, is_head=True))
     code = describe_code(head, load_populations().functions, project.new_files)
     judgement = judge_sides(base, head, [page.sample(base.most) for page in base.pages], code, LOOK_BOUND)
     assert judgement is not None

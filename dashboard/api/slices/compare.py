@@ -114,7 +114,9 @@ class ComparisonAnswer(Answer):
     device_mix: list[DeviceShareAnswer]
     navigation_mix: list[NavigationShareAnswer]
     page_mix: list[PageShareAnswer]
-    left_out_views: Annotated[int, doc("Views of a device class, navigation, cache, page or tag that one side lacks.")]
+    left_out_views: Annotated[
+        int, doc("Views of a day, device class, navigation, cache, page or tag that one side lacks.")
+    ]
     overall_delta_ms_per_view: float | None
     overall_delta_ci95: Interval
     overall_p: float | None

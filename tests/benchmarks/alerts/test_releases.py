@@ -5,7 +5,7 @@ from functools import partial
 import numpy as np
 import pytest
 
-from benchmarks.alerts.arrivals import HOURS, PageViews, Traffic, receive
+from benchmarks.alerts.arrivals import BROWSERS, HOURS, PageViews, Traffic, receive
 from benchmarks.alerts.effects import (
     Project,
     choose_new_function,
@@ -14,7 +14,7 @@ from benchmarks.alerts.effects import (
     choose_slower_function,
     choose_unchanged,
 )
-from benchmarks.alerts.releases import TABLES, Row, describe_row, follow, look_once
+from benchmarks.alerts.releases import LOOKS, TABLES, Row, describe_row, follow, look_once
 from benchmarks.statistics.population import load_population, load_populations
 from profcore.stats.views import IntColumn
 
@@ -74,6 +74,25 @@ def test_time_that_moves_is_not_lost() -> None:
     assert added.effects[0].self_us.mean() == pytest.approx(20_000, rel=0.15)
 
 
+def test_visitors_are_named_only_where_senders_do() -> None:
+    plain, named = (
+        receive_page(choose_unchanged(0), Traffic(sessions="app", names_sessions=names)) for names in (False, True)
+    )
+    assert not plain.session.any()
+    assert 1 < named.views / np.unique(named.session).size < 10
+    per_hour = [np.unique(named.hour[named.session == session]).size for session in np.unique(named.session)[:50]]
+    assert set(per_hour) == {1}
+
+
+def test_versions_of_browsers_have_their_shares() -> None:
+    sides = [
+        receive_page(choose_unchanged(0), Traffic(updated=(0.1, 0.9)), is_head=is_head).traits
+        for is_head in (False, True)
+    ]
+    shares = [[float(np.mean(traits == version)) for version in BROWSERS] for traits in sides]
+    assert shares == [pytest.approx([0.09, 0.81, 0.1], abs=0.04), pytest.approx([0.01, 0.09, 0.9], abs=0.04)]
+
+
 def test_cold_caches_monitors_and_browsers_change_the_head_only() -> None:
     cold = [
         receive_page(choose_unchanged(0), Traffic(cold=(0.3, 0.9)), is_head=is_head).until(
@@ -108,6 +127,17 @@ def test_a_function_with_a_twentieth_of_its_page_is_named() -> None:
 @pytest.mark.parametrize("row", TABLES["unchanged"][2:], ids=lambda row: row.name)
 def test_an_unchanged_release_is_not_confirmed_whatever_visitors_and_days_do(row: Row) -> None:
     assert [follow(row, number).watched.confirmed for number in (1, 3)] == [{}] * 2
+
+
+@pytest.mark.slow(4)
+@pytest.mark.parametrize(
+    ("name", "numbers"),
+    [("unchanged, browser 10 % slower", (4, 7, 9, 11)), ("unchanged, days differ by 10 %, staged", (2, 7, 21, 23))],
+)
+def test_a_browser_or_a_day_does_not_look_like_a_slower_release(name: str, numbers: tuple[int, ...]) -> None:
+    """All of these seemed slower as long as neither versions nor days were strata."""
+    (row,) = (row for row in LOOKS if row.name == name)
+    assert [look_once(row, number) for number in numbers] == [(False, False)] * len(numbers)
 
 
 @pytest.mark.slow(30)
