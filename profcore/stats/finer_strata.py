@@ -66,11 +66,12 @@ def find_bounds(codes: Sequence[IntColumn], *, each: int = MIN_SIDE_VIEWS, least
     """
     values, counts = _count(codes)
     groups = [*map(_Group, values.tolist(), *counts.tolist())]
-    while len(groups) > 1:
-        small = [at for at, group in enumerate(groups) if min(group.base, group.head) < each or group.views < least]
-        if not small:
-            break
-        places = [place for place in (small[0] - 1, small[0]) if 0 <= place < len(groups) - 1]
+    at = 0
+    while len(groups) > 1 and at < len(groups):
+        if min(groups[at].base, groups[at].head) >= each and groups[at].views >= least:
+            at += 1
+            continue
+        places = [place for place in (at - 1, at) if 0 <= place < len(groups) - 1]
         joined = {place: groups[place].join(groups[place + 1]) for place in places}
         more = {place: joined[place].worth - groups[place].worth - groups[place + 1].worth for place in places}
         at = min(places, key=lambda place: (round(more[place], 6), joined[place].views))
