@@ -19,18 +19,17 @@ from aggregate.selectors.slice.read_context import read_context
 from aggregate.selectors.slice.slices import Slice
 from aggregate.selectors.verdict.looks import find_look
 from aggregate.selectors.verdict.page_changes import sum_pages
-from aggregate.selectors.verdict.verdict import Culprit, Verdict, name_function, select_verdict
+from aggregate.selectors.verdict.verdict import Verdict, name_function, select_verdict
 from alerts.auto_resolve.recoveries import Gain, end_recovered, end_unwatched, select_recovered
 from alerts.auto_resolve.usage import follow_usage, is_older
 from alerts.bases import choose_base, select_rolled_back
 from alerts.changes import Cause, select_states, standing_of, step_state, subject_of, write_standing
 from alerts.models import AlertRule, AlertState
 from alerts.subjects import Finding, Subject
-from profcore.alerts.states import Evidence, Standing, State, weigh_change, weigh_function
+from profcore.alerts.evidence import SubjectName, Weighed, weigh_judgement
+from profcore.alerts.states import Standing, State
 from profcore.alerts.usage import is_short_lived
-from profcore.stats.comparison import Difference
 from profcore.stats.verdict.certainty import CONFIRM_FACTOR
-from profcore.stats.verdict.judgement import Change
 from profcore.times import start_of_day
 
 # A look waits so long for the names of a release's functions: reading its maps takes seconds.
@@ -189,14 +188,14 @@ def are_names_awaited(pair: Pair, project_id: int, now: datetime) -> bool:
     return waiting.filter(map_id__isnull=False, pending_at__gte=now - NAMES_WAIT).exists()
 
 
-def _list_told(alert: AlertRule, pair: Pair) -> set[tuple[str | None, str]]:
+def _list_told(alert: AlertRule, pair: Pair) -> set[SubjectName]:
     """Returns the pages and functions that are told already: of the head by its first base, or of the release between.
 
     One statement.
     """
     rows = select_states(alert, release__in=(pair.head, pair.skipped)).values()
     told = [row for row in rows if _is_told(standing_of(row)) and not subject_of(row).base]
-    return {(None if row.subject else row.page, row.subject) for row in told}
+    return {subject_of(row).within_release for row in told}
 
 
 def keep_look(verdict: Verdict, now: datetime) -> None:
@@ -253,18 +252,12 @@ def begin_anew(
     return {key: row for key, row in known.items() if key not in old}
 
 
-def list_changes(verdict: Verdict) -> list[Change]:
-    """Returns the changes of a verdict that have states: of each page, and of all together if they are several."""
-    judgement = verdict.judgement
-    return [*judgement.pages, judgement.whole] if len(judgement.pages) != 1 else [*judgement.pages]
-
-
 def list_gains(verdict: Verdict) -> list[Gain]:
     """Returns the pages and functions that got faster, as certain as a slowdown has to be to be confirmed."""
     most = verdict.judgement.bound / CONFIRM_FACTOR
     pages = [
         Gain(change.page, "", -change.difference.delta_ms)
-        for change in list_changes(verdict)
+        for change in verdict.judgement.changes
         if change.state == "faster" and change.difference is not None and change.difference.q < most
     ]
     functions = [
@@ -282,69 +275,45 @@ def weigh_verdict(
     known: Mapping[bytes, AlertState],
     over: Collection[bytes],
     *,
-    elsewhere: Collection[tuple[str | None, str]],
+    elsewhere: Collection[SubjectName],
     now: datetime,
 ) -> None:
-    """Takes a look into account: of functions first, then of pages, at last of all pages together.
+    """Keeps what a look says of each page and function (`profcore.alerts.evidence.weigh_judgement`).
 
-    An incident is told once. A page is not judged while a function is told that has most of its change, nor a function
-    while its page is told; all pages together are judged while nothing else is. What is told `elsewhere`, pages and
-    functions, is told no more. States in `over` have ended for good.
+    What is told `elsewhere`, pages and functions, is told no more. States in `over` have ended for good.
     """
-    told = {key for key, row in known.items() if key in over or _is_told(standing_of(row))}
-    told |= {pair.subject(page, name).key for page, name in elsewhere}
+    names = {culprit.change.func_id: name for name, culprit in verdict.followed.items()}
+    names |= {culprit.change.func_id: name_function(culprit.func) for culprit in verdict.incidents}
+    told = {subject_of(row).within_release for key, row in known.items() if key in over or _is_told(standing_of(row))}
+    told |= {*elsewhere}
 
-    def weigh(subject: Subject, evidence: Evidence, finding: Finding) -> None:
+    def weigh(weighed: Weighed) -> bool:
+        subject = pair.subject(weighed.page, weighed.name)
         before = known.get(subject.key)
-        if before is None and subject.key in told:
-            return
-        standing, kept = step_state(before, evidence, finding)
+        if before is None and weighed.subject in told:
+            return True
+        finding = _describe(verdict, weighed)
+        standing, kept = step_state(before, weighed.evidence, finding)
         if before is None and standing.state in (State.UNKNOWN, State.OK) and subject.name:
-            return  # a function that nothing is wrong with has no state
-        if subject.key not in over and (before is not None or standing.state is not State.UNKNOWN):
-            write_standing(alert, subject, before, standing, kept, at=now, cause=Cause.LOOK)
-            if _is_told(standing):
-                told.add(subject.key)
+            return False  # a function that nothing is wrong with has no state
+        if subject.key in over or (before is None and standing.state is State.UNKNOWN):
+            return False
+        write_standing(alert, subject, before, standing, kept, at=now, cause=Cause.LOOK)
+        return _is_told(standing)
 
-    incidents = {name_function(culprit.func): culprit for culprit in reversed(verdict.incidents)}
-    compared = {change.page for change in verdict.judgement.pages if change.state != "too_few"}
-    for name in sorted({*incidents, *(row.subject for row in known.values() if row.subject)}):
-        culprit = incidents.get(name) or verdict.followed.get(name)
-        row = known.get(pair.subject(None, name).key)
-        page = culprit.change.page if culprit else row.page if row else None
-        subject = pair.subject(page, name)
-        if subject.key not in told and pair.subject(page).key in told:
-            continue
-        evidence = Evidence.QUIET if page in compared else Evidence.NONE
-        if culprit is not None:
-            evidence = weigh_function(culprit.change, is_clear=name in incidents)
-        weigh(subject, evidence, _describe(verdict, page, culprit.difference if culprit else None))
-    for change in list_changes(verdict):
-        subject = pair.subject(change.page)
-        if subject.key not in told and _find_told(change, incidents, told, pair):
-            continue
-        grown = (culprit for culprit in verdict.incidents if change.page in (None, *culprit.change.pages))
-        label = next((culprit.func.label for culprit in grown), None)
-        weigh(subject, weigh_change(change), _describe(verdict, change.page, change.difference, label))
+    functions = {row.subject: row.page for row in known.values() if row.subject}
+    weigh_judgement(verdict.judgement, names, functions, told, weigh)
 
 
 def _is_told(standing: Standing) -> bool:
     return standing.state.is_open or standing.is_accepted
 
 
-def _find_told(change: Change, incidents: Mapping[str, Culprit], told: Collection[bytes], pair: Pair) -> bool:
-    """Returns whether what a page has of a slowdown is told already: by a function, or of all pages, by anything."""
-    if change.page is None:
-        return bool(told)
-    return change.is_mainly(
-        culprit.change for name, culprit in incidents.items() if pair.subject(None, name).key in told
-    )
-
-
-def _describe(verdict: Verdict, page: str | None, difference: Difference | None, culprit: str | None = None) -> Finding:
+def _describe(verdict: Verdict, weighed: Weighed) -> Finding:
     """Returns what a look found of a page or function; without figures if there are none."""
-    changes = list_changes(verdict)
-    views = next((change.views for change in changes if change.page == page), (0, 0))
+    page, difference = weighed.page, weighed.change.difference if weighed.change else None
+    views = next((change.views for change in verdict.judgement.changes if change.page == page), (0, 0))
+    grown = (culprit.func.label for culprit in verdict.incidents if page in (None, *culprit.change.pages))
     interval = difference.ci95 if difference else None
     return Finding(
         views=views[1],
@@ -357,5 +326,5 @@ def _describe(verdict: Verdict, page: str | None, difference: Difference | None,
         relative=difference.relative if difference else None,
         q=difference.q if difference else None,
         bound=verdict.judgement.bound,
-        culprit=culprit,
+        culprit=None if weighed.name else next(grown, None),
     )

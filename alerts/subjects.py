@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Final
 
+from profcore.alerts.evidence import SubjectName
+
 KEY_BYTES: Final = 16
 
 
@@ -24,9 +26,14 @@ class Subject:
     base: str = ""
 
     @property
+    def within_release(self) -> SubjectName:
+        """What has the state, of its release."""
+        return None if self.name else self.page, self.name
+
+    @property
     def key(self) -> bytes:
         """The key of its state: texts of strangers are too long for an index."""
-        thing = (self.release, None if self.name else self.page, self.name)
+        thing = (self.release, *self.within_release)
         text = repr((*thing, self.base) if self.base else thing)
         return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=KEY_BYTES).digest()
 

@@ -1,16 +1,14 @@
-"""One release, watched as the release alert does it: the verdict's looks, bounds and family, and the alerts' states.
+"""One release, watched as the release alert does it, whose rules are asked: only its states are kept in memory."""
 
-`alerts.releases.weigh_verdict` writes rows; here the same rules keep the states in memory.
-"""
-
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import timedelta
 from itertools import chain
-from typing import Final
 
 from benchmarks.alerts.arrivals import HOURS, Arrived, PageViews
 from benchmarks.statistics.population import Function
-from profcore.alerts.states import Evidence, Standing, State, step, weigh_change, weigh_function
+from profcore.alerts.evidence import SubjectName, Weighed, weigh_judgement
+from profcore.alerts.states import Standing, State, step
 from profcore.alerts.usage import is_used
 from profcore.stats.comparison import Comparison, compare
 from profcore.stats.culprits import FindCallers, find_callers
@@ -18,13 +16,9 @@ from profcore.stats.joining import join_columns
 from profcore.stats.verdict.family import PageSides, read_page
 from profcore.stats.verdict.incidents import Code, FunctionChange
 from profcore.stats.verdict.judgement import Change, Judgement, judge
-from profcore.stats.verdict.plan import LookPoint, bound_of_newest, is_another_look
+from profcore.stats.verdict.plan import LookPoint, bound_of_newest, count_steps, find_point, is_another_look
 from profcore.stats.views import ViewSample, sample_of_times
 from profcore.sums.calltree import merge_call_trees
-
-PLAN_DAYS: Final = 14
-STEPS: Final = 10
-Subject = str | int | None  # a page, a function by its number, or all pages together
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,21 +35,33 @@ class Watched:
     """What became of a release: what was suspected and confirmed first, by subject."""
 
     looks: int = 0
-    suspected: dict[Subject, Told] = field(default_factory=dict)
-    confirmed: dict[Subject, Told] = field(default_factory=dict)
-    standings: dict[Subject, Standing] = field(default_factory=dict)
+    suspected: dict[SubjectName, Told] = field(default_factory=dict)
+    confirmed: dict[SubjectName, Told] = field(default_factory=dict)
+    standings: dict[SubjectName, Standing] = field(default_factory=dict)
+    pages: dict[str, str | None] = field(default_factory=dict)  # of the functions with a state, by their name
 
-    def is_told(self, subject: Subject) -> bool:
-        """Returns whether someone was told of a subject."""
-        return self.standings.get(subject, Standing()).state.is_open
+    def weigh_look(self, judgement: Judgement) -> None:
+        """Takes one more look into account. The name of a function is its number."""
+        names = {change.func_id: f"{change.func_id}" for change in (*judgement.incidents, *judgement.followed.values())}
+        views = {change.page: change.views[1] for change in judgement.changes}
+        told = {subject for subject, standing in self.standings.items() if standing.state.is_open}
 
-    def weigh(self, subject: Subject, evidence: Evidence, told: Told) -> None:
-        """Takes one more look at a subject into account."""
-        after = self.standings[subject] = step(self.standings.get(subject, Standing()), evidence)
-        if after.state.is_open:
-            self.suspected.setdefault(subject, told)
-        if after.state is State.CONFIRMED:
-            self.confirmed.setdefault(subject, told)
+        def weigh(weighed: Weighed) -> bool:
+            subject, change = weighed.subject, weighed.change
+            after = self.standings[subject] = step(self.standings.get(subject, Standing()), weighed.evidence)
+            if weighed.name:
+                self.pages[weighed.name] = weighed.page
+            function = change if isinstance(change, FunctionChange) else None
+            if isinstance(change, Change):
+                function = next(iter(change.functions.slower), None)
+            what = Told(weighed.page, function.func_id if function else None, views.get(weighed.page, 0))
+            if after.state.is_open:
+                self.suspected.setdefault(subject, what)
+            if after.state is State.CONFIRMED:
+                self.confirmed.setdefault(subject, what)
+            return after.state.is_open
+
+        weigh_judgement(judgement, names, self.pages, told, weigh)
 
 
 def alert_release(base: Arrived, head: Arrived, code: Code, *, days: int, until: str | None = None) -> Watched:
@@ -69,17 +75,16 @@ def alert_release(base: Arrived, head: Arrived, code: Code, *, days: int, until:
         now = head.until(start + hour)
         if not now.views or not base.views:
             continue
-        step_of_time = int(hour / HOURS / PLAN_DAYS * STEPS)
-        reached = min(max(now.views / base.views, step_of_time / STEPS), 1.0)
-        point = LookPoint(reached, base.views * now.views / (base.views + now.views))
+        point = find_point(now.views, base.views, count_steps(timedelta(hours=hour)))
         of_all = round(day_before * (1 + hour / HOURS))  # since the day before it came, at midnight
         if not is_used(now.views, of_all) or not is_another_look(points, point):
             continue
         points.append(point)
         watched.looks += 1
-        judgement = judge_sides(base, now, known, code, bound_of_newest(points), followed=watched.standings)
+        followed = [*map(int, watched.pages)]
+        judgement = judge_sides(base, now, known, code, bound_of_newest(points), followed=followed)
         if judgement is not None:
-            weigh_judgement(watched, judgement)
+            watched.weigh_look(judgement)
         if until is not None and any(told.page == until for told in watched.confirmed.values()):
             break
     return watched
@@ -92,7 +97,7 @@ def judge_sides(
     code: Code,
     bound: float,
     *,
-    followed: Mapping[Subject, Standing] | None = None,
+    followed: Collection[int] = (),
 ) -> Judgement | None:
     """Returns the judgement on two sides; `known` has the samples of the base. None without a common page."""
     pages: dict[str, Comparison] = {}
@@ -118,44 +123,7 @@ def judge_sides(
         counts = [sum(row[at].views for row in shared) for at in (0, 1)]
         whole = [sample_of_times(columns, population=count) for columns, count in zip(joined, counts, strict=True)]
         together = compare(whole[0], whole[1], known=(sums[0], sums[1]), by_page=True)
-    wanted = {subject for subject in followed or () if isinstance(subject, int)}
-    return judge(together, pages, sides=read, code=code, followed=wanted, bound=bound)
-
-
-def weigh_judgement(watched: Watched, judgement: Judgement) -> None:
-    """Takes a look into account: of functions first, then of pages, at last of all pages together.
-
-    An incident is told once, as `alerts.releases.weigh_verdict` says it.
-    """
-    incidents = {change.func_id: change for change in reversed(judgement.incidents)}
-    views = {change.page: change.views[1] for change in judgement.pages}
-    before = {subject for subject in watched.standings if watched.is_told(subject)}
-
-    def is_told(subject: Subject) -> bool:
-        return subject in before or watched.is_told(subject)
-
-    functions = {subject for subject in watched.standings if isinstance(subject, int)}
-    for func in sorted({*incidents, *functions}):
-        function: FunctionChange | None = incidents.get(func) or judgement.followed.get(func)
-        if not is_told(func) and (function is None or is_told(function.page)):
-            continue
-        evidence = Evidence.QUIET
-        if function is not None:
-            evidence = weigh_function(function, is_clear=func in incidents)
-        page = function.page if function else None
-        watched.weigh(func, evidence, Told(page, func, views.get(page or "", 0)))
-    for change in [*judgement.pages, *([judgement.whole] if len(judgement.pages) > 1 else [])]:
-        if not is_told(change.page) and _is_told_already(change, incidents, [*filter(is_told, watched.standings)]):
-            continue
-        slower = change.functions.slower
-        what = Told(change.page, slower[0].func_id if slower else None, change.views[1])
-        watched.weigh(change.page, weigh_change(change), what)
-
-
-def _is_told_already(change: Change, incidents: Mapping[int, FunctionChange], told: Sequence[Subject]) -> bool:
-    if change.page is None:
-        return bool(told)
-    return change.is_mainly(function for func, function in incidents.items() if func in told)
+    return judge(together, pages, sides=read, code=code, followed=followed, bound=bound)
 
 
 def describe_code(head: Arrived, functions: Sequence[Function], new: Mapping[int, str]) -> Code:

@@ -20,9 +20,10 @@ from benchmarks.alerts.effects import (
     choose_slower_page,
     choose_unchanged,
 )
-from benchmarks.alerts.evaluating import Subject, Told, Watched, alert_release, describe_code, judge_sides
+from benchmarks.alerts.evaluating import Told, Watched, alert_release, describe_code, judge_sides
 from benchmarks.statistics.population import load_populations
 from benchmarks.statistics.tables import PROCESSES, percent
+from profcore.alerts.evidence import SubjectName
 from profcore.alerts.usage import is_short_lived
 from profcore.stats.estimates import wilson_interval
 
@@ -61,7 +62,7 @@ class Followed:
     culprits: frozenset[int]
     watched: Watched
 
-    def find(self, told: Mapping[Subject, Told]) -> Told | None:
+    def find(self, told: Mapping[SubjectName, Told]) -> Told | None:
         """Returns the first message on the change: of its page, or its function; of an unchanged release any."""
         every = self.page is None
         return next((it for it in told.values() if every or it.page == self.page or it.func in self.culprits), None)

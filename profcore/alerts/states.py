@@ -9,9 +9,6 @@ from dataclasses import dataclass, replace
 from enum import IntEnum
 from typing import Final
 
-from profcore.stats.verdict.incidents import FunctionChange
-from profcore.stats.verdict.judgement import Change
-
 # Quiet looks, or days, in a row that end a confirmed alarm.
 QUIET_TO_RESOLVE: Final = 2
 # What was accepted is reported again if it is certainly this many times as far over its limit, and this much larger: a
@@ -66,29 +63,6 @@ class Standing:
     def is_accepted(self) -> bool:
         """Returns whether someone ended it. Whatever else ends an alarm counts as `QUIET_TO_RESOLVE` quiet answers."""
         return self.state is State.RESOLVED and self.quiet < QUIET_TO_RESOLVE
-
-
-def weigh_change(change: Change) -> Evidence:
-    """Returns what one look says of a page, or of all pages together.
-
-    A change that one look alone would call clear, but not this one of many, is doubtful.
-    """
-    difference = change.difference
-    if change.state == "too_few":
-        return Evidence.NONE
-    if difference is None:
-        return Evidence.QUIET
-    if change.state == "slower":
-        return Evidence.CERTAIN if change.is_certain else Evidence.BAD
-    is_doubtful = difference.delta_ms > 0 and difference.is_significant
-    return Evidence.DOUBTFUL if is_doubtful else Evidence.QUIET
-
-
-def weigh_function(change: FunctionChange, *, is_clear: bool) -> Evidence:
-    """Returns what one look says of a function; `is_clear` if it made a page slower."""
-    if is_clear:
-        return Evidence.CERTAIN if change.is_certain else Evidence.BAD
-    return Evidence.DOUBTFUL if change.difference.is_increase else Evidence.QUIET
 
 
 def weigh_day(low: float | None, high: float | None, limit: float, *, value: float | None = None) -> Evidence:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from hashlib import blake2b
 from typing import Final, NamedTuple
 
@@ -10,12 +10,14 @@ from aggregate.models import VerdictLook
 from aggregate.selectors.project.pages import select_releases
 from aggregate.selectors.slice.sides import are_releases
 from aggregate.selectors.slice.slices import Slice
-from profcore.stats.verdict.plan import LookPoint, bound_of_newest, is_another_look
+from profcore.stats.verdict.plan import (
+    LookPoint,
+    bound_of_newest,
+    count_steps,
+    find_point,
+    is_another_look,
+)
 
-# The plan is complete when the newer release has as many views as the older one, or after this time. Time counts
-# in tenths, so that an answer that is kept stays right for a while.
-PLAN: Final = timedelta(days=14)
-STEPS: Final = 10
 DIGEST_BYTES: Final = 16
 
 
@@ -48,8 +50,7 @@ def find_look(base: Slice, head: Slice, views: tuple[int, int], *, now: datetime
     points = [LookPoint(look.reached, look.information) for look in looks]
     plan = find_plan(base, head, now=now)
     newer, older = (head_views, base_views) if plan.is_head_newer else (base_views, head_views)
-    reached = min(max(newer / older, plan.step / STEPS), 1.0)
-    point = LookPoint(reached, base_views * head_views / (base_views + head_views))
+    point = find_point(newer, older, plan.step)
     if points:  # views that expired were seen all the same
         point = LookPoint(max(point.reached, points[-1].reached), max(point.information, points[-1].information))
     if not is_another_look(points, point):
@@ -102,5 +103,4 @@ def find_plan(base: Slice, head: Slice, *, now: datetime) -> Plan:
     """Returns the plan of looks at two releases, as far as it is at a moment. One statement."""
     seen = {row.release: row.first_seen_at for row in select_releases(head.project_id)}
     base_at, head_at = (seen.get(side.releases[0], now) for side in (base, head))
-    age: timedelta = now - max(base_at, head_at)
-    return Plan(head_at >= base_at, min(max(int(age / PLAN * STEPS), 0), STEPS))
+    return Plan(head_at >= base_at, count_steps(now - max(base_at, head_at)))

@@ -130,6 +130,11 @@ class Judgement:
     followed: Mapping[int, FunctionChange] = field(default_factory=dict)
 
     @property
+    def changes(self) -> tuple[Change, ...]:
+        """The changes of each page, and then of all together if they are several, or none."""
+        return self.pages if len(self.pages) == 1 else (*self.pages, self.whole)
+
+    @property
     def state(self) -> State:
         """The state of the leading change."""
         return self.leading.shown_state
@@ -142,7 +147,7 @@ class Judgement:
     @property
     def is_confirmed(self) -> bool:
         """Returns whether any slowdown, of a page or function, is certain enough for a message."""
-        pages = any(change.state == "slower" and change.is_certain for change in (self.whole, *self.pages))
+        pages = any(change.state == "slower" and change.is_certain for change in self.changes)
         return pages or any(incident.is_certain for incident in self.incidents)
 
     @property

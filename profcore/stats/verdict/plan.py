@@ -6,12 +6,17 @@ plan. What comes later may spend 2 % more (docs/statistics.md).
 """
 
 from collections.abc import Sequence
+from datetime import timedelta
 from itertools import pairwise
 from typing import Final, NamedTuple
 
 from profcore.stats.comparison import FALSE_DISCOVERIES
 from profcore.stats.verdict.looks import RHO, bound_of_look, spend
 
+# The plan is complete when the newer release has as many views as the older one, or after this time. Time counts in
+# tenths, so that an answer that is kept stays right for a while.
+PLAN: Final = timedelta(days=14)
+STEPS: Final = 10
 # A new look has this much more information than the last one, or is this much later in the plan. Answers in between
 # are of the same look.
 MORE_INFORMATION: Final = 1.25
@@ -30,6 +35,16 @@ class LookPoint(NamedTuple):
 
     reached: float
     information: float
+
+
+def count_steps(age: timedelta) -> int:
+    """Returns how many tenths of the plan are over, 0 to `STEPS`, when the newer release is so old."""
+    return min(max(int(age / PLAN * STEPS), 0), STEPS)
+
+
+def find_point(newer: int, older: int, steps: int) -> LookPoint:
+    """Returns when a look is at releases with these numbers of views, with so many `count_steps` of the plan over."""
+    return LookPoint(min(max(newer / older, steps / STEPS), 1.0), newer * older / (newer + older))
 
 
 def is_another_look(looks: Sequence[LookPoint], now: LookPoint) -> bool:

@@ -1,56 +1,11 @@
 """One family of pages and functions: what names a function, what only moved, what only grew with the rest."""
 
-from collections.abc import Sequence
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
-from profcore.stats.comparison import compare
-from profcore.stats.verdict.family import LEAST_MS, PageSides, read_page
+from profcore.stats.verdict.family import LEAST_MS
 from profcore.stats.verdict.incidents import Code
-from profcore.stats.verdict.judgement import Judgement, judge
-from profcore.stats.views import ViewSample, sample_of_times
-from tests.profcore.stats.field import Matrix, sample_of_ms
-
-FUNCS = 12
-VIEWS = 200
-
-
-def draw(rng: np.random.Generator, views: int = VIEWS, *, size: float = 40.0) -> Matrix:
-    """Returns views of a page: a time of its own for each view, of which each function takes a part."""
-    whole = rng.lognormal(np.log(size), 0.4, (views, 1))
-    return np.asarray(whole * rng.lognormal(0.0, 0.3, (views, FUNCS)))
-
-
-def with_hours(sample: ViewSample) -> ViewSample:
-    hours = np.arange(sample.views) * 7 * 24 // max(sample.views, 1)
-    columns = sample.columns
-    object.__setattr__(columns, "hour", hours)
-    return sample
-
-
-def hide(sample: ViewSample, part: float) -> ViewSample:
-    """Returns a sample of which a part of each function's time was not seen."""
-    hidden_us = np.rint(sample.self_us * part).astype(np.int64)
-    return replace(sample, self_us=sample.self_us - hidden_us, hidden_us=hidden_us)
-
-
-def judge_pages(
-    pages: dict[str, tuple[Matrix, Matrix]],
-    code: Code | None = None,
-    bound: float = 0.05,
-    hidden: float = 0.0,
-    device: Sequence[int] | None = None,
-) -> Judgement:
-    samples = {
-        page: tuple(with_hours(hide(sample_of_ms(side, device_class=device), hidden)) for side in pair)
-        for page, pair in pages.items()
-    }
-    comparisons = {page: compare(*(sample_of_times(side.columns) for side in pair)) for page, pair in samples.items()}
-    read = (read_page(page, *pair) for page, pair in samples.items())
-    sides: list[PageSides] = [page for page in read if page is not None]
-    return judge(next(iter(comparisons.values())), comparisons, sides=sides, code=code, bound=bound)
+from tests.profcore.stats.verdict.judging import FUNCS, VIEWS, draw, judge_pages
 
 
 def test_a_function_is_named_where_its_page_shows_nothing() -> None:
