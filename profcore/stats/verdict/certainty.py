@@ -5,6 +5,7 @@ monitors are. A function must also have grown by more than what all functions of
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import Final
 
@@ -14,15 +15,13 @@ from profcore.stats.comparison import Difference
 from profcore.stats.ranks import find_changes
 from profcore.stats.standardised import make_side
 from profcore.stats.verdict.blocks import BlockRows, Inflation, find_inflation
-from profcore.stats.verdict.family import PAGE_P, Family, FunctionTest, PageSides, combine_p
-from profcore.stats.verdict.incidents import FunctionChange
+from profcore.stats.verdict.family import PAGE_P, Family, PageSides, is_beyond_rest
+from profcore.stats.verdict.incidents import FunctionChange, PageFunctions
 from profcore.stats.views import FloatColumn
 
 # A message is sent when q is below this part of the look's bound: far tails at different looks are nearly independent,
 # so with hundreds of functions a fifth would let more than 1 of 100 unchanged releases through (docs/statistics.md).
 CONFIRM_FACTOR: Final = 8.0
-# With fewer functions on both sides a page has no factor that they have in common.
-MIN_COMMON_FUNCS: Final = 5
 # The inflation by days is a mean over pages, and over so many of their heaviest functions: that of one is hardly known.
 MAX_POOLED_FUNCS: Final = 40
 # A change is also that of other device classes than the fastest, if they have at least this share of the views:
@@ -39,6 +38,11 @@ class Certainty:
         self._family = family
         self._most = bound / CONFIRM_FACTOR
 
+    def weigh_functions(self, functions: PageFunctions) -> PageFunctions:
+        """Returns what the functions of a page did, with which of the slower ones are certain."""
+        weighed = [replace(change, is_certain=self.is_function_certain(change)) for change in functions.slower]
+        return replace(functions, slower=tuple(sorted(weighed, key=lambda change: change.order)))
+
     def is_function_certain(self, change: FunctionChange) -> bool:
         """Returns whether a function's increase outlasts blocks of time, and is more than its page has in common."""
         page, difference, test = self._pages[change.page], change.difference, self._family.functions[change.func_id]
@@ -49,27 +53,8 @@ class Certainty:
         pooled = self._find_p(every, change.func_id, test.z) if test.pages > 1 else alone
         if not _is_elsewhere([page], [page.sum_funcs([change.func_id])], difference):
             return False
-        return self._raise(test, pooled, alone) < self._most and self.is_beyond_rest(change, self._most)
-
-    def is_beyond_rest(self, change: FunctionChange, bound: float) -> bool:
-        """Returns whether a function grew by more than what the functions of its page have in common."""
-        page, test = self._pages[change.page], self._family.functions[change.func_id]
-        factor = self.find_common_factor(change.page)
-        if factor <= 1.0:
-            return True
-        base, head = page.sum_funcs([change.func_id])
-        rest = find_changes(*page.make_sides([base, head / factor]), 1, page.strata, is_weighted=False)
-        return (
-            rest is not None
-            and self._raise(test, 1.0, float(rest.p[0])) < bound
-            and float(rest.low[0]) > 0
-            and float(rest.delta[0]) >= page.least_ms
-            and float(rest.z[0]) > 0
-        )
-
-    def find_common_factor(self, page: str) -> float:
-        """Returns how much longer the functions of a page take in the head: the weighted median of their ratios."""
-        return _find_common_factor(self._pages[page]) if page in self._pages else 1.0
+        is_certain = self._family.scale_function(change.func_id, pooled, alone) < self._most
+        return is_certain and is_beyond_rest(page, change.func_id, self._family, self._most)
 
     def is_page_certain(self, page: str | None, difference: Difference) -> bool:
         """Returns whether a page's change, or that of all together (None), outlasts blocks of time."""
@@ -81,7 +66,7 @@ class Certainty:
         if visits is None or not _is_elsewhere(pages, values, difference):
             return False
         p = max(difference.p, visits.p_of(difference.rank_z), self._days.p_of(difference.rank_z))
-        if _scale(difference.q, difference.p, p, self._family.size) >= self._most or difference.ci95 is None:
+        if self._family.scale(difference.q, difference.p, p) >= self._most or difference.ci95 is None:
             return False
         widened = (difference.delta_ms - difference.ci95.low) * max(visits.factor, self._days.factor, 1.0) ** 0.5
         return difference.delta_ms < 0 or difference.delta_ms - widened > 0
@@ -91,11 +76,6 @@ class Certainty:
         values = [page.sum_funcs([func_id]) for page in pages]
         visits = _inflate_by_visit(pages, values)
         return 1.0 if visits is None else max(visits.p_of(z), self._days.p_of(z))
-
-    def _raise(self, test: FunctionTest, pooled: float, alone: float) -> float:
-        """Returns the q of a function after the p with pages as strata, and that of the page, were raised."""
-        p = combine_p(np.array([pooled]), np.array([alone]), np.array([float(test.pages)]))
-        return _scale(test.q, test.p, float(p[0]), self._family.size)
 
     @cached_property
     def _days(self) -> Inflation:
@@ -117,11 +97,6 @@ def _inflate_by_day(page: PageSides, value: Sequence[FloatColumn]) -> float | No
     rows = page.rows_of(value)
     inflation = find_inflation(rows, rows.days)
     return inflation.factor if inflation else None
-
-
-def _scale(q: float, p: float, raised_p: float, size: int) -> float:
-    """Returns a q after its p was raised, in a family of a size."""
-    return q * raised_p / p if p > 0 else size * raised_p
 
 
 def _inflate_by_visit(pages: Sequence[PageSides], values: Sequence[Sequence[FloatColumn]]) -> Inflation | None:
@@ -172,18 +147,3 @@ def _is_elsewhere(pages: Sequence[PageSides], values: Sequence[Sequence[FloatCol
     if difference.relative and rest.standard_base[0] > 0:
         part = float(rest.delta[0] / rest.standard_base[0]) / difference.relative
     return float(rest.p[0]) < PAGE_P and float(rest.z[0]) * difference.delta_ms > 0 and part >= LEAST_OTHER_PART
-
-
-def _find_common_factor(page: PageSides) -> float:
-    """Returns how much more all functions of a page took in the head: the weighted median of their ratios."""
-    changes = page.changes
-    if changes is None:
-        return 1.0
-    base, head = changes.standard_base, changes.standard_base + changes.delta
-    is_both = (base > 0) & (head > 0)
-    if int(is_both.sum()) < MIN_COMMON_FUNCS:
-        return 1.0
-    ratio, weight = head[is_both] / base[is_both], page.weights[is_both]
-    order = np.argsort(ratio)
-    summed = np.cumsum(weight[order])
-    return float(ratio[order][np.searchsorted(summed, summed[-1] / 2)])

@@ -35,6 +35,8 @@ LEAST_SHARE: Final = 0.005
 PAGES_WEIGHT: Final = 0.3
 # A function that is found among all is found on each page that by itself gives this.
 PAGE_P: Final = 0.05
+# With fewer functions on both sides a page has no factor that they have in common.
+MIN_COMMON_FUNCS: Final = 5
 
 Sides = tuple[Side, Side]
 
@@ -77,6 +79,21 @@ class PageSides:
     def weights(self) -> FloatColumn:
         """The roots of the functions' time on both sides."""
         return weigh_funcs(*self.sides, self.func_ids.size)
+
+    @cached_property
+    def common_factor(self) -> float:
+        """How much longer all functions take in the head: the weighted median of their ratios."""
+        changes = self.changes
+        if changes is None:
+            return 1.0
+        base, head = changes.standard_base, changes.standard_base + changes.delta
+        is_both = (base > 0) & (head > 0)
+        if int(is_both.sum()) < MIN_COMMON_FUNCS:
+            return 1.0
+        ratio, weight = head[is_both] / base[is_both], self.weights[is_both]
+        order = np.argsort(ratio)
+        summed = np.cumsum(weight[order])
+        return float(ratio[order][np.searchsorted(summed, summed[-1] / 2)])
 
     @property
     def whole(self) -> list[FloatColumn]:
@@ -193,6 +210,16 @@ class Family:
         """How many questions there are."""
         return len(self.pages) + len(self.functions)
 
+    def scale(self, q: float, p: float, raised_p: float) -> float:
+        """Returns a q after its p was raised."""
+        return q * raised_p / p if p > 0 else self.size * raised_p
+
+    def scale_function(self, func_id: int, pooled: float, alone: float) -> float:
+        """Returns the q of a function after its p with pages as strata, and that of one page, were raised."""
+        test = self.functions[func_id]
+        p = combine_p(np.array([pooled]), np.array([alone]), np.array([float(test.pages)]))
+        return self.scale(test.q, test.p, float(p[0]))
+
 
 def control_family(page_p: Sequence[float], pages: Sequence[PageSides]) -> Family:
     """Returns the q of pages with these p, and of all functions of `pages` that could matter.
@@ -249,6 +276,21 @@ def list_clear(page: PageSides, family: Family, bound: float) -> list[Difference
         if is_surely and known.is_beyond_zero:
             clear.append(known)
     return clear
+
+
+def is_beyond_rest(page: PageSides, func_id: int, family: Family, bound: float) -> bool:
+    """Returns whether a function grew by more than what the functions of its page have in common."""
+    if page.common_factor <= 1.0:
+        return True
+    base, head = page.sum_funcs([func_id])
+    rest = find_changes(*page.make_sides([base, head / page.common_factor]), 1, page.strata, is_weighted=False)
+    return (
+        rest is not None
+        and family.scale_function(func_id, 1.0, float(rest.p[0])) < bound
+        and float(rest.low[0]) > 0
+        and float(rest.delta[0]) >= page.least_ms
+        and float(rest.z[0]) > 0
+    )
 
 
 def change_together(page: PageSides, funcs: Sequence[int], fell: Sequence[int]) -> tuple[float, float]:

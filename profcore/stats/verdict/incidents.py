@@ -11,6 +11,7 @@ from profcore.stats.verdict.family import (
     Family,
     PageSides,
     change_together,
+    is_beyond_rest,
     list_clear,
 )
 
@@ -43,11 +44,11 @@ class Code:
 class FunctionChange:
     """A function's clear change on a page: a row of `Difference` with the family's q.
 
-    `chain` are other clear increases of its chain of callers, and `fell` what was seen to fall beside it, with its
-    change in ms per view, the largest first. `pages` are all pages on which the same function leads, this one first.
+    `chain` are other clear increases of its chain of callers, and `fell` what fell beside it, with its change in ms per
+    view, the largest first. `pages` are all pages on which the same function leads, this one first.
     `share` is the change as a part of the page's time. `may_have_moved` says that all of it may be time of others:
-    also of what fell in hidden time, or fell hardly in the file of a new function. `is_certain` says that it is certain
-    enough for a message.
+    also of what fell in hidden time, or fell hardly in the file of a new function. `is_beyond_rest` says that it is
+    more than what the functions of its page have in common, `is_certain` that it is certain enough for a message.
     """
 
     page: str
@@ -57,6 +58,7 @@ class FunctionChange:
     fell: tuple[tuple[int, float], ...] = ()
     pages: tuple[str, ...] = ()
     may_have_moved: bool = False
+    is_beyond_rest: bool = True
     is_certain: bool = False
 
     @property
@@ -64,12 +66,17 @@ class FunctionChange:
         """The function."""
         return self.difference.func_id
 
+    @property
+    def order(self) -> tuple[bool, bool, float]:
+        """The sort key of increases: what is certain comes first, then what is not just the rest of its page."""
+        return not self.is_certain, not self.is_beyond_rest, -self.difference.ranking_ms
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PageFunctions:
     """What the functions of one page did: those that made it slower, faster, and those whose time only moved.
 
-    Each list has the largest first; of `slower`, by `ranking_ms`.
+    Each list has the largest first; of `slower`, by its `order`.
     """
 
     slower: tuple[FunctionChange, ...] = ()
@@ -83,11 +90,19 @@ def find_functions(pages: Sequence[PageSides], family: Family, bound: float, cod
     grown = {page: [row.delta_ms for row in rows if row.delta_ms > 0] for page, rows in clear.items()}
     several = sorted((page for page, deltas in grown.items() if len(deltas) > 1), key=lambda page: -max(grown[page]))
     find_callers = code.read_callers(several) if several else None
-    return {page.page: _find_page_functions(page, clear[page.page], code, find_callers) for page in pages}
+    found = {}
+    for page in pages:
+        beyond = {row.func_id for row in clear[page.page] if is_beyond_rest(page, row.func_id, family, bound)}
+        found[page.page] = _find_page_functions(page, clear[page.page], beyond, code, find_callers)
+    return found
 
 
 def _find_page_functions(
-    page: PageSides, clear: Sequence[Difference], code: Code, find_callers: FindCallers | None
+    page: PageSides,
+    clear: Sequence[Difference],
+    beyond: Collection[int],
+    code: Code,
+    find_callers: FindCallers | None,
 ) -> PageFunctions:
     statuses = {change.func_id: change.status for change in clear if change.status != "changed"}
     moved = set(code.find_moved(statuses)) if statuses else set()
@@ -95,6 +110,7 @@ def _find_page_functions(
     kept = [change for change in clear if change.func_id not in moved]
     large = [change for change in kept if abs(change.delta_ms) >= page.least_ms]
     increases = order_increases([change for change in large if change.delta_ms > 0], find_callers)
+    increases.sort(key=lambda change: change.func_id not in beyond)
     chains = _find_chains(increases, find_callers)
     slower: list[FunctionChange] = []
     only_moved: list[FunctionChange] = []
@@ -110,6 +126,7 @@ def _find_page_functions(
             chain=tuple(chain),
             fell=tuple(fell),
             pages=(page.page,),
+            is_beyond_rest=change.func_id in beyond,
         )
         # What is gone may be what came: then only the rest of it may be in the increase.
         beside = came if any(func in moved for func, _ in fell) else []
@@ -198,11 +215,11 @@ def _is_net_of_hidden(
 
 
 def join_incidents(pages: Sequence[PageFunctions]) -> tuple[FunctionChange, ...]:
-    """Returns one change for each function or chain that made pages slower, the largest `ranking_ms` first.
+    """Returns one change for each function or chain that made pages slower, by its `order`.
 
     A function of several pages is one incident, on the page where it is largest.
     """
-    changes = sorted((change for page in pages for change in page.slower), key=lambda c: -c.difference.ranking_ms)
+    changes = sorted((change for page in pages for change in page.slower), key=lambda change: change.order)
     joined: list[FunctionChange] = []
     for change in changes:
         for number, before in enumerate(joined):

@@ -114,11 +114,11 @@ class Change:
 class Judgement:
     """All changes, and the one that a sentence leads with.
 
-    `leading` is the page that got slower by most. If none did, it is the page of the first of `incidents`, the
-    functions that got slower; else all pages together, if these changed, or the page that got faster by most. `pages`
-    are in this order too: slower ones, faster ones, the others. `bound` is the q below which a change is clear: 0.05,
-    or less if the same question was asked before. `function_count` counts the functions that were asked about, and
-    `followed` has those that someone asked for by id, changed or not.
+    What is certain enough for a message comes first. `leading` is the page that got slower by most. If none did, it is
+    the page of the first of `incidents`, the functions that got slower; else all pages together, if these changed, or
+    the page that got faster by most. `pages` are in this order too: slower ones, faster ones, the others. `bound` is
+    the q below which a change is clear: 0.05, or less if the same question was asked before. `function_count` counts
+    the functions that were asked about, and `followed` has those that someone asked for by id, changed or not.
     """
 
     whole: Change
@@ -183,15 +183,18 @@ def judge(
     if len(pages) != 1:
         compared.append((None, whole))
     changes, family = _judge_parts(dict(compared), sides, bound)
-    found = find_functions(sides, family, bound, code or Code())
     certainty = Certainty(sides, family, bound)
+    found = {
+        page: certainty.weigh_functions(functions)
+        for page, functions in find_functions(sides, family, bound, code or Code()).items()
+    }
     made = {
         page: replace(
             change,
             page=page,
             functions=found.get(page or NO_PAGE, NO_FUNCTIONS),
             bound=bound,
-            alike=_find_alike(change, page, found.get(page or NO_PAGE, NO_FUNCTIONS), certainty, bound),
+            alike=_find_alike(change, sides, page, found.get(page or NO_PAGE, NO_FUNCTIONS)),
             is_certain=change.is_clear
             and change.difference is not None
             and certainty.is_page_certain(page, change.difference),
@@ -200,10 +203,7 @@ def judge(
     }
     ordered = sorted((change for page, change in made.items() if page is not None), key=_order)
     together = ordered[0] if len(pages) == 1 else made[None]
-    incidents = tuple(
-        replace(incident, is_certain=certainty.is_function_certain(incident))
-        for incident in join_incidents([*found.values()])
-    )
+    incidents = join_incidents([*found.values()])
     return Judgement(
         whole=together,
         pages=tuple(ordered),
@@ -215,16 +215,14 @@ def judge(
     )
 
 
-def _find_alike(
-    change: Change, page: str | None, functions: PageFunctions, certainty: Certainty, bound: float
-) -> float | None:
+def _find_alike(change: Change, sides: Sequence[PageSides], page: str | None, functions: PageFunctions) -> float | None:
     """Returns by which part all functions of a slower page grew, if none of them stands out and that is the change."""
     if change.state != "slower" or page is None or change.difference is None or not change.difference.relative:
         return None
-    grown = certainty.find_common_factor(page) - 1.0
+    grown = next((side.common_factor for side in sides if side.page == page), 1.0) - 1.0
     if grown < ALIKE_SHARE * change.difference.relative:
         return None
-    return None if any(certainty.is_beyond_rest(function, bound) for function in functions.slower) else grown
+    return None if any(function.is_beyond_rest for function in functions.slower) else grown
 
 
 def judge_parts(parts: Mapping[Name, Comparison], *, bound: float = FALSE_DISCOVERIES) -> list[tuple[Name, Change]]:
@@ -259,12 +257,13 @@ def _state_of(comparison: Comparison, diff: Difference | None, bound: float) -> 
     return "slower" if diff.delta_ms > 0 else "faster"
 
 
-def _order(change: Change) -> tuple[int, int, float]:
+def _order(change: Change) -> tuple[int, bool, bool, float]:
     is_by_function = change.state != change.shown_state
+    is_certain = change.is_certain or any(function.is_certain for function in change.functions.slower)
     size = abs(change.difference.delta_ms) if change.difference else 0.0
     if is_by_function:
         size = change.functions.slower[0].difference.ranking_ms
-    return STATES.index(change.shown_state), int(is_by_function), -size
+    return STATES.index(change.shown_state), not is_certain, is_by_function, -size
 
 
 def _lead(whole: Change, pages: list[Change], incidents: Sequence[FunctionChange]) -> Change:
@@ -272,7 +271,7 @@ def _lead(whole: Change, pages: list[Change], incidents: Sequence[FunctionChange
     first = pages[0] if pages else whole
     if first.state == "slower":
         return first
-    if incidents and whole.state != "slower":
+    if incidents and (whole.state != "slower" or whole.is_certain < incidents[0].is_certain):
         return next((page for page in pages if page.page == incidents[0].page), whole)
     if first.state == "faster" and not whole.is_clear:
         return first

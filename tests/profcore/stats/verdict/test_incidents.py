@@ -116,6 +116,29 @@ def test_all_functions_alike_are_said_and_no_message() -> None:
     assert not any(incident.is_certain for incident in judgement.incidents)
 
 
+def test_what_grew_with_the_rest_of_its_page_does_not_lead() -> None:
+    rng = np.random.default_rng(16)
+    base, head = draw(rng, 600), draw(rng, 600) * 1.5
+    base[:, 5] *= 4.0
+    head[:, 5] *= 4.0  # by 80 ms, as much as all the others
+    head[:, 3] *= 1.6
+    incidents = judge_pages({"/a": (base, head)}).incidents
+    grown = {incident.func_id: incident.difference.delta_ms for incident in incidents}
+    assert (incidents[0].func_id, incidents[0].is_beyond_rest) == (3, True)
+    assert grown[3] < grown[5]
+
+
+def test_what_is_certain_leads() -> None:
+    rng = np.random.default_rng(17)
+    few, many = (draw(rng, 24), draw(rng, 24)), (draw(rng), draw(rng))
+    few[1][:] *= 1.8
+    many[1][:, 3] *= 1.5
+    judgement = judge_pages({"/many": many, "/few": few})
+    assert [(page.page, page.state) for page in judgement.pages] == [("/many", "no_clear_change"), ("/few", "slower")]
+    assert judgement.leading_function is judgement.incidents[0]
+    assert (judgement.incidents[0].page, judgement.incidents[0].is_certain) == ("/many", True)
+
+
 def test_what_only_the_fastest_devices_have_is_no_message() -> None:
     rng = np.random.default_rng(13)
     device = [1, 2] * 600
