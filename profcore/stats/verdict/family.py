@@ -293,12 +293,7 @@ def is_beyond_rest(page: PageSides, func_id: int, family: Family, bound: float) 
     )
 
 
-def change_together(page: PageSides, funcs: Sequence[int], fell: Sequence[int]) -> tuple[float, float]:
-    """Returns the change of the summed time of some functions per view in ms, and its lower bound.
-
-    Of those that `fell`, visible self time counts.
-    """
-    seen = page.sum_funcs(fell, visible=True)
-    summed = [whole + part for whole, part in zip(page.sum_funcs(funcs), seen, strict=True)]
-    _, delta, low, _ = standardise(*page.make_sides(summed), 1, page.strata)
+def change_together(page: PageSides, funcs: Sequence[int], *, visible: bool = False) -> tuple[float, float]:
+    """Returns the change of the summed time of some functions per view in ms, and its lower bound."""
+    _, delta, low, _ = standardise(*page.make_sides(page.sum_funcs(funcs, visible=visible)), 1, page.strata)
     return float(delta[0]), float(low[0])

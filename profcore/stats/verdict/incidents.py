@@ -6,7 +6,6 @@ from typing import Final
 
 from profcore.stats.comparison import Difference, describe_changes, order_increases
 from profcore.stats.culprits import FindCallers
-from profcore.stats.ranks import Changes
 from profcore.stats.verdict.family import (
     Family,
     PageSides,
@@ -118,7 +117,7 @@ def _find_page_functions(
         if any(change.func_id in before.chain for before in slower):
             continue
         chain = chains.get(change.func_id, ())
-        fell = _list_fallen(page, page.visible, change, code.files, FELL_P_SAME_FILE)
+        fell = _list_fallen(page, change, code.files, FELL_P_SAME_FILE)
         made = FunctionChange(
             page=page.page,
             difference=change,
@@ -169,48 +168,48 @@ def _find_chains(increases: Sequence[Difference], find_callers: FindCallers | No
 
 
 def _list_fallen(
-    page: PageSides, changes: Changes | None, change: Difference, files: Mapping[int, Hashable], p_same_file: float
+    page: PageSides, change: Difference, files: Mapping[int, Hashable], p_same_file: float
 ) -> list[tuple[int, float]]:
-    """Returns the functions that fell by enough to be where an increase was before, and by how much."""
-    if changes is None:
-        return []
-    own = files.get(change.func_id)
-    fallen = []
-    for number in changes.funcs.tolist():
-        func = int(page.func_ids[number])
-        is_large = changes.delta[number] <= -FELL_SHARE * change.delta_ms and changes.z[number] < 0
-        is_near = own is not None and files.get(func) == own
-        if is_large and changes.p[number] < (p_same_file if is_near else FELL_P_ELSEWHERE):
-            fallen.append((func, float(changes.delta[number])))
-    return sorted(fallen, key=lambda pair: pair[1])
+    """Returns the functions that fell by enough to be where an increase was before, and by how much, seen or in all."""
+    own, fallen = files.get(change.func_id), dict[int, float]()
+    for changes in (page.visible, page.changes):
+        if changes is None:
+            continue
+        for number in changes.funcs.tolist():
+            func, delta = int(page.func_ids[number]), float(changes.delta[number])
+            is_near = own is not None and files.get(func) == own
+            is_large = delta <= -FELL_SHARE * change.delta_ms and changes.z[number] < 0
+            if is_large and changes.p[number] < (p_same_file if is_near else FELL_P_ELSEWHERE):
+                fallen[func] = min(delta, fallen.get(func, delta))
+    return sorted(fallen.items(), key=lambda pair: pair[1])
 
 
 def _is_net(page: PageSides, change: FunctionChange, beside: Sequence[int]) -> bool:
     """Returns whether an increase remains after what fell beside it is taken off: else its time only moved.
 
-    Functions `beside` it take a part of what fell.
+    It remains in what was seen, or in all time: hidden time also wanders to a function that is seen more often, which
+    takes nothing off what is seen. Functions `beside` the increase take a part of what fell.
     """
     if not change.fell:
         return True
-    fell = [func for func, _ in change.fell]
-    delta, low = change_together(page, (change.func_id, *change.chain, *beside), fell)
+    funcs = (change.func_id, *change.chain, *beside, *(func for func, _ in change.fell))
+    delta, low = max(change_together(page, funcs, visible=True), change_together(page, funcs))
     return low > 0 and delta >= max(page.least_ms, LEAST_NET_SHARE * change.difference.delta_ms)
 
 
 def _is_net_of_hidden(
     page: PageSides, change: FunctionChange, beside: Sequence[int], files: Mapping[int, Hashable]
 ) -> bool:
-    """Returns whether an increase remains after all that fell beside it is taken off, hidden time too.
+    """Returns whether an increase remains in all time: before a message, what wanders is taken off too.
 
-    Hidden time also wanders to a function that is seen more often, so this is too strict for what is only said. Where
-    a function is new, its time may be of any that fell in its file: few views do not show that surely.
+    Where a function is new, its time may be of any that fell in its file: few views do not show that surely.
     """
-    p_same_file = FELL_P_NEW if change.difference.status == "new" else FELL_P_SAME_FILE
-    hidden = _list_fallen(page, page.changes, change.difference, files, p_same_file)
-    fell = {func for func, _ in (*change.fell, *hidden)}
+    fell = change.fell
+    if change.difference.status == "new":
+        fell = tuple(_list_fallen(page, change.difference, files, FELL_P_NEW))
     if not fell:
         return True
-    delta, low = change_together(page, sorted({change.func_id, *change.chain, *beside, *fell}), ())
+    delta, low = change_together(page, (change.func_id, *change.chain, *beside, *(func for func, _ in fell)))
     return low > 0 and delta >= page.least_ms
 
 

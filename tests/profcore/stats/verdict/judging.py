@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
+import numpy.typing as npt
 
 from profcore.stats.comparison import compare
 from profcore.stats.verdict.family import PageSides, read_page
@@ -30,9 +31,9 @@ def with_hours(sample: ViewSample) -> ViewSample:
     return sample
 
 
-def hide(sample: ViewSample, part: float) -> ViewSample:
-    """Returns a sample of which a part of each function's time was not seen."""
-    hidden_us = np.rint(sample.self_us * part).astype(np.int64)
+def hide(sample: ViewSample, part: npt.ArrayLike) -> ViewSample:
+    """Returns a sample of which a part of each function's time was not seen: of all alike, or of each by its number."""
+    hidden_us = np.rint(sample.self_us * np.broadcast_to(part, sample.func_count)[sample.func]).astype(np.int64)
     return replace(sample, self_us=sample.self_us - hidden_us, hidden_us=hidden_us)
 
 
@@ -40,7 +41,7 @@ def judge_pages(
     pages: dict[str, tuple[Matrix, Matrix]],
     code: Code | None = None,
     bound: float = 0.05,
-    hidden: float = 0.0,
+    hidden: npt.ArrayLike = 0.0,
     device: Sequence[int] | None = None,
     followed: Sequence[int] = (),
 ) -> Judgement:

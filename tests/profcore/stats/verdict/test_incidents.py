@@ -63,18 +63,30 @@ def test_time_that_moved_to_a_new_function_is_no_slowdown() -> None:
     assert moved.fell[0][1] < 0
 
 
-def test_hidden_time_that_moved_is_no_message() -> None:
+def test_hidden_time_that_moved_is_no_slowdown() -> None:
     rng = np.random.default_rng(11)
     base, head = draw(rng), draw(rng)
     base[:, 7] = 0.0
     head[:, 7] = head[:, 3] * 0.5
     head[:, 3] -= head[:, 7]
-    (incident,) = judge_pages({"/a": (base, head)}, hidden=0.6).incidents
-    assert incident.fell
-    assert (incident.func_id, incident.may_have_moved, incident.is_certain) == (7, True, False)
+    judgement = judge_pages({"/a": (base, head)}, hidden=0.6)
+    assert judgement.incidents == ()
+    assert [moved.func_id for moved in judgement.leading.functions.moved] == [7]
     head[:, 3] *= 2.0
     (incident,) = judge_pages({"/a": (base, head)}, hidden=0.6).incidents
     assert (incident.func_id, incident.is_certain) == (7, True)
+
+
+def test_what_is_seen_of_a_function_that_hid_in_another_is_a_suspicion() -> None:
+    rng = np.random.default_rng(18)
+    base, head = draw(rng), draw(rng)
+    head[:, 7] += head[:, 3] * 0.6
+    head[:, 3] *= 0.4
+    hidden = np.zeros(FUNCS)
+    hidden[3] = 1.0  # the caller, whose callee was never seen before
+    (incident,) = judge_pages({"/a": (base, head)}, hidden=hidden).incidents
+    assert incident.fell
+    assert (incident.func_id, incident.may_have_moved, incident.is_certain) == (7, True, False)
 
 
 def test_a_new_function_in_a_file_where_others_may_have_fallen_is_no_message_yet() -> None:
