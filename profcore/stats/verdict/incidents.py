@@ -10,7 +10,6 @@ from profcore.stats.verdict.family import (
     Family,
     PageSides,
     change_together,
-    is_beyond_rest,
     list_clear,
 )
 
@@ -46,8 +45,9 @@ class FunctionChange:
     `chain` are other clear increases of its chain of callers, and `fell` what fell beside it, with its change in ms per
     view, the largest first. `pages` are all pages on which the same function leads, this one first.
     `share` is the change as a part of the page's time. `may_have_moved` says that all of it may be time of others:
-    also of what fell in hidden time, or fell hardly in the file of a new function. `is_beyond_rest` says that it is
-    more than what the functions of its page have in common, `is_certain` that it is certain enough for a message.
+    also of what fell in hidden time, or fell hardly in the file of a new function. `beyond_ms` is what is left of
+    `ranking_ms` without what the functions of its page have in common: increases are ordered by it. `is_certain` says
+    that it is certain enough for a message.
     """
 
     page: str
@@ -57,7 +57,7 @@ class FunctionChange:
     fell: tuple[tuple[int, float], ...] = ()
     pages: tuple[str, ...] = ()
     may_have_moved: bool = False
-    is_beyond_rest: bool = True
+    beyond_ms: float = 0.0
     is_certain: bool = False
 
     @property
@@ -66,9 +66,9 @@ class FunctionChange:
         return self.difference.func_id
 
     @property
-    def order(self) -> tuple[bool, bool, float]:
-        """The sort key of increases: what is certain comes first, then what is not just the rest of its page."""
-        return not self.is_certain, not self.is_beyond_rest, -self.difference.ranking_ms
+    def order(self) -> tuple[bool, float]:
+        """The sort key of increases: what is certain comes first."""
+        return not self.is_certain, -self.beyond_ms
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,19 +89,11 @@ def find_functions(pages: Sequence[PageSides], family: Family, bound: float, cod
     grown = {page: [row.delta_ms for row in rows if row.delta_ms > 0] for page, rows in clear.items()}
     several = sorted((page for page, deltas in grown.items() if len(deltas) > 1), key=lambda page: -max(grown[page]))
     find_callers = code.read_callers(several) if several else None
-    found = {}
-    for page in pages:
-        beyond = {row.func_id for row in clear[page.page] if is_beyond_rest(page, row.func_id, family, bound)}
-        found[page.page] = _find_page_functions(page, clear[page.page], beyond, code, find_callers)
-    return found
+    return {page.page: _find_page_functions(page, clear[page.page], code, find_callers) for page in pages}
 
 
 def _find_page_functions(
-    page: PageSides,
-    clear: Sequence[Difference],
-    beyond: Collection[int],
-    code: Code,
-    find_callers: FindCallers | None,
+    page: PageSides, clear: Sequence[Difference], code: Code, find_callers: FindCallers | None
 ) -> PageFunctions:
     statuses = {change.func_id: change.status for change in clear if change.status != "changed"}
     moved = set(code.find_moved(statuses)) if statuses else set()
@@ -109,7 +101,7 @@ def _find_page_functions(
     kept = [change for change in clear if change.func_id not in moved]
     large = [change for change in kept if abs(change.delta_ms) >= page.least_ms]
     increases = order_increases([change for change in large if change.delta_ms > 0], find_callers)
-    increases.sort(key=lambda change: change.func_id not in beyond)
+    increases.sort(key=lambda change: -_find_beyond(page, change))
     chains = _find_chains(increases, find_callers)
     slower: list[FunctionChange] = []
     only_moved: list[FunctionChange] = []
@@ -125,7 +117,7 @@ def _find_page_functions(
             chain=tuple(chain),
             fell=tuple(fell),
             pages=(page.page,),
-            is_beyond_rest=change.func_id in beyond,
+            beyond_ms=_find_beyond(page, change),
         )
         # What is gone may be what came: then only the rest of it may be in the increase.
         beside = came if any(func in moved for func, _ in fell) else []
@@ -138,6 +130,11 @@ def _find_page_functions(
         FunctionChange(page=page.page, difference=change, share=page.share_of(change.delta_ms)) for change in decreases
     )
     return PageFunctions(slower=tuple(slower), faster=tuple(faster), moved=tuple(only_moved))
+
+
+def _find_beyond(page: PageSides, change: Difference) -> float:
+    usual_ms = change.delta_ms / change.relative if change.relative else 0.0
+    return change.ranking_ms - usual_ms * max(page.common_factor - 1.0, 0.0)
 
 
 def describe_function(pages: Sequence[PageSides], family: Family, func_id: int) -> FunctionChange | None:

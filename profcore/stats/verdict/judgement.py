@@ -11,7 +11,7 @@ from typing import Final, Literal, TypeVar
 from profcore.stats.comparison import FALSE_DISCOVERIES, Comparison, Difference
 from profcore.stats.distributions import normal_quantile
 from profcore.stats.verdict.certainty import Certainty
-from profcore.stats.verdict.family import Family, PageSides, control_family
+from profcore.stats.verdict.family import Family, PageSides, control_family, is_beyond_rest
 from profcore.stats.verdict.incidents import (
     Code,
     FunctionChange,
@@ -188,13 +188,13 @@ def judge(
         page: certainty.weigh_functions(functions)
         for page, functions in find_functions(sides, family, bound, code or Code()).items()
     }
+    read = {side.page: side for side in sides if side.page}
     made = {
         page: replace(
             change,
             page=page,
             functions=found.get(page or NO_PAGE, NO_FUNCTIONS),
-            bound=bound,
-            alike=_find_alike(change, sides, page, found.get(page or NO_PAGE, NO_FUNCTIONS)),
+            alike=_find_alike(change, read.get(page or NO_PAGE), found.get(page or NO_PAGE, NO_FUNCTIONS), family),
             is_certain=change.is_clear
             and change.difference is not None
             and certainty.is_page_certain(page, change.difference),
@@ -215,14 +215,15 @@ def judge(
     )
 
 
-def _find_alike(change: Change, sides: Sequence[PageSides], page: str | None, functions: PageFunctions) -> float | None:
+def _find_alike(change: Change, page: PageSides | None, functions: PageFunctions, family: Family) -> float | None:
     """Returns by which part all functions of a slower page grew, if none of them stands out and that is the change."""
     if change.state != "slower" or page is None or change.difference is None or not change.difference.relative:
         return None
-    grown = next((side.common_factor for side in sides if side.page == page), 1.0) - 1.0
+    grown = page.common_factor - 1.0
     if grown < ALIKE_SHARE * change.difference.relative:
         return None
-    return None if any(function.is_beyond_rest for function in functions.slower) else grown
+    stand_out = (is_beyond_rest(page, function.func_id, family, change.bound) for function in functions.slower)
+    return None if any(stand_out) else grown
 
 
 def judge_parts(parts: Mapping[Name, Comparison], *, bound: float = FALSE_DISCOVERIES) -> list[tuple[Name, Change]]:
@@ -245,7 +246,8 @@ def _judge_parts(
     for name, comparison in parts.items():
         difference = controlled.get(name)
         state = _state_of(comparison, difference, bound)
-        changes.append((name, Change(page=None, state=state, comparison=comparison, difference=difference)))
+        change = Change(page=None, state=state, comparison=comparison, difference=difference, bound=bound)
+        changes.append((name, change))
     return changes, family
 
 
@@ -262,7 +264,7 @@ def _order(change: Change) -> tuple[int, bool, bool, float]:
     is_certain = change.is_certain or any(function.is_certain for function in change.functions.slower)
     size = abs(change.difference.delta_ms) if change.difference else 0.0
     if is_by_function:
-        size = change.functions.slower[0].difference.ranking_ms
+        size = change.functions.slower[0].beyond_ms
     return STATES.index(change.shown_state), not is_certain, is_by_function, -size
 
 
