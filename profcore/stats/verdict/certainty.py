@@ -122,15 +122,17 @@ def _join_rows(pages: Sequence[PageSides], values: Sequence[Sequence[FloatColumn
 def _is_elsewhere(pages: Sequence[PageSides], values: Sequence[Sequence[FloatColumn]], difference: Difference) -> bool:
     """Returns whether a change of pages, or of a function, is also that of other device classes than the fastest.
 
-    What only the fastest one has may be a monitor that started or stopped: many views that are all alike. Where hardly
-    anyone uses other devices this cannot be known.
+    What only the fastest one has may be a monitor that started or stopped: many views that are all alike. The fastest
+    is that of whole views: one function may take longer there. Where hardly anyone uses other devices this cannot be
+    known.
     """
     rows = _join_rows(pages, values)
     sides = [views for page in pages for views in page.views]
     device = np.concatenate([views.sample.columns.device_class[views.stratum >= 0] for views in sides])
     weight = np.concatenate([views.weight[views.stratum >= 0] for views in sides])
     classes, number = np.unique(device, return_inverse=True)
-    fastest = int(np.argmin(np.bincount(number, rows.value) / np.bincount(number)))
+    whole = _join_rows(pages, [page.whole for page in pages]).value
+    fastest = int(np.argmin(np.bincount(number, whole) / np.bincount(number)))
     is_other = number != fastest
     shares = [float(is_other[rows.is_head == side].mean()) for side in (0, 1)]
     if classes.size < 2 or min(shares) < LEAST_OTHER_SHARE:

@@ -163,6 +163,18 @@ def test_what_only_the_fastest_devices_have_is_no_message() -> None:
     assert judge_pages({"/a": (base, head)}, device=device).is_confirmed
 
 
+def test_the_fastest_devices_are_those_of_whole_views() -> None:
+    rng = np.random.default_rng(19)
+    base, head = draw(rng, 1_200), draw(rng, 1_200)
+    for side in (base, head):
+        side[1::2] *= 2.0
+        side[1::2, 3] *= 0.2  # this function takes longer on fast devices
+    base[::4] *= 0.3  # a monitor, which stops
+    judgement = judge_pages({"/a": (base, head)}, device=[1, 2] * 600)
+    assert 3 in [incident.func_id for incident in judgement.incidents]
+    assert not judgement.is_confirmed
+
+
 def test_a_new_function_on_all_devices_is_a_message() -> None:
     rng = np.random.default_rng(15)
     base, head = draw(rng), draw(rng)
