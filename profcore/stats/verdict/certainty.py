@@ -15,7 +15,7 @@ from profcore.stats.comparison import Difference
 from profcore.stats.ranks import find_changes
 from profcore.stats.standardised import make_side
 from profcore.stats.verdict.blocks import BlockRows, Inflation, find_inflation
-from profcore.stats.verdict.family import PAGE_P, Family, PageSides, is_beyond_rest
+from profcore.stats.verdict.family import Family, PageSides, is_beyond_rest
 from profcore.stats.verdict.incidents import FunctionChange, PageFunctions
 from profcore.stats.views import FloatColumn
 
@@ -25,9 +25,10 @@ CONFIRM_FACTOR: Final = 8.0
 # The inflation by days is a mean over pages, and over so many of their heaviest functions: that of one is hardly known.
 MAX_POOLED_FUNCS: Final = 40
 # A change is also that of other device classes than the fastest, if they have at least this share of the views:
-# by this part of it.
+# by this part of it, and with this p. Each look at a monitor's pages and functions may be the lucky one.
 LEAST_OTHER_SHARE: Final = 0.25
 LEAST_OTHER_PART: Final = 0.5
+OTHER_P: Final = 0.01
 
 
 class Certainty:
@@ -148,4 +149,4 @@ def _is_elsewhere(pages: Sequence[PageSides], values: Sequence[Sequence[FloatCol
     part = float(rest.delta[0]) / difference.delta_ms
     if difference.relative and rest.standard_base[0] > 0:
         part = float(rest.delta[0] / rest.standard_base[0]) / difference.relative
-    return float(rest.p[0]) < PAGE_P and float(rest.z[0]) * difference.delta_ms > 0 and part >= LEAST_OTHER_PART
+    return float(rest.p[0]) < OTHER_P and float(rest.z[0]) * difference.delta_ms > 0 and part >= LEAST_OTHER_PART
