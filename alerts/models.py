@@ -74,6 +74,7 @@ class AlertFinding(models.Model):
     q = models.FloatField(null=True)
     bound = models.FloatField(null=True)
     culprit = models.TextField(null=True)
+    party = models.TextField(null=True)  # the third party that did it, of a release that did not
     began_at = models.DateTimeField(null=True)  # when it was first suspected, while that has not ended
 
     class Meta:

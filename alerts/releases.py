@@ -30,6 +30,8 @@ from profcore.alerts.evidence import SubjectName, Weighed, weigh_judgement
 from profcore.alerts.states import Standing, State
 from profcore.alerts.usage import is_short_lived
 from profcore.stats.verdict.certainty import CONFIRM_FACTOR
+from profcore.stats.verdict.incidents import FunctionChange
+from profcore.stats.verdict.judgement import Change
 from profcore.times import start_of_day
 
 # A look waits so long for the names of a release's functions: reading its maps takes seconds.
@@ -311,9 +313,16 @@ def _is_told(standing: Standing) -> bool:
 
 def _describe(verdict: Verdict, weighed: Weighed) -> Finding:
     """Returns what a look found of a page or function; without figures if there are none."""
-    page, difference = weighed.page, weighed.change.difference if weighed.change else None
+    page, change = weighed.page, weighed.change
+    difference = change.difference if change else None
     views = next((change.views for change in verdict.judgement.changes if change.page == page), (0, 0))
-    grown = (culprit.func.label for culprit in verdict.incidents if page in (None, *culprit.change.pages))
+    grown = [culprit for culprit in verdict.incidents if page in (None, *culprit.change.pages)]
+    if isinstance(change, FunctionChange):
+        grown = [culprit for culprit in grown if culprit.change.func_id == change.func_id]
+    first = grown[0] if grown else None
+    is_outside = first is not None and first.from_outside
+    if isinstance(change, Change):
+        is_outside = is_outside and change.is_mainly([first.change] if first else ())
     interval = difference.ci95 if difference else None
     return Finding(
         views=views[1],
@@ -326,5 +335,6 @@ def _describe(verdict: Verdict, weighed: Weighed) -> Finding:
         relative=difference.relative if difference else None,
         q=difference.q if difference else None,
         bound=verdict.judgement.bound,
-        culprit=None if weighed.name else next(grown, None),
+        culprit=first.func.label if first and not weighed.name else None,
+        party=first.party if first and is_outside else None,
     )

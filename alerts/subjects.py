@@ -54,3 +54,4 @@ class Finding:
     q: float | None = None
     bound: float | None = None
     culprit: str | None = None
+    party: str | None = None

@@ -109,6 +109,7 @@ def encode_change(described: DescribedChange) -> Json:
         "look": change.look,
         "views": [change.base_views, change.views],
         "culprit": change.culprit,
+        "party": change.party,
         "text": described.said.headline,
         "url": described.links.slice,
         "profile_url": described.links.profile or None,

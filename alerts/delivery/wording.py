@@ -106,6 +106,9 @@ def _headline_of_release(alert: AlertRule | None, change: StateChange) -> str:
     if change.cause in by_cause:
         return by_cause[change.cause]
     is_new = bool(change.subject) and change.relative is None  # the base never ran it
+    if change.party and State(change.state).is_open:
+        did, sure = ("takes", "") if State(change.state) is State.CONFIRMED else ("may take", ", not certain yet")
+        return f"{where} {did} longer with {release}: {figure}, likely due to {clean(change.party)}{sure}"
     if State(change.state) is State.CONFIRMED:
         return f"{release} added {where}: {figure}" if is_new else f"{release} made {where} slower: {figure}"
     if State(change.state) is State.SUSPECTED:

@@ -6,6 +6,7 @@ import pytest
 from django.utils import timezone
 
 from aggregate.models import Func, PageView
+from alerts.delivery.wording import say_change
 from alerts.evaluating import evaluate_due
 from alerts.models import AlertRule, AlertState, StateChange
 from alerts.reading import select_history
@@ -166,3 +167,14 @@ def test_what_is_told_of_a_short_lived_release_is_not_told_again(project: Projec
     alert(project)
     confirmed = StateChange.objects.filter(state=State.CONFIRMED)
     assert [change.release for change in confirmed] == ["1.1"]
+
+
+def test_a_third_party_that_changed_by_itself_is_said_to_have_done_it(project: Project, lookup: Func) -> None:
+    Func.objects.filter(project=project, id=lookup.id).update(uri="https://www.googletagmanager.com/gtm.js")
+    receive(project, "1.1", 60_000)
+    assert "lookup in https://www.googletagmanager.com/gtm.js" in {name for _, name in alert(project)}
+    (change,) = StateChange.objects.filter(project=project).exclude(subject="")
+    assert change.party == "Google Tag Manager"
+    said = say_change(AlertRule.objects.get(project=project, id=RELEASE_ALERT_ID), change)
+    assert " longer with 1.1: +" in said.headline
+    assert ", likely due to Google Tag Manager" in said.headline

@@ -272,6 +272,11 @@ class Symbols:
         party = party_of(key.uri, self.sites, self.rules.parties, is_mapped=label is not None)
         return party.name if party else None
 
+    def third_party_of(self, key: FuncKey, label: FuncLabel | None = None) -> str | None:
+        """Returns the name of the third party that serves a func, None for own code, and if it is not known."""
+        party = self.party_of(key, label)
+        return None if party == FIRST_PARTY else party
+
     def show(self, key: FuncKey, label: FuncLabel | None = None) -> Display | None:
         """Returns how the display rules show a func, None if it is shown as it is."""
         if not self.display.rules:
@@ -304,8 +309,7 @@ class Symbols:
             case "category":
                 return self.categorize(key, label)
             case "party":  # None for the project's own code: all of it as one row would be of no use
-                party = self.party_of(key, label)
-                return None if party == FIRST_PARTY else party
+                return self.third_party_of(key, label)
             case _:
                 return origin_of(key.uri)
 

@@ -37,8 +37,10 @@ def write_sentence(verdict: Verdict, base: str, head: str) -> list[Segment]:
         return _write_nothing(leading, base, head)
     if not leading.is_clear:
         return [*_write_unclear(leading, difference, base, head), *_write_moved(verdict)]
-    # A release makes a page slower. A device or a span of time does not: it is slower than another.
-    of_releases = are_releases(verdict.base, verdict.head)
+    # A release makes a page slower. A device or a span of time does not: it is slower than another. Nor does a release
+    # whose visitors got another script of a third party.
+    outside = _find_outside(verdict, difference)
+    of_releases = are_releases(verdict.base, verdict.head) and outside is None
     name = Segment(head, "name")
     if leading.page is None:
         segments = [name, Segment(" is "), _key(leading.state), Segment(" than "), Segment(base, "name")]
@@ -51,7 +53,7 @@ def write_sentence(verdict: Verdict, base: str, head: str) -> list[Segment]:
         segments = [name, Segment(" is "), _key(leading.state), *than]
     segments += [Segment(": "), *_write_figure(difference)]
     segments += _write_culprit(verdict, difference)
-    segments.append(Segment("."))
+    segments += [Segment("."), *(_write_outside(outside) if outside else ())]
     if leading.alike is not None:
         segments.append(
             Segment(
@@ -69,7 +71,9 @@ def _write_function(verdict: Verdict, culprit: Culprit, base: str, head: str) ->
     label = Segment(culprit.func.label[:MAX_LABEL], "name", is_strong=True)
     where = [Segment(" on "), Segment(change.page, "name")] if change.page else []
     head_name = Segment(head, "name")
-    if not are_releases(verdict.base, verdict.head):
+    of_releases = are_releases(verdict.base, verdict.head)
+    is_outside = of_releases and culprit.from_outside
+    if is_outside or not of_releases:
         segments = [label, Segment(" takes "), Segment("longer", "key", is_strong=True), *where]
         segments += [Segment(" with "), head_name, Segment(" than with "), Segment(base, "name")]
     elif culprit.why == "new":
@@ -82,7 +86,7 @@ def _write_function(verdict: Verdict, culprit: Culprit, base: str, head: str) ->
         segments.append(Segment(f", and on {more_pages:,} other page{'s' if more_pages > 1 else ''}"))
     if more:
         segments.append(Segment(f", and {more:,} more function{'s' if more > 1 else ''}"))
-    segments.append(Segment("."))
+    segments += [Segment("."), *(_write_outside(culprit) if is_outside else ())]
     whole = leading.difference
     if leading.state != "no_clear_change" or whole is None:
         return segments
@@ -135,6 +139,21 @@ def _write_culprit(verdict: Verdict, difference: Difference) -> list[Segment]:
     part = first.difference.delta_ms / difference.delta_ms
     word = "mainly" if part >= MAINLY else "partly" if part >= PARTLY else ""
     return [Segment(f", {word} "), Segment(first.func.label[:MAX_LABEL], "name")] if word else []
+
+
+def _find_outside(verdict: Verdict, difference: Difference) -> Culprit | None:
+    """Returns the function that mainly made a page slower, if it comes from outside of the release."""
+    mainly = (row for row in verdict.culprits[:1] if row.difference.delta_ms >= MAINLY * difference.delta_ms > 0)
+    first = next(mainly, None)
+    return first if first and first.from_outside and are_releases(verdict.base, verdict.head) else None
+
+
+def _write_outside(culprit: Culprit) -> list[Segment]:
+    return [
+        Segment(" It comes from "),
+        Segment((culprit.party or "")[:MAX_LABEL], "name"),
+        Segment(", and none of your own functions changed with it: likely not by this release."),
+    ]
 
 
 def _key(state: str) -> Segment:

@@ -1,10 +1,11 @@
 """The verdict on two sides: the one answer to "did it get worse" that pages, lists, checks and alerts give."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final, Literal
 
+from aggregate.selectors.code.symbols import load_symbols
 from aggregate.selectors.functions.table import FunctionRow
 from aggregate.selectors.slice.slices import Slice, SliceError
 from aggregate.selectors.verdict.looks import Look, find_look
@@ -13,23 +14,26 @@ from profcore.code.identity import without_hash
 from profcore.stats.comparison import FALSE_DISCOVERIES, Difference
 from profcore.stats.power import SmallestChange
 from profcore.stats.verdict.incidents import FunctionChange
-from profcore.stats.verdict.judgement import Change, Judgement, judge
+from profcore.stats.verdict.judgement import NO_FUNCTIONS, NO_PAGE, Change, Judgement, judge
 
 MAX_CULPRITS: Final = 3
 Why = Literal["new", "own_time", "hidden_time"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Culprit:
     """A function whose own time changed in the direction of the verdict, and how that is known.
 
     `why` is `own_time` if it was seen on top of stacks for longer, `hidden_time` if that is inferred, and `new` if the
-    base never ran it.
+    base never ran it. `party` is the third party that serves it. It is `from_outside` if none of the project's own
+    functions changed with it: then the release did not do it.
     """
 
     func: FunctionRow
     change: FunctionChange
     why: Why
+    party: str | None = None
+    from_outside: bool = False
 
     @property
     def difference(self) -> Difference:
@@ -105,18 +109,19 @@ def select_verdict(
     if followed_functions:  # a reader follows none, and names take time
         wanted = {number for number, row in enumerate(rows) if name_function(row) in followed_functions}
     judgement = judge(whole, pages, sides=functions.pages, code=functions.code, followed=wanted, bound=bound)
+    parties = _Parties(base, judgement, rows)
     return Verdict(
         base=base,
         head=head,
         judgement=judgement,
-        incidents=[_name(change, rows) for change in judgement.incidents],
-        culprits=[_name(change, rows) for change in _list_culprits(judgement)[:MAX_CULPRITS]],
+        incidents=[parties.name(change) for change in judgement.incidents],
+        culprits=[parties.name(change) for change in _list_culprits(judgement)[:MAX_CULPRITS]],
         moved=[
-            (_name(change, rows), rows[change.fell[0][0]])
+            (parties.name(change), rows[change.fell[0][0]])
             for page in judgement.pages
             for change in page.functions.moved
         ][:MAX_CULPRITS],
-        followed={name_function(rows[func]): _name(change, rows) for func, change in judgement.followed.items()},
+        followed={name_function(rows[func]): parties.name(change) for func, change in judgement.followed.items()},
         smallest=comparer.compare(judgement.leading.page, bound=bound).smallest,
         look=look,
         page_count=sums.page_count,
@@ -148,8 +153,40 @@ def _list_culprits(judgement: Judgement) -> Sequence[FunctionChange]:
     return leading.functions.slower if is_slower else leading.functions.faster
 
 
-def _name(change: FunctionChange, rows: Sequence[FunctionRow]) -> Culprit:
-    return Culprit(rows[change.func_id], change, _why(change.difference))
+class _Parties:
+    """Names the functions of a judgement, and says which of them are a third party's."""
+
+    def __init__(self, base: Slice, judgement: Judgement, rows: Sequence[FunctionRow]) -> None:
+        self._symbols = load_symbols(base.project_id, as_stored=base.as_stored)
+        self._pages = {change.page or NO_PAGE: change.functions for change in judgement.changes}
+        self._rows = rows
+
+    def name(self, change: FunctionChange) -> Culprit:
+        """Returns a function with what changed, how that is known, and whose it is."""
+        party = self._find_party(change.func_id)
+        return Culprit(
+            func=self._rows[change.func_id],
+            change=change,
+            why=_why(change.difference),
+            party=party,
+            from_outside=party is not None and not any(map(self._is_own, self._list_beside(change))),
+        )
+
+    def _list_beside(self, change: FunctionChange) -> Iterator[int]:
+        """Yields the functions that changed with one: its callers, and all others of its pages."""
+        yield from change.chain
+        for page in change.pages:
+            functions = self._pages.get(page, NO_FUNCTIONS)
+            for other in (*functions.slower, *functions.faster, *functions.moved):
+                yield from (other.func_id, *other.chain)
+
+    def _find_party(self, func_id: int) -> str | None:
+        row = self._rows[func_id]
+        return self._symbols.third_party_of(row.key, row.mapped)
+
+    def _is_own(self, func_id: int) -> bool:
+        """Returns whether a function is the project's own, as far as is known; a built-in one is no one's."""
+        return self._rows[func_id].uri is not None and self._find_party(func_id) is None
 
 
 def _why(change: Difference) -> Why:

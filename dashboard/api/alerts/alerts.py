@@ -60,6 +60,7 @@ class AlertStateAnswer(Answer):
         doc("Of base and head; of other releases and this one if the cause is gone, rollback or back."),
     ]
     culprit: str | None
+    party: Annotated[str | None, doc("The third party that did it, if likely the release did not.")]
     text: str
     url: str
     profile_url: str | None

@@ -84,6 +84,10 @@ class CulpritAnswer(ChangedFuncAnswer):
     share: Annotated[float, doc("The change as a part of the page's script and hidden time.")]
     pages: Annotated[Sequence[str], doc("All pages that it made slower, this one first; empty if it is faster.")]
     is_confirmed: IsConfirmed
+    party: Annotated[str | None, doc("The third party that serves it; null for own code, and if it is not known.")]
+    from_outside: Annotated[
+        bool, doc("It is a third party's, and no own function changed with it: likely not by this release.")
+    ]
 
     @classmethod
     def of_culprit(cls, culprit: Culprit) -> Self:
@@ -98,6 +102,8 @@ class CulpritAnswer(ChangedFuncAnswer):
             share=change.share,
             pages=change.pages,
             is_confirmed=change.is_certain,
+            party=culprit.party,
+            from_outside=culprit.from_outside,
         )
 
 

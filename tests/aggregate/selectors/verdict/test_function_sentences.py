@@ -30,12 +30,14 @@ def project() -> Project:
     return made
 
 
-def receive(project: Project, release: str, costs: Costs, *, page: str = "/lint", speed: float = 1.0) -> None:
+def receive(
+    project: Project, release: str, costs: Costs, *, page: str = "/lint", speed: float = 1.0, whole: float = 1.0
+) -> None:
     """100 views whose functions cost so much, each by 10 % or so more or less, and whose whole time differs widely."""
     rng = np.random.default_rng([7, *release.encode(), *page.encode()])
     make_group(project, release, page, first_seen_at=MONDAY + timedelta(days=len(Group.objects.all())))
-    whole = np.rint(rng.lognormal(12, 1.0, 100) * speed).astype(int).tolist()
-    make_views_of_hours(project, whole, starts_at=MONDAY, release=release, page=page)
+    times = np.rint(rng.lognormal(12, 1.0, 100) * speed * whole).astype(int).tolist()
+    make_views_of_hours(project, times, starts_at=MONDAY, release=release, page=page)
     ids = {func.name: func.id for func in Func.objects.filter(project=project)}
     run = sorted((ids[name], ms) for name, ms in costs.items() if ms)
     group = Group.objects.get(project=project, release=release, page=page)
@@ -79,6 +81,37 @@ def test_a_new_function_is_added(project: Project) -> None:
     receive(project, "1.0.0", {**USUAL, "track": 0.0})
     receive(project, "1.1.0", USUAL)
     assert say(project).startswith("1.1.0 added track on /lint: +")
+
+
+def test_a_third_party_that_changed_by_itself_is_no_work_of_the_release(project: Project) -> None:
+    make_func(project, "tag", uri="https://www.googletagmanager.com/gtm.js")
+    receive(project, "1.0.0", {**USUAL, "tag": 10.0})
+    receive(project, "1.1.0", {**USUAL, "tag": 20.0})
+    sentence = say(project)
+    assert sentence.startswith("tag takes longer on /lint with 1.1.0 than with 1.0.0: +")
+    party = (
+        "It comes from Google Tag Manager, and none of your own functions changed with it: likely not by this release."
+    )
+    assert party in sentence
+    (incident,) = ask(project).incidents
+    assert (incident.party, incident.from_outside) == ("Google Tag Manager", True)
+
+
+def test_a_page_that_a_third_party_made_slower_is_no_work_of_the_release(project: Project) -> None:
+    make_func(project, "tag", uri="https://www.googletagmanager.com/gtm.js")
+    receive(project, "1.0.0", {**USUAL, "tag": 10.0})
+    receive(project, "1.1.0", {**USUAL, "tag": 500.0}, whole=3.0)
+    sentence = say(project)
+    assert sentence.startswith("1.1.0 is slower than 1.0.0 on /lint: +")
+    assert ", mainly tag. It comes from Google Tag Manager, and none of your own functions changed" in sentence
+
+
+def test_a_third_party_that_changed_with_own_code_may_be_used_more(project: Project) -> None:
+    make_func(project, "tag", uri="https://www.googletagmanager.com/gtm.js")
+    receive(project, "1.0.0", {**USUAL, "tag": 10.0})
+    receive(project, "1.1.0", {**USUAL, "tag": 30.0, "track": 20.0})
+    assert say(project).startswith("1.1.0 made tag slower on /lint: +")
+    assert not any(incident.from_outside for incident in ask(project).incidents)
 
 
 def test_time_that_moved_is_said_and_no_slowdown(project: Project) -> None:

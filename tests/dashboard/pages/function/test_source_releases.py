@@ -144,7 +144,7 @@ def test_a_verdict_leads_to_what_changed_and_the_page_begins_with_it(client: Cli
     before, after = (Slice(project_id=app.pk, releases=(release,)) for release in ("1.0.0", "2.0.0"))
     known = select_func(app.pk, func(app, "a", HASHED["1.0.0"]).id, releases=("2.0.0",))
     assert known is not None
-    culprit = Culprit(known, None, "own_time")  # type: ignore[arg-type]  # the link does not look at the difference
+    culprit = Culprit(func=known, change=None, why="own_time")  # type: ignore[arg-type]  # the link does not look at it
     link = link_culprit(app, culprit, after, before)
     assert link.endswith(f"/{known.id}/?release=2.0.0&source_base=1.0.0&source_view=changes")
     page = client.get(link).content.decode()
