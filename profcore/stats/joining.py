@@ -2,12 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import pairwise
 from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
-from profcore.stats.views import ViewColumns, ViewSample, keep_rows
+from profcore.stats.views import IntColumn, ViewColumns, ViewSample, keep_rows
 
 NUMBER_COLUMNS: Final = (
     "js_us",
@@ -23,12 +24,22 @@ NUMBER_COLUMNS: Final = (
 )
 
 
-def pick_views(sample: ViewSample, is_kept: npt.NDArray[np.bool_]) -> ViewSample:
-    """Returns some views of a sample, with all its func ids; they are the whole population of the result."""
-    number = np.cumsum(is_kept) - 1
-    picked = keep_rows(sample, is_kept[sample.view])
-    columns = pick_columns(sample.columns, is_kept)
-    return replace(picked, view=number[picked.view], columns=columns, population=int(is_kept.sum()))
+def split_views(sample: ViewSample, part: IntColumn, count: int) -> list[ViewSample]:
+    """Returns the views of each of so many parts, by number; views, and rows by their views, are in the order of parts.
+
+    Each has all func ids, and its views are the whole population. Nothing is copied.
+    """
+    of_views = np.searchsorted(part, np.arange(count + 1)).tolist()
+    of_rows = np.searchsorted(sample.view, of_views).tolist()
+    return [
+        replace(
+            keep_rows(sample, slice(*rows)),
+            view=sample.view[slice(*rows)] - views[0],
+            columns=pick_columns(sample.columns, slice(*views)),
+            population=views[1] - views[0],
+        )
+        for views, rows in zip(pairwise(of_views), pairwise(of_rows), strict=True)
+    ]
 
 
 def join_columns(parts: Sequence[ViewColumns]) -> ViewColumns:
@@ -40,10 +51,9 @@ def join_columns(parts: Sequence[ViewColumns]) -> ViewColumns:
     )
 
 
-def pick_columns(columns: ViewColumns, is_kept: npt.NDArray[np.bool_]) -> ViewColumns:
+def pick_columns(columns: ViewColumns, is_kept: npt.NDArray[np.bool_] | slice) -> ViewColumns:
     """Returns the columns of some views."""
-    return replace(
-        columns,
-        **{name: getattr(columns, name)[is_kept] for name in NUMBER_COLUMNS},
-        release=[columns.release[at] for at in np.flatnonzero(is_kept).tolist()] if columns.release else (),
-    )
+    release: Sequence[str] = ()
+    if columns.release:
+        release = [columns.release[at] for at in np.arange(columns.js_us.size)[is_kept].tolist()]
+    return replace(columns, **{name: getattr(columns, name)[is_kept] for name in NUMBER_COLUMNS}, release=release)

@@ -273,7 +273,7 @@ def pick_funcs(sample: ViewSample, wanted: Collection[tuple[str | None, int]]) -
     return group_funcs(keep_rows(sample, kept), np.zeros(sample.func_count, dtype=np.int64))
 
 
-def keep_rows(sample: ViewSample, is_kept: npt.NDArray[np.bool_]) -> ViewSample:
+def keep_rows(sample: ViewSample, is_kept: npt.NDArray[np.bool_] | slice) -> ViewSample:
     """Returns a sample with some of its rows; all views and funcs stay."""
     return replace(
         sample,

@@ -12,7 +12,7 @@ from aggregate.selectors.statistics.comparisons import HeadTree, NumberedSides, 
 from aggregate.selectors.statistics.moved import pick_moved
 from profcore.code.identity import without_hash
 from profcore.stats.culprits import FindCallers
-from profcore.stats.joining import pick_views
+from profcore.stats.joining import split_views
 from profcore.stats.verdict.family import PageSides, read_page
 from profcore.stats.verdict.incidents import Code
 from profcore.stats.views import group_funcs
@@ -52,10 +52,10 @@ def read_functions(
         group_funcs(sample, numbers, known_totals_alone=True)
         for sample, numbers in zip(sides.samples, sides.numbers, strict=True)
     ]
+    parts = [split_views(sample, stratum, len(pages)) for sample, (stratum, _) in zip(samples, read, strict=True)]
     found = []
-    for number, page in enumerate(pages):
-        of_page = [pick_views(sample, stratum == number) for sample, (stratum, _) in zip(samples, read, strict=True)]
-        sides_of_page = read_page(page, of_page[0], of_page[1], by_device=by_device, by_navigation=by_navigation)
+    for page, before, after in zip(pages, *parts, strict=True):
+        sides_of_page = read_page(page, before, after, by_device=by_device, by_navigation=by_navigation)
         if sides_of_page is not None:
             found.append(sides_of_page)
     return ReadFunctions(found, sides.rows, _describe_code(head, sides))

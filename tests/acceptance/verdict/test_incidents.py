@@ -4,14 +4,15 @@ from dataclasses import replace
 from functools import cache
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 
 from profcore.stats.comparison import Comparison, compare
-from profcore.stats.joining import join_columns, pick_views
+from profcore.stats.joining import join_columns, pick_columns
 from profcore.stats.verdict.family import PageSides, read_page
 from profcore.stats.verdict.incidents import Code
 from profcore.stats.verdict.judgement import Judgement, judge
-from profcore.stats.views import ViewSample, align, sample_of_times
+from profcore.stats.views import ViewSample, align, keep_rows, sample_of_times
 from tests.acceptance.comparing import numbered, page_callers, page_samples, regressions
 
 APPS = {app["app"]: app for app in regressions()}
@@ -46,6 +47,14 @@ def joined(base: ViewSample, head: ViewSample) -> ViewSample:
         columns=join_columns([base.columns, head.columns]),
         population=base.population + head.population,
     )
+
+
+def pick_views(sample: ViewSample, is_kept: npt.NDArray[np.bool_]) -> ViewSample:
+    """Returns some views of a sample, with all its func ids."""
+    number = np.cumsum(is_kept) - 1
+    picked = keep_rows(sample, is_kept[sample.view])
+    columns = pick_columns(sample.columns, is_kept)
+    return replace(picked, view=number[picked.view], columns=columns, population=int(is_kept.sum()))
 
 
 def judge_app(app: str, sides: Sides) -> Judgement:

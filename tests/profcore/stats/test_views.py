@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from profcore.stats.joining import split_views
 from profcore.stats.views import (
     NoTotalsError,
     ViewColumns,
@@ -21,7 +22,7 @@ from profcore.stats.views import (
     sort_values,
 )
 from profcore.sums.blobs import Contribution, decode_contributions, encode_contribution
-from tests.profcore.stats.field import make_contribution
+from tests.profcore.stats.field import make_contribution, sample_of_ms
 
 
 def three_views() -> tuple[list[Contribution], ViewColumns]:
@@ -147,3 +148,16 @@ def test_values_sorted_by_key_are_those_in_the_order_of_rows(top_us: int, step_m
     assert np.array_equal(sort_values(key, value), value[np.lexsort((value, key))])
     assert np.array_equal(sort_values(key, value), value[order_rows(key, value)])
     assert sort_values(key[:0], value[:0]).size == 0
+
+
+def test_the_views_of_all_parts_are_those_of_each_by_itself() -> None:
+    ms = [[1, 0, 2], [0, 3, 0], [0, 0, 0], [4, 5, 6], [0, 7, 0]]
+    whole, part = sample_of_ms(ms), np.array([0, 0, 2, 2, 2])
+    parts = split_views(whole, part, 4)
+    assert [found.views for found in parts] == [found.population for found in parts] == [2, 0, 3, 0]
+    for number, found in enumerate(parts):
+        alone = sample_of_ms(np.array(ms)[part == number].reshape(-1, 3))
+        assert found.columns.js_us.tolist() == alone.columns.js_us.tolist()
+        rows = [*zip(found.view.tolist(), found.func_ids[found.func].tolist(), found.self_us.tolist(), strict=True)]
+        own = [*zip(alone.view.tolist(), alone.func_ids[alone.func].tolist(), alone.self_us.tolist(), strict=True)]
+        assert rows == own
