@@ -152,7 +152,11 @@ class Changes:
     z: Floats
     p: Floats
     q: Floats
-    ranks: RankSums
+
+
+def rank_sides(base: Side, head: Side, funcs: int, strata: int) -> RankSums:
+    """Returns the sums of the rank test of funcs. Less than half of the work of `find_changes`."""
+    return sum_ranks(_rank_rows(base, head, funcs, strata))
 
 
 def find_changes(base: Side, head: Side, funcs: int, strata: int, *, is_weighted: bool) -> Changes | None:
@@ -160,8 +164,7 @@ def find_changes(base: Side, head: Side, funcs: int, strata: int, *, is_weighted
     ran = np.bincount(base.func, minlength=funcs), np.bincount(head.func, minlength=funcs)
     crude = crude_means(base, funcs), crude_means(head, funcs)
     standard_base, delta, low, high = standardise(base, head, funcs, strata)
-    ranks = sum_ranks(_rank_rows(base, head, funcs, strata))
-    z, p = ranks.test()
+    z, p = rank_sides(base, head, funcs, strata).test()
     tested = np.flatnonzero(ran[0] + ran[1] > 0)
     if not tested.size:
         return None
@@ -178,7 +181,6 @@ def find_changes(base: Side, head: Side, funcs: int, strata: int, *, is_weighted
         z=z,
         p=p,
         q=q,
-        ranks=ranks,
     )
 
 

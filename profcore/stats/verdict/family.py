@@ -21,7 +21,7 @@ from profcore.stats.comparison import (
 )
 from profcore.stats.distributions import control_false_discoveries
 from profcore.stats.estimates import clip_weights
-from profcore.stats.ranks import Changes, RankSums, find_changes, weigh_funcs
+from profcore.stats.ranks import Changes, RankSums, find_changes, rank_sides, weigh_funcs
 from profcore.stats.standardised import Side, make_side, standardise
 from profcore.stats.strata import find_strata
 from profcore.stats.verdict.blocks import BlockRows
@@ -64,6 +64,12 @@ class PageSides:
     def visible_sides(self) -> Sides:
         """The rows of both sides: the time that was seen."""
         return self._rows("self")
+
+    @cached_property
+    def ranks(self) -> RankSums | None:
+        """The rank test of the functions; None if there are none. It is all that the family asks of most pages."""
+        has_rows = any(side.func.size for side in self.sides)
+        return rank_sides(*self.sides, self.func_ids.size, self.strata) if has_rows else None
 
     @cached_property
     def changes(self) -> Changes | None:
@@ -228,20 +234,20 @@ def control_family(page_p: Sequence[float], pages: Sequence[PageSides]) -> Famil
     time. A function of several pages has the less of two p, doubled: with pages as strata, and that of its best page
     times their number.
     """
-    asked = [(page, page.changes) for page in pages if page.changes is not None]
+    asked = [(page, page.ranks) for page in pages if page.ranks is not None]
     if not asked:
         return Family(pages=[float(q) for q in control_false_discoveries(page_p)], functions={})
     ids = np.unique(np.concatenate([page.func_ids for page, _ in asked]))
     statistic, variance, cumulant = np.zeros((3, ids.size))
     sums = RankSums(statistic=statistic, variance=variance, cumulant=cumulant)
     count, best, weight = np.zeros(ids.size), np.ones(ids.size), np.zeros(ids.size)
-    for page, changes in asked:
+    for page, ranks in asked:
         at = np.searchsorted(ids, page.func_ids)
-        sums.statistic[at] += changes.ranks.statistic
-        sums.variance[at] += np.nan_to_num(changes.ranks.variance)
-        sums.cumulant[at] += np.nan_to_num(changes.ranks.cumulant)
+        sums.statistic[at] += ranks.statistic
+        sums.variance[at] += np.nan_to_num(ranks.variance)
+        sums.cumulant[at] += np.nan_to_num(ranks.cumulant)
         count[at] += 1
-        best[at] = np.minimum(best[at], changes.p)
+        best[at] = np.minimum(best[at], ranks.test()[1])
         weight[at] += np.square(page.weights)
     z, pooled = sums.test()
     p = combine_p(pooled, best, count)
@@ -267,7 +273,8 @@ def list_clear(page: PageSides, family: Family, bound: float) -> list[Difference
     A change is clear if its q is below `bound`, the page by itself has p below `PAGE_P`, its interval does not include
     zero, and ranks and mean agree.
     """
-    if page.changes is None or all(family.functions[int(func)].q >= bound for func in page.func_ids):
+    is_near = page.ranks is not None and any(family.functions[int(func)].q < bound for func in page.func_ids)
+    if not is_near or page.changes is None:
         return []
     clear = []
     for difference in describe_changes(page.changes, page.func_ids, visible=page.visible):

@@ -141,7 +141,7 @@ def describe_function(pages: Sequence[PageSides], family: Family, func_id: int) 
     """Returns the change of a function, clear or not, on the page with most of it; None if no page asks about it."""
     found = []
     for page in pages:
-        if page.changes is None or func_id not in page.func_ids:
+        if func_id not in page.func_ids or page.changes is None:
             continue
         differences = describe_changes(page.changes, page.func_ids)
         difference = next(row for row in differences if row.func_id == func_id)
