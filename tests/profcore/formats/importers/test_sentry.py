@@ -6,10 +6,16 @@ from uuid import UUID
 import pytest
 
 from profcore.errors import Reason
+from profcore.formats.importers.registry import Imported
 from profcore.formats.importers.shapes import FileError
 from tests.profcore.formats.importers.reading import PLACES, lines, places, read, read_fault, sample, sample_json
 
+RENDER = ["main render", "main render price", "main render price"]
 SESSION = UUID("0123456789abcdef0123456789abcdef")
+
+
+def stacks_of(imported: Imported) -> list[str]:
+    return [line.split(" ", 1)[1] for line in lines(imported.completed.envelope)]
 
 
 def test_a_chunk_comes_in_with_its_session_as_the_view() -> None:
@@ -22,19 +28,33 @@ def test_a_chunk_comes_in_with_its_session_as_the_view() -> None:
     assert imported.completed.missing == ("page", "sampleInterval")
 
 
-def test_idle_that_the_sdk_booked_to_the_first_stack_is_named_and_not_guessed_away() -> None:
-    (imported,) = read(sample("sentry-chunk.json"))
+@pytest.mark.parametrize("sdk", [{"version": "10.20.0"}, {"version": "11.9.3"}, {"version": "odd"}, {}, None])
+def test_what_an_older_sdk_put_on_the_first_stack_is_idle(sdk: object) -> None:
+    (imported,) = read(sample_json("sentry-chunk.json") | {"client_sdk": sdk})
 
-    assert [line.split(" ", 1)[1] for line in lines(imported.completed.envelope)] == [
-        "main",
-        "main render",
-        "main render price",
-        "main render price",
-        "main",
-        "main render setTimeout",
-        "main",
-    ]
-    assert "stack_id 0" in imported.completed.notes[0]
+    assert stacks_of(imported) == ["-", *RENDER, "-", "main render setTimeout", "-"]
+    assert imported.completed.notes == (
+        "SDKs before 11.10.0 put idle time on a chunk's first stack (stack_id 0): its 3 samples were read as idle.",
+    )
+
+
+@pytest.mark.parametrize("version", ["11.10.0", "11.12.0-beta.1", "12.0.0"])
+def test_a_newer_sdk_has_an_empty_stack_for_idle_time(version: str) -> None:
+    chunk = sample_json("sentry-chunk.json") | {"client_sdk": {"version": version}}
+    chunk["profile"]["stacks"].append([])
+    chunk["profile"]["samples"][4]["stack_id"] = 4
+
+    (imported,) = read(chunk)
+    assert stacks_of(imported) == ["main", *RENDER, "-", "main render setTimeout", "main"]
+    assert imported.completed.notes == ()
+
+
+def test_a_first_stack_of_several_frames_is_none_of_the_browsers() -> None:
+    chunk = sample_json("sentry-chunk.json")
+    chunk["profile"]["stacks"][0] = [1, 0]
+
+    (imported,) = read(chunk)
+    assert stacks_of(imported)[0] == "main render"
 
 
 def test_two_chunks_of_a_session_are_two_traces_of_one_view() -> None:
