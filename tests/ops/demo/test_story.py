@@ -22,6 +22,8 @@ from tests.e2e.site import Look, open_as
 
 pytestmark = [pytest.mark.nightly, pytest.mark.e2e, pytest.mark.django_db(transaction=True), pytest.mark.slow(60)]
 VIEWS = 1_000  # a third of what is loaded: the changes are clear long before
+# What the last release is told by: a third party's function, which no own one followed.
+VENDOR = re.compile(r"^\s*takeSnapshot takes longer on .* with 1\.2\.0 .*: likely not by this release\.")
 
 
 @pytest.fixture
@@ -87,7 +89,7 @@ def find_callers(page: Page) -> None:
 
 def read_the_verdict(page: Page) -> None:
     """Did the last release make it worse? No click: the list says so."""
-    expect(page.locator("td.release")).to_contain_text(re.compile(r"^\s*1\.2\.0 .*takeSnapshot"))
+    expect(page.locator("td.release")).to_contain_text(VENDOR)
 
 
 def find_the_devices(page: Page) -> None:
@@ -119,4 +121,4 @@ def share_a_page(page: Page) -> None:
     with open_page(browser) as stranger:
         stranger.goto(address)
         expect(stranger.get_by_role("heading", name="Demo shop")).to_be_visible()
-        expect(stranger.locator(".sentence").first).to_contain_text(re.compile(r"^\s*1\.2\.0 .*takeSnapshot"))
+        expect(stranger.locator(".sentence").first).to_contain_text(VENDOR)
