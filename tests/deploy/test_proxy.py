@@ -34,6 +34,7 @@ from tests.runner.waiting import wait_until
 CONFS = ("compose.conf", "compose-tls.conf", "fieldflame.conf")
 ENDPOINT_PATH = "/ingest/v1/traces"
 ENDPOINT = f"{ENDPOINT_PATH}?key=public"
+DATADOG = "/datadog/public/api/v2/profile"
 MIB = 2**20
 
 
@@ -164,10 +165,10 @@ def test_whoever_ends_tls_in_front_is_believed(proxy: Proxy, upstream: Upstream)
 def test_the_app_gets_the_true_address_but_none_with_traces(proxy: Proxy, upstream: Upstream) -> None:
     lie = {"X-Forwarded-For": "192.0.2.7"}
     paths = ("/login/", "/projects/?a=/ingest/", "/shared/x/", "/api/v1/projects/a/sourcemaps", ENDPOINT, "/snippet.js")
-    for path in (*paths, f"/{ENDPOINT}&a=/login/", "/snippet/key.js", "/ingest/v1/absent?key=k"):
+    for path in (*paths, f"/{ENDPOINT}&a=/login/", "/snippet/key.js", "/ingest/v1/absent?key=k", DATADOG):
         ask(proxy, "GET", path, headers=lie)
     addresses = [headers.get_all("X-Forwarded-For") for _, _, headers, _ in upstream.asked]
-    assert addresses == [["127.0.0.1"]] * 4 + [None] * 5
+    assert addresses == [["127.0.0.1"]] * 4 + [None] * 6
 
 
 def test_few_large_uploads_are_taken_from_one_address_at_a_time(proxy: Proxy, upstream: Upstream) -> None:
@@ -329,6 +330,7 @@ def test_the_logs_hold_no_key_no_address_and_no_referrer(proxy: Proxy) -> None:
     strange = {"Referer": "https://shop.example/?token=secret", "Origin": "https://shop.example"}
     ask(proxy, "POST", ENDPOINT, b"x" * 6 * MIB, strange)
     ask(proxy, "POST", ENDPOINT, b"{}", strange)
+    ask(proxy, "POST", DATADOG, b"x" * 6 * MIB, strange)
     ask(proxy, "GET", "/login/?next=secret", headers=strange)
     for address in (
         reverse("shared-profile", args=["secret", "a.json"]),
@@ -338,7 +340,7 @@ def test_the_logs_hold_no_key_no_address_and_no_referrer(proxy: Proxy) -> None:
         ask(proxy, "GET", address)
     # A line is written when its request is done with, which takes longer for the refused one.
     deadline = time.monotonic() + 60
-    while (log := proxy.read_log("access.log")).count("\n") < 5 and time.monotonic() < deadline:
+    while (log := proxy.read_log("access.log")).count("\n") < 6 and time.monotonic() < deadline:
         time.sleep(0.02)
     lines = sorted(re.sub(r"^\S+ ", "", line).split()[:3] for line in log.splitlines())
     assert lines == [
@@ -346,6 +348,7 @@ def test_the_logs_hold_no_key_no_address_and_no_referrer(proxy: Proxy) -> None:
         ["GET", "/api/v1/shared/...", "200"],
         ["GET", "/login/", "200"],
         ["GET", "/shared/...", "200"],
+        ["POST", "/datadog/...", "413"],
         ["POST", ENDPOINT_PATH, "413"],  # no line for a trace that was taken
     ]
     for secret in ("public", "secret", "127.0.0.1"):
