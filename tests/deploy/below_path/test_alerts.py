@@ -48,15 +48,18 @@ KINDS: Final = ("webhook", "slack", "teams")
 
 
 def make_slow_release() -> Project:
-    """Makes a project with a release that made a page slower, and with two days over a budget."""
+    """Makes a project with a release that made a page slower, and with two days over a budget.
+
+    A day is judged three hours after its end, so yesterday may not be yet.
+    """
     project, today = make_project("shop", name="Shop"), start_of_day(timezone.now())
-    for release, factor, days_ago in (("1.0", 1, 3), ("1.1", 2, 2), ("1.1", 2, 1)):
+    for release, factor, days_ago in (("1.0", 1, 4), ("1.1", 2, 3), ("1.1", 2, 2)):
         starts_at = today - timedelta(days=days_ago) + timedelta(hours=9)
         make_group(project, release, "/cart", first_seen_at=starts_at)
         times = [factor * us for us in TIMES * 5]
         make_timed_views(project, times, release=release, page="/cart", starts_at=starts_at)
     question = clean_alert_query("budget", TIME)
-    create_alert(project=project, kind="budget", name="Script", question=question, now=today - timedelta(days=3))
+    create_alert(project=project, kind="budget", name="Script", question=question, now=today - timedelta(days=4))
     return project
 
 

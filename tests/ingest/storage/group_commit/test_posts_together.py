@@ -160,9 +160,9 @@ def test_what_the_server_itself_does_not_take_is_refused_alone(
     monkeypatch.setattr(
         storing,
         "_make_row",
-        lambda arrival, *rest: tuple(
+        lambda project_id, arrival, *rest: tuple(
             str(2**40) if name == "seq" and arrival.envelope.seq == 7 else value
-            for name, value in zip(storing.COLUMNS, make_row(arrival, *rest), strict=True)
+            for name, value in zip(storing.COLUMNS, make_row(project_id, arrival, *rest), strict=True)
         ),
     )
     futures = [begin(make_envelope(str(n), seq=7 if n == 2 else 0)) for n in range(4)]
