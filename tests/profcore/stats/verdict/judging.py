@@ -23,11 +23,11 @@ def draw(rng: np.random.Generator, views: int = VIEWS, *, size: float = 40.0) ->
     return np.asarray(whole * rng.lognormal(0.0, 0.3, (views, FUNCS)))
 
 
-def with_hours(sample: ViewSample) -> ViewSample:
-    """Returns a sample with its views in the hours of a week."""
-    hours = np.arange(sample.views) * 7 * 24 // max(sample.views, 1)
+def with_hours(sample: ViewSample, week: int) -> ViewSample:
+    """Returns a sample with its views in the hours of a week, from 0 on."""
+    hours = (week + np.arange(sample.views) / max(sample.views, 1)) * 7 * 24 // 1
     columns = sample.columns
-    object.__setattr__(columns, "hour", hours)
+    object.__setattr__(columns, "hour", hours.astype(np.int64))
     return sample
 
 
@@ -45,9 +45,14 @@ def judge_pages(
     device: Sequence[int] | None = None,
     followed: Sequence[int] = (),
 ) -> Judgement:
-    """Returns the judgement on pages, of whose functions a part is hidden, with the first as all pages together."""
+    """Returns the judgement on pages, of whose functions a part is hidden, with the first as all pages together.
+
+    The head's views are a week later than those of the base.
+    """
     samples = {
-        page: tuple(with_hours(hide(sample_of_ms(side, device_class=device), hidden)) for side in pair)
+        page: tuple(
+            with_hours(hide(sample_of_ms(side, device_class=device), hidden), week) for week, side in enumerate(pair)
+        )
         for page, pair in pages.items()
     }
     comparisons = {page: compare(*(sample_of_times(side.columns) for side in pair)) for page, pair in samples.items()}
