@@ -61,12 +61,12 @@ def take_datadog(post: IngestRequest) -> IngestResponse:
     if post.method == "OPTIONS":
         return answer_preflight(post.wanted_headers, ALLOWED)
     try:
-        public_key, path = split_address(post)
+        public_key, path, fields = split_address(post)
     except TraceError as error:
         skip_body(post)
         return answer_error(error)
     if path == QUOTA_PATH and post.method == "GET":
-        return answer_quota(post, public_key)
+        return answer_quota(post, public_key, session=fields.get("session_id", [""])[-1])
     if post.method != "POST":
         return answer_wrong_method(ALLOWED, "Profiles are posted.")
     if path == PROFILE_PATH:
@@ -74,14 +74,15 @@ def take_datadog(post: IngestRequest) -> IngestResponse:
     return drop(post, public_key)
 
 
-def split_address(post: IngestRequest) -> tuple[str, str]:
-    """Returns the key of an address, and the SDK's own path. Raises `TraceError` if the query cannot be read."""
+def split_address(post: IngestRequest) -> tuple[str, str, dict[str, list[str]]]:
+    """Returns the key of an address, and the SDK's own path and parameters. Raises `TraceError` for a bad query."""
     match = ADDRESS.fullmatch(post.path)
     public_key, path = (match[1], match[2] or "/") if match else ("", "/")
-    forward = read_fields(post.query).get("ddforward", [""])[-1]
-    if forward:
-        path = forward.partition("?")[0]
-    return public_key, path.rstrip("/")
+    fields = read_fields(post.query)
+    if forward := fields.get("ddforward", [""])[-1]:
+        path, _, query = forward.partition("?")
+        fields = read_fields(query)
+    return public_key, path.rstrip("/"), fields
 
 
 def drop(post: IngestRequest, public_key: str) -> IngestResponse:
@@ -97,9 +98,8 @@ def drop(post: IngestRequest, public_key: str) -> IngestResponse:
     return answer(202, {})
 
 
-def answer_quota(post: IngestRequest, public_key: str) -> IngestResponse:
+def answer_quota(post: IngestRequest, public_key: str, *, session: str) -> IngestResponse:
     """Says whether a session may record: by the project's collection, its rate and quotas. The SDK asks once."""
-    session = read_fields(post.query).get("session_id", [""])[-1]
     try:
         with with_deadline(settings.INGEST_DATABASE_WAIT_MS / 1_000):
             key = find_sender(public_key)

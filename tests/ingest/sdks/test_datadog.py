@@ -217,6 +217,10 @@ def test_a_rate_draws_sessions_by_their_id(endpoint: IngestServer) -> None:
     drawn = [ask_quota(endpoint, f"session-{number}")["admitted"] for number in range(200)]
     assert 30 < sum(drawn) < 70
     assert drawn == [ask_quota(endpoint, f"session-{number}")["admitted"] for number in range(200)]
+    for number, is_drawn in enumerate(drawn[:40]):  # where `proxy` is a text
+        forward = urlencode({"ddforward": f"{QUOTA}?session_id=session-{number}", "ddforwardSubdomain": "quota"})
+        answer = endpoint.ask("GET", address=f"/datadog/{endpoint.key}?{forward}", origin=SHOP)
+        assert answer.json["data"]["attributes"]["admitted"] is is_drawn
     send(endpoint, make_form(make_parts()))
     assert {json.loads(body)["sampleRate"] for body in endpoint.bodies()} == {0.25}
 
