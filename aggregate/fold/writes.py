@@ -22,7 +22,6 @@ HOTSPOT_SUMS: Final = (
     "views",
 )
 FACTS: Final = "sample_rate, traits, session"  # as `ViewFacts`
-FACTS_OF_VIEW: Final = "v.sample_rate, v.traits, v.session"
 ADD_HOTSPOTS: Final = ", ".join(f"{name} = h.{name} + excluded.{name}" for name in HOTSPOT_SUMS)
 ADD_PARTS: Final = ", ".join(f"{name} = c.{name} + d.{name}" for name in TIME_PART_NAMES)
 
@@ -83,7 +82,7 @@ def load_views(project_id: int, keys: Sequence[tuple[UUID, int]]) -> dict[tuple[
     with connection.cursor() as cursor:
         cursor.execute(
             f"""SELECT v.contribution, v.view_id, v.group_id, v.cell_id, v.traces, v.is_truncated, v.marker_us,
-                       {FACTS_OF_VIEW}, {PARTS}
+                       {FACTS}, {PARTS}
                 FROM aggregate_pageview v JOIN unnest(%b::uuid[], %b::int[]) AS c (view_id, group_id)
                   USING (view_id, group_id) WHERE v.project_id = %s AND v.view_id = ANY(%b::uuid[])""",
             [view_ids, [group_id for _, group_id in keys], project_id, view_ids],

@@ -1,4 +1,4 @@
-"""Taking a post: key, sender and room are checked, envelopes are stored, and what came of it is counted and answered.
+"""Takes a post: checks its key, sender and room, stores its envelopes, counts the outcome and answers.
 
 The readers of the bodies differ: our own contract's (`views`), and those of other SDKs.
 """

@@ -24,8 +24,8 @@ from profcore.stats.views import FloatColumn
 CONFIRM_FACTOR: Final = 8.0
 # The inflation by days is a mean over pages, and over so many of their heaviest functions: that of one is hardly known.
 MAX_POOLED_FUNCS: Final = 40
-# A change is also that of other device classes than the fastest, if they have at least this share of the views:
-# by this part of it, and with this p. Each look at a monitor's pages and functions may be the lucky one.
+# Other device classes than the fastest must show the change too, if they have at least this share of the views: this
+# part of it, with a p below this. It is small since a monitor's pages and functions are looked at many times.
 LEAST_OTHER_SHARE: Final = 0.25
 LEAST_OTHER_PART: Final = 0.5
 OTHER_P: Final = 0.01
