@@ -1,6 +1,6 @@
 /** What the snippet takes of the main thread: by a clock around its calls, and by the profiler's own samples. */
 
-import { log, script } from './page';
+import { log, now } from './page';
 import type { ProfilerTrace } from './profiler';
 
 declare const BARE: boolean;
@@ -21,33 +21,30 @@ export const counted = <T extends unknown[]>(run: (...values: T) => void): (...v
   // The quoted name survives all minifiers: by it a server knows the snippet in a site's own bundle. (Read directly, the
   // function would lose it.)
   'fieldflame:run'(...values: T): void {
-    const enteredAt = BARE ? 0 : performance.now();
+    const enteredAt = BARE ? 0 : now();
     try {
       run(...values);
     } catch (error) {
-      log(`${error}`);
+      log(error);
     }
-    spent += BARE ? 0 : performance.now() - enteredAt;
+    spent += BARE ? 0 : now() - enteredAt;
   },
 })[0]!;
 
 /**
- * Returns the cost since the last call. `sampled`: of the trace's samples in our functions, and in what these called of
- * the browser's. Of samples at one time one counts, and the first is the constructor's own.
+ * Returns the cost since the last call. `sampled`: of the trace's samples in what a browser calls of ours, and in all that
+ * this calls. Of samples at one time one counts, and the first is the constructor's own.
  */
-export const takeCost = ({ frames, resources, samples, stacks }: ProfilerTrace, interval: number): Cost => {
-  const isOwn = (id?: number): boolean => {
-    const stack = stacks[id!];
-    const frame = frames[stack?.frameId!];
-    return !!frame && (frame.resourceId === undefined
-      ? isOwn(stack!.parentId)
-      : frame.name === 'fieldflame:run' || resources[frame.resourceId] === script);
-  };
+export const takeCost = (trace: ProfilerTrace, interval: number): Cost => {
+  const isOwn: boolean[] = []; // by stack; parents come before children
+  for (const { frameId, parentId } of trace.stacks) {
+    isOwn.push(isOwn[parentId!] || trace.frames[frameId]!.name === 'fieldflame:run');
+  }
   const ms = spent;
   spent = 0;
   return {
     ms,
-    sampled: interval * samples.filter(({ stackId, timestamp }, index) =>
-      samples[index - 1]?.timestamp! < timestamp && isOwn(stackId)).length,
+    sampled: interval * trace.samples.filter(({ stackId, timestamp }, index, all) =>
+      all[index - 1]?.timestamp! < timestamp && isOwn[stackId!]).length,
   };
 };

@@ -4,8 +4,8 @@
  */
 
 import { counted } from './cost';
-import { endpoint } from './page';
-import { hear } from './recorder';
+import { endpoint, log } from './page';
+import { mute } from './recorder';
 
 declare const BARE: boolean;
 
@@ -27,7 +27,7 @@ const RETRY_MAX_S = 1e6;
 
 type Bytes = ArrayBuffer | Uint8Array<ArrayBuffer>;
 
-interface Part {
+export interface Part {
   readonly viewId_: string;
   /** A line of JSON. */
   readonly line_: string;
@@ -37,9 +37,7 @@ interface Part {
   hold_?: AbortController | undefined;
 }
 
-export interface Answer {
-  /** 0 if there was none. */
-  readonly status: number;
+interface Answer {
   /** Seconds for which the server wants nothing more of this page. */
   readonly stop?: number;
   readonly detail?: string;
@@ -47,8 +45,6 @@ export interface Answer {
 
 let waiting: Part[] = [];
 let keptBytes = 0;
-/** More characters than that never travel together. An answer 413 halves it. */
-let togetherChars = 4 * KEEPALIVE_BYTES;
 /** How many times are running that the server asked for, or that follow no answer. Nothing is sent meanwhile. */
 let pauses = 0;
 /** The page may end at any moment. */
@@ -56,41 +52,37 @@ let isLeaving = false;
 
 /** Forgets all that waits. */
 export const clear = (): void => {
-  waiting.forEach(release);
+  release(waiting);
   waiting = [];
 };
 
-const textOf = (parts: readonly Part[]): string => parts.map((part) => part.line_).join('');
+const textOf = (parts: readonly Part[]): string => parts.map((part) => part.line_).join('\n');
 
 const encode = (text: string): Bytes => new TextEncoder().encode(text);
 
 /** The bytes go as they are and without a type, which needs no preflight. */
-const requestOf = (body: Bytes): { method: string; credentials: 'omit'; body: Bytes } =>
-  ({ method: 'POST', credentials: 'omit', body });
+const POST = { method: 'POST', credentials: 'omit' } as const;
 
 /** Leaves a line with the browser. Returns whether it took it: only secure contexts have this, and there is a quota. */
-const hold = (part: Part): boolean => {
-  if (!BARE) {
-    const hold = new AbortController();
-    try {
-      window.fetchLater!(endpoint, { ...requestOf(encode(part.line_)), signal: hold.signal });
-      part.hold_ = hold;
-    } catch {
-      return false;
-    }
+const hold = (part: Part): unknown => {
+  if (BARE) {
+    return true;
   }
-  return true;
+  const hold = new AbortController();
+  try {
+    window.fetchLater!(endpoint, { ...POST, body: encode(part.line_), signal: hold.signal });
+    return part.hold_ = hold;
+  } catch {
+    return;
+  }
 };
 
-const release = (part: Part): void => {
-  if (!BARE) {
+const release = (parts: readonly Part[]): void => {
+  for (const part of parts) {
     part.hold_?.abort(0); // with a reason, since the usual one takes time
     part.hold_ = undefined;
   }
 };
-
-const zip = (body: Bytes): Promise<Bytes> =>
-  new Response(new Response(body).body!.pipeThrough(new CompressionStream('gzip'))).arrayBuffer();
 
 /**
  * Sends all that waits. `leaves`: whether the page may end at any moment, from now on. `ends`: it does now. Then the browser
@@ -107,29 +99,29 @@ const send = Object.values({
   // Named as in `counted`: what follows an answer has no caller of ours.
   async 'fieldflame:run'(parts: readonly Part[]): Promise<void> {
     const text = textOf(parts);
-    if (!BARE && parts[1] && text.length > togetherChars) {
-      const half = parts.length >> 1;
-      send(parts.slice(0, half));
-      send(parts.slice(half));
-    } else if (text) {
+    if (text) {
       let body = encode(text);
       let kept = 0;
       let status = 0;
       let retryAfterS = 0;
-      let said: Partial<Answer> | undefined;
+      let said: Answer | null | undefined;
       for (const part of parts) {
         part.isSent_ = true;
       }
       try {
-        if (!isLeaving && window.CompressionStream) {
-          body = await zip(body);
+        if (!isLeaving) {
+          body = await new Response(new Response(body).body!.pipeThrough(new CompressionStream('gzip'))).arrayBuffer();
         }
+      } catch {
+        // A browser that cannot compress sends text.
+      }
+      try {
         // A request without keepalive ends with the page: then the browser sends what it holds.
         if (keptBytes + body.byteLength <= (isLeaving ? LAST_BYTES : KEEPALIVE_BYTES)) {
           keptBytes += kept = body.byteLength;
-          parts.forEach(release);
+          release(parts);
         }
-        const response = await fetch(endpoint, { ...requestOf(body), keepalive: !!kept });
+        const response = await fetch(endpoint, { ...POST, body, keepalive: !!kept });
         status = response.status;
         retryAfterS = Number(response.headers.get('Retry-After'));
         said = await response.json();
@@ -137,21 +129,26 @@ const send = Object.values({
         // No answer, or one without JSON. A page's own `fetch` may throw too.
       }
       const isLater = !status || status === 408 || status === 429 || status >= 500;
-      const isSplit = !BARE && status === 413 && parts[1];
+      const half = status === 413 && parts.length >> 1;
       keptBytes -= kept;
+      release(parts);
       for (const part of parts) {
-        release(part);
         part.isSent_ = false;
-        part.tries_ += isSplit ? 0 : isLater ? 1 : MAX_TRIES;
-        if (!BARE && isLater) {
+        part.tries_ += !BARE && half ? 0 : isLater ? 1 : MAX_TRIES;
+        if (!BARE && isLater && part.tries_ < MAX_TRIES) {
           hold(part);
         }
       }
-      waiting = waiting.filter((part) => part.tries_ < MAX_TRIES || (!BARE && release(part)));
-      hear({ ...said, status }, parts[0]!.viewId_);
-      if (isSplit) {
-        togetherChars = text.length / 2;
-        flush();
+      waiting = waiting.filter((part) => part.tries_ < MAX_TRIES);
+      log(`${status} ${said?.detail || ''}`);
+      if (!BARE) {
+        dispatchEvent(new CustomEvent('fieldflame:sent', { detail: { viewId: parts[0]!.viewId_, status } }));
+      }
+      if (said?.stop) {
+        mute(said.stop * 1e3);
+      } else if (!BARE && half) {
+        send(parts.slice(0, half));
+        send(parts.slice(half));
       } else if (isLater) {
         pauses++;
         setTimeout(counted(() => {
@@ -163,11 +160,10 @@ const send = Object.values({
   },
 })[0]!;
 
-/** Keeps a line of a view until it is delivered. `isDue`: sends all lines. */
-export const add = (viewId_: string, line: string, isDue: boolean): void => {
-  const part: Part = { viewId_, line_: `${line}\n`, tries_: 0 };
+/** Keeps a line until it is delivered. `isDue`: sends all lines. */
+export const add = (part: Part, isDue: boolean): void => {
   if (waiting.push(part) > MAX_WAITING) {
-    release(waiting.shift()!);
+    release([waiting.shift()!]);
   }
   if (!BARE && isLeaving) {
     send([part]);

@@ -1,6 +1,7 @@
 /** The page's own timings: what is kept of each entry, and which of them belong to a chunk. */
 
 import { counted } from './cost';
+import { moveStart } from './recorder';
 
 export interface Mark {
   readonly type: string;
@@ -17,21 +18,13 @@ declare const BARE: boolean;
  * How the types that are watched begin: `longtask`, `long-animation-frame`, `paint`, `largest-contentful-paint`,
  * `layout-shift`, `event`, `mark`, `measure`, `soft-navigation`.
  */
-const TYPES = /^(longt|long-a|paint|larg|layout-|event|mark|meas|soft)/;
+const TYPES = /^(lo|la|m|p|ev|so)/;
 
-type Facts = readonly (readonly string[])[];
-
-const read = (facts: string): Facts => facts.split(' ').map((fact) => fact.split(':'));
-
-/** The facts that are kept of an entry, and of a long frame's script, by the browser's names; `ours:theirs` renames. */
-const FACTS = /* @__PURE__ */ read(
-  'start:startTime duration size url value hadRecentInput interactionId processingStart processingEnd blockingDuration'
-    + ' renderStart styleAndLayoutStart firstUIEventTimestamp',
-);
-const SCRIPT_FACTS = /* @__PURE__ */ read(
-  'start:startTime duration url:sourceURL function:sourceFunctionName position:sourceCharPosition'
-    + ' forced:forcedStyleAndLayoutDuration invoker invokerType',
-);
+/** The facts that are kept of an entry and of a long frame's script, by the browser's names; `ours:theirs` renames. */
+const FACTS = /* @__PURE__ */ ('start:startTime duration size value hadRecentInput interactionId processingStart processingEnd'
+  + ' blockingDuration renderStart styleAndLayoutStart function:sourceFunctionName'
+  + ' position:sourceCharPosition forced:forcedStyleAndLayoutDuration invoker invokerType').split(' ')
+  .map((fact) => fact.split(':'));
 /** Of one view: the scripts of long frames, and the marks of each type: a page that sets many crowds out no long task. */
 const MAX_SCRIPTS = 200;
 const MAX_MARKS = 1e3;
@@ -50,61 +43,48 @@ let counts: Record<string, number>;
 export let marksDropped: number | undefined;
 let observer: PerformanceObserver | undefined;
 let watchedFrom: number;
-let onSoftNavigation: (start: number) => void;
 
 /** Returns a text without query and fragment, and cut; other values as they are. */
 const clean = (value: any): unknown => value?.match?.(TEXT)[0] ?? value;
 
-const pick = (entry: Entry, facts: Facts): any =>
-  Object.fromEntries(facts.map(([ours, theirs = ours]) => [ours, clean(entry[theirs!])]));
-
-/** Returns whether the view has room for one more of a type. */
-const count = (type: string): boolean => {
-  counts[type] = (counts[type] || 0) + 1;
-  const isDropped = counts[type]! > (!BARE && type[0] === 'm' ? MAX_TIMINGS : MAX_MARKS);
-  if (!BARE && isDropped) {
-    marksDropped = (marksDropped || 0) + 1;
-  }
-  return !isDropped;
-};
+const pick = (entry: Entry): any => ({
+  ...Object.fromEntries(FACTS.map(([ours, theirs = ours]) => [ours, clean(entry[theirs!])])),
+  url: clean(entry.sourceURL ?? entry.url),
+});
 
 const keep = (entry: Entry): void => {
   const { entryType, name, startTime: start, duration } = entry;
-  if (BARE) {
-    if (count(entryType)) {
-      marks.push({ type: entryType, start, duration });
+  if (!BARE && entryType === 'soft-navigation') {
+    moveStart(start);
+  // An event without an interaction is a mere movement.
+  } else if (BARE || (start + duration >= watchedFrom && entry.interactionId !== 0)) {
+    counts[entryType] = (counts[entryType] || 0) + 1;
+    if (counts[entryType]! <= (!BARE && entryType[0] === 'm' ? MAX_TIMINGS : MAX_MARKS)) {
+      const element: Element | undefined = entry.target || entry.element;
+      marks.push(BARE ? { type: entryType, start, duration } : {
+        ...pick(entry),
+        type: entryType === 'event' ? 'interaction' : entryType === 'paint' ? name : entryType,
+        name: /^[em]/.test(entryType) ? clean(name) : undefined, // of events, marks and measures; others have no own
+        target: element && element.localName + (element.id && `#${element.id}`),
+        // All of a frame's or none: what lies outside a frame's scripts counts as the engine's work.
+        scripts: entry.scripts && (scriptsLeft -= entry.scripts.length) >= 0 ? entry.scripts.map(pick) : undefined,
+      });
+    } else if (!BARE) {
+      marksDropped = (marksDropped || 0) + 1;
     }
-  } else if (entryType === 'soft-navigation') {
-    onSoftNavigation(start);
-  } else if (
-    // "first-paint" says nothing that the contentful one does not. An event without an interaction is a mere movement.
-    start + duration >= watchedFrom && name !== 'first-paint' && entry.interactionId !== 0 && count(entryType)
-  ) {
-    const element: Element | undefined = entry.target || entry.element;
-    marks.push({
-      ...pick(entry, FACTS),
-      type: entryType === 'event' ? 'interaction' : entryType === 'paint' ? name : entryType,
-      name: /^[em]/.test(entryType) ? clean(name) : undefined, // of events, marks and measures; others have no own
-      target: element && element.localName + (element.id && `#${element.id}`),
-      // All of a frame's or none: what lies outside a frame's scripts counts as the engine's work.
-      scripts: entry.scripts && (scriptsLeft -= entry.scripts.length) >= 0
-        ? entry.scripts.map((script: Entry) => pick(script, SCRIPT_FACTS))
-        : undefined,
-    });
   }
 };
 
 /**
  * Begins a view, whose bounds are its own. The first time, watches from now on, with what the browser still knows of
- * after `from`, ms. `heard` gets the starts of soft navigations.
+ * after `from`, ms.
  */
-export const watchMarks = (from: number, heard: (start: number) => void): void => {
+export const watchMarks = (from: number): void => {
   scriptsLeft = MAX_SCRIPTS;
   counts = {};
   marksDropped = undefined;
   if (!observer) {
     watchedFrom = from;
-    onSoftNavigation = heard;
     observer = new PerformanceObserver(counted((list: PerformanceObserverEntryList) => list.getEntries().forEach(keep)));
     if (BARE) {
       observer.observe({ type: 'longtask', buffered: true });
@@ -120,7 +100,7 @@ export const watchMarks = (from: number, heard: (start: number) => void): void =
 
 /** Returns the marks that began before `end` and did not end before `start`, ms. Those that go on are kept too. */
 export const takeMarks = (start: number, end: number): Mark[] => {
-  observer!.takeRecords().forEach(keep);
+  observer?.takeRecords().forEach(keep);
   const taken = marks.filter((mark) => mark.start < end && mark.start + mark.duration >= start);
   marks = marks.filter((mark) => mark.start + mark.duration >= end);
   return taken;

@@ -58,41 +58,42 @@ export let endpoint: string;
 export let script: string | undefined;
 
 /** Returns a number of the settings; an absent or empty one means the default. */
-export const numberOf = (name: 'rate' | 'interval' | 'duration' | 'buffer' | 'budget' | 'absent', otherwise: number): number => {
-  const value = settings[name] ?? '';
-  return value === '' ? otherwise : Number(value);
-};
+export const numberOf = (name: 'rate' | 'interval' | 'duration' | 'buffer' | 'budget' | 'absent', otherwise: number): number =>
+  Number(`${settings[name] ?? ''}` || otherwise);
 
 /** Returns whether something is switched on. An attribute without a value is. */
 export const isOn = (name: 'interactions' | 'consent' | 'gpc' | 'localhost' | 'bots' | 'debug'): boolean =>
-  `${settings[name] ?? false}` !== 'false';
+  `${settings[name] ?? 'false'}` !== 'false';
 
 /** Returns the share of the views of a page that are recorded; the endpoint accepts none above 1. */
-export const rateOf = (page: string): number => {
-  const own = BARE ? undefined : settings.pages?.find(([pattern]) => RegExp(pattern).test(page))?.[1];
-  return Math.min(own ?? numberOf('rate', 1), 1);
-};
+export const rateOf = (page: string): number => Math.min(
+  (BARE ? undefined : settings.pages?.find(([pattern]) => RegExp(pattern).test(page))?.[1]) ?? numberOf('rate', 1),
+  1,
+);
 
 /**
  * Takes the settings: the script's or the bundle's, then the server's `word`, if it is one. By default the traces go
  * to `path` on the server of the script, whose address is `source`. Throws an Error if no address can be made.
  */
-export const readPage = (options: Partial<Options>, source?: string, word?: unknown, path = ''): void => {
+export const readPage = (options: Partial<Options>, source?: string, word?: unknown, path?: string): void => {
   load = performance.getEntriesByType('navigation')[0] as PerformanceNavigationTiming | undefined;
   if (!BARE) {
     script = source;
-    const announced = load?.serverTiming?.find(({ name }) => name === 'ff');
-    header = announced ? Object.fromEntries(new URLSearchParams(announced.description.replace(/;/g, '&'))) : {};
+    const announced = load?.serverTiming?.find(({ name }) => name === 'ff')?.description.replace(/;/g, '&');
+    header = Object.fromEntries(new URLSearchParams(announced));
   }
   // The placeholder is a text, whose characters get numbers for names and harm nobody.
   settings = BARE ? options : Object.assign({ release: header.release, page: header.page }, options, word);
   const { endpoint: own, key } = options;
-  const url = BARE || own ? new URL(own!, document.baseURI) : new URL(path, source);
-  endpoint = `${url}${url.search ? '&' : '?'}key=${encodeURIComponent(key!)}`;
+  const url = new URL((BARE ? own : own || path)!, BARE || own ? document.baseURI : source);
+  url.searchParams.append('key', key!);
+  endpoint = url.href;
 };
 
+export const now = (): number => performance.now();
+
 /** Says in the console what happens, if that is wanted. */
-export const log = (text: string): void => {
+export const log = (text: unknown): void => {
   if (isOn('debug')) {
     console.info(`fieldflame: ${text}`.trim());
   }
@@ -106,9 +107,13 @@ export const miss = (reason: string, error: unknown = ''): void => {
   const rate = numberOf('absent', ABSENT_RATE);
   if (Math.random() < rate) {
     settings.absent = 0; // once
-    const url = location.origin + location.pathname;
-    const facts = { reason, rate, release: settings.release, url } as unknown as Record<string, string>;
-    const address = `${endpoint.replace(/traces\/?\?/, 'absent?')}&${new URLSearchParams(facts)}`;
+    const facts = new URLSearchParams({
+      reason,
+      rate,
+      release: settings.release,
+      url: location.origin + location.pathname,
+    } as Record<string, any>);
+    const address = `${endpoint.replace(/traces\/?\?/, 'absent?')}&${facts}`;
     if (reason === 'csp') {
       new Image().src = address; // a policy that stops the connection may still let an image pass
     } else {
@@ -118,6 +123,6 @@ export const miss = (reason: string, error: unknown = ''): void => {
 };
 
 /** Ends a profiler that nobody needs. */
-export const drop = (profiler: Profiler | undefined): void => {
+export const drop = (profiler: Profiler | undefined): undefined => {
   profiler?.stop().catch(() => {});
 };

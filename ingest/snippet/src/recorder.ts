@@ -3,10 +3,10 @@
  * 0.3 ms of the main thread, and the other order up to 132 ms.
  */
 
-import { type Cost, counted, takeCost } from './cost';
-import { add, type Answer, clear, flush } from './delivery';
+import { counted, takeCost } from './cost';
+import { add, clear, flush } from './delivery';
 import { marksDropped, takeMarks, watchMarks } from './marks';
-import { drop, endpoint, header, isOn, load, log, miss, numberOf, rateOf, script, settings } from './page';
+import { drop, endpoint, header, isOn, load, log, miss, now, numberOf, rateOf, script, settings } from './page';
 import type { Profiler } from './profiler';
 
 declare const BARE: boolean;
@@ -62,8 +62,8 @@ let view: View;
 let since: number;
 /** When it is over. 0: it is not recorded. */
 let endsAt = 0;
-/** Where the view before it began. */
-let formerStart: number;
+/** That of the view before it. */
+let formerSince: number;
 let profiler: Profiler | undefined;
 /** The stub's profiler, until the first view takes it. */
 let early: Profiler | undefined;
@@ -72,54 +72,27 @@ let tags: unknown;
 let sentAt = 0;
 /** When the user last did something. */
 let inputAt = -Infinity;
-/** Whether only that is recorded. */
-let isSparse: boolean;
 let isPaused = false;
 /** Until then nothing is recorded or sent. */
 let mutedUntil = 0;
-/** Marks from before, as before consent, are not sent. */
-let marksFrom = 0;
 let path: string;
 /** When the view began, or its address last changed. */
 let movedAt: number;
-/** Whether the user did something since. */
-let hasInput: boolean;
 let routes = 0;
-/** Main-thread ms that the view has taken. */
-let spent: number;
+/** How long the view must last, so that what it has taken of the main thread is within its budget. */
+let paidMs: number;
 /** So long is the next chunk at least, ms. */
 let leastMs = 0;
 
-const now = (): number => performance.now();
-
-/** Reads past what a `toJSON` made of a value. */
-function readOwn(this: Record<string, unknown>, key: string): unknown {
-  return this[key];
-}
-
-const stringify = (value: unknown): string =>
-  JSON.stringify(value, ([] as { toJSON?: unknown }).toJSON ? readOwn : undefined);
-
-/**
- * Returns a value's JSON. Old libraries give all arrays or objects of a page a `toJSON`, which makes texts of lists: it is
- * hidden meanwhile. Where it cannot be, and in the bare core, its results are not used.
- */
-const write = BARE ? stringify : (value: unknown): string => {
-  const owners = [Array, Object].map(({ prototype }) =>
-    [prototype, Object.getOwnPropertyDescriptor(prototype, 'toJSON')] as const);
-  const define = (hidden?: PropertyDescriptor): void => owners.forEach(
-    ([prototype, own]) => own && Reflect.defineProperty(prototype, 'toJSON', hidden || own),
-  );
-  define({ value: undefined });
-  try {
-    return stringify(value);
-  } finally {
-    define();
+/** Takes a value's prototype, and those of all in it. */
+const strip = (value: unknown): void => {
+  if (Object(value) === value) {
+    Object.values(Object.setPrototypeOf(value, null)).forEach(strip);
   }
 };
 
 /** Records and sends nothing for so many ms, and forgets what waits. */
-const mute = (ms: number): void => {
+export const mute = (ms: number): void => {
   mutedUntil = now() + ms;
   clear();
   cut('stop');
@@ -148,19 +121,8 @@ const resume = (): void => {
 /** Begins again after the page's own `stop`; a pause that the server asked for stays. What was meanwhile is not sent. */
 export const unpause = (): void => {
   isPaused = false;
-  marksFrom = now();
+  takeMarks(0, now());
   resume();
-};
-
-/** Takes an answer to lines; `viewId` is that of the first. */
-export const hear = ({ status, stop, detail = '' }: Answer, viewId: string): void => {
-  log(`${status} ${detail}`);
-  if (!BARE) {
-    dispatchEvent(new CustomEvent('fieldflame:sent', { detail: { viewId, status } }));
-  }
-  if (stop) {
-    mute(stop * 1e3);
-  }
 };
 
 /** Says why a constructor threw: the header is missing, or was lost on the way, or something else. */
@@ -178,7 +140,7 @@ const construct = (): void => {
         maxBufferSize: numberOf('buffer', BUFFER_SAMPLES),
       });
       early = undefined;
-      profiler.addEventListener('samplebufferfull', counted(() => cut('samplebufferfull', true)));
+      on('samplebufferfull', () => cut('samplebufferfull', true), profiler);
       // A chunk ends when a view has been recorded for 0.5, 2, 4, 6, 8, 16, 24 … s.
       const least = now() - since + EARLY_MS + leastMs;
       const length = least < 500 ? 500 : least < 8e3 ? 2e3 : 8e3;
@@ -199,43 +161,45 @@ const cut = (reason: string, goesOn?: boolean, of = view): void => {
     construct();
   }
   if (old) {
-    const seq = of.seq++;
+    const chunk = { ...of, reason, sampleInterval: old.sampleInterval };
+    of.seq++;
     const isDue = !profiler || end - sentAt > DUE_MS;
     if (isDue) {
       sentAt = end;
     }
     old.stop().then(counted((trace) => {
       if (now() >= mutedUntil) {
-        const marks = takeMarks(Math.max(of.viewStart - timeOrigin, marksFrom), end);
-        const { sampleInterval } = old;
-        const cost = BARE ? undefined : keepBudget(takeCost(trace, sampleInterval));
-        const envelope = { ...of, seq, sampleInterval, reason, tags, marks, trace, cost, marksDropped };
-        add(of.viewId, write(envelope), isDue);
+        const marks = takeMarks(of.viewStart - timeOrigin, end);
+        const envelope: Record<string, unknown> = { ...chunk, tags, marks, trace };
+        if (!BARE) {
+          const cost = takeCost(trace, old.sampleInterval);
+          envelope.cost = cost;
+          envelope.marksDropped = marksDropped;
+          // After a chunk that cost much, the next ones are longer. Above the budget, the recording ends.
+          const ms = Math.max(cost.ms, cost.sampled) / numberOf('budget', BUDGET);
+          leastMs = ms || 0;
+          paidMs += ms;
+          if (paidMs > now() - since + START_MS) {
+            giveUp('cost');
+          }
+        }
+        // Old libraries give all arrays or objects of a page a `toJSON`, which makes texts of lists.
+        if (([] as { toJSON?: unknown }).toJSON) {
+          strip(envelope);
+        }
+        add({ viewId_: of.viewId, line_: JSON.stringify(envelope), tries_: 0 }, isDue);
       }
     })).catch(() => {}); // an unhandled rejection would show up in the page's own error reports
   }
 };
 
 const endChunk = counted(() => {
-  const quietMs = now() - inputAt;
-  if (!BARE && quietMs < QUIET_MS) {
+  if (!BARE && now() - inputAt < QUIET_MS) {
     timer = setTimeout(endChunk, QUIET_MS);
   } else {
-    cut('timer', BARE || !isSparse || document.readyState !== 'complete' || quietMs <= INTERACTION_MS);
+    cut('timer', BARE || !isOn('interactions') || document.readyState !== 'complete' || now() - inputAt <= INTERACTION_MS);
   }
 });
-
-/** Returns a chunk's cost. After a chunk that cost much, the next ones are longer. Above the budget, the recording ends. */
-const keepBudget = (cost: Cost): Cost => {
-  const ms = Math.max(cost.ms, cost.sampled);
-  const budget = numberOf('budget', BUDGET);
-  spent += ms;
-  leastMs = ms / budget || 0;
-  if (spent > budget * (now() - since + START_MS)) {
-    giveUp('cost');
-  }
-  return cost;
-};
 
 /** Notes the address. */
 const move = (): void => {
@@ -243,19 +207,17 @@ const move = (): void => {
   movedAt = now();
 };
 
-/** Begins a view at `start`, ms. `stubs` is the stub's profiler. */
-const begin = (navigation: string | undefined, start: number, page?: string, stubs?: Profiler): void => {
+/** Begins a view at `start`, ms. Marks from before `from`, as before consent, are not sent. */
+const begin = (navigation: string | undefined, start: number, page?: string, from = 0): void => {
   const former = view;
   move();
-  hasInput = false;
   const rate = rateOf(page || path);
   const isDrawn = Math.random() < rate && (navigation !== 'route' || ++routes <= MAX_ROUTES + now() / ROUTE_MS);
   const { deviceMemory: memory, hardwareConcurrency: cores, userAgent, webdriver } = navigator;
-  formerStart = former?.viewStart;
-  early = stubs;
+  formerSince = since;
   since = early ? start : now();
   endsAt = isDrawn ? since + numberOf('duration', DURATION_MS) : 0;
-  spent = 0;
+  paidMs = 0;
   view = {
     // `crypto.randomUUID` is missing on pages that came over plain http; an address of a blob ends with one.
     viewId: crypto.randomUUID?.() ?? URL.createObjectURL(new Blob()).slice(-36),
@@ -275,19 +237,18 @@ const begin = (navigation: string | undefined, start: number, page?: string, stu
     device: { memory, cores, mobile: /Mobi/.test(userAgent) },
   };
   if (isDrawn) {
-    watchMarks(Math.max(start, marksFrom), moveStart);
+    watchMarks(Math.max(start, from));
   } else {
     log('no trace, rate');
   }
   cut('route', true, former);
-  drop(early); // of a view that is not drawn
+  early = drop(early); // of a view that is not drawn
 };
 
 /** The browser tells late when a route's interaction began. What has been sent by then stays as it is. */
-const moveStart = (start: number): void => {
-  const moved = timeOrigin + start;
-  if (view.navigation === 'route' && !view.seq && moved > formerStart) {
-    view.viewStart = Math.min(view.viewStart, moved);
+export const moveStart = (start: number): void => {
+  if (!view.seq && start > formerSince) {
+    view.viewStart = Math.min(view.viewStart, timeOrigin + start);
   }
 };
 
@@ -302,47 +263,28 @@ export const setPage = (value: unknown): void => {
 };
 
 export const setTags = (value: unknown): void => {
-  tags = JSON.parse(write(value)); // throws here rather than in each chunk
+  tags = Array.from(value as Iterable<unknown>, String); // throws here rather than in each chunk
 };
 
-/** The name of the event that ends the page's being seen is the chunk's reason. */
-const leave = ({ type }: { type: string }): void => {
-  cut(type);
-  flush(true, !BARE && type === 'pagehide');
+/** Ends the page's being seen. */
+const leave = (reason: string): void => {
+  cut(reason);
+  flush(true, !BARE && reason === 'pagehide');
 };
 
 export const on = <E extends Event>(type: string, run: (event: E) => void, target: EventTarget = window): void => {
   target.addEventListener(type, counted(run as (event: Event) => void), true);
 };
 
-/** Begins with the view that the document's load began. `stubs` is the stub's profiler; marks are from `from` on, ms. */
-export const record = (stubs: Profiler | undefined, from: number): void => {
-  marksFrom = from;
-  on('beforeunload', () => cut('beforeunload', true));
-  if (!BARE) {
-    on('freeze', leave); // of a hidden page, which has left already: once more costs nothing
-  }
-  on('visibilitychange', () => (document.hidden ? (BARE || endsAt) && leave({ type: 'hidden' }) : resume()));
-  on('pagehide', (event) => {
-    leave(event);
-    endsAt = 0; // a cache may bring the document back, as another view
-  });
-  on<PageTransitionEvent>('pageshow', ({ persisted }) => {
-    if (persisted) {
-      flush(false);
-      begin('bfcache', now(), view.page);
-    }
-  });
-  on<Event & { navigationType?: string }>('currententrychange', ({ navigationType: type }) => {
-    if (location.pathname === path) {
-      return;
-    }
-    const isReplaced = type === 'replace';
+/** Takes a change of the address: by a redirect, or by a route, which begins a view. */
+const changeAddress = ({ navigationType: type }: Event & { navigationType?: string }): void => {
+  const isReplaced = type === 'replace';
+  if (location.pathname !== path) {
     if (
       type !== 'traverse'
         && (now() - movedAt < REDIRECT_MS || (isReplaced && document.readyState !== 'complete'))
         // Where each key or move replaces the address of a route, the first one has begun the view.
-        && (!hasInput || (isReplaced && view.navigation === 'route'))
+        && (inputAt <= since || (isReplaced && view.navigation === 'route'))
     ) {
       move();
       if (!view.seq) {
@@ -351,26 +293,48 @@ export const record = (stubs: Profiler | undefined, from: number): void => {
     } else {
       begin('route', now());
     }
-  }, window.navigation); // without it, the window hears nothing of that name
-  isSparse = !BARE && isOn('interactions');
+  }
+};
+
+/** Begins with the view that the document's load began. `stubs` is the stub's profiler; marks are from `from` on, ms. */
+export const record = (stubs: Profiler | undefined, from: number): void => {
   const input = (): void => {
-    hasInput = true;
     inputAt = now();
-    if (isSparse) {
+    if (!BARE && isOn('interactions')) {
       resume();
     }
   };
-  // Assistive technology sends nothing but the click.
-  ['pointerdown', 'keydown', 'click'].forEach((type) => on(type, input));
-  if (!BARE) {
-    on<SecurityPolicyViolationEvent>('securitypolicyviolation', ({ blockedURI, disposition }) => {
-      if (disposition === 'enforce' && blockedURI.startsWith(endpoint.split('?')[0]!)) {
-        mute(Infinity);
-        miss('csp');
+  const handlers: Record<string, (event: any) => void> = {
+    beforeunload: () => cut('beforeunload', true),
+    visibilitychange: () => (document.hidden ? (BARE || endsAt) && leave('hidden') : resume()),
+    pagehide: () => {
+      leave('pagehide');
+      endsAt = 0; // a cache may bring the document back, as another view
+    },
+    pageshow: ({ persisted }: PageTransitionEvent) => {
+      if (persisted) {
+        flush(false);
+        begin('bfcache', now(), view.page);
       }
-    });
+    },
+    pointerdown: input,
+    keydown: input,
+    click: input, // assistive technology sends nothing else
+    ...(BARE ? {} : {
+      securitypolicyviolation: ({ blockedURI, disposition }: SecurityPolicyViolationEvent) => {
+        if (disposition === 'enforce' && blockedURI === endpoint) {
+          mute(Infinity);
+          miss('csp');
+        }
+      },
+    }),
+  };
+  for (const type in handlers) {
+    on(type, handlers[type]!);
   }
+  on('currententrychange', changeAddress, window.navigation); // without it, the window hears nothing of that name
   const activated = load?.activationStart || 0;
   const navigation = activated ? 'prerender' : load?.type.replace('navigate', 'load');
-  begin(navigation, activated, settings.page as string, stubs);
+  early = stubs;
+  begin(navigation, activated, settings.page as string, from);
 };

@@ -1,13 +1,13 @@
 /** Decides whether this page is recorded at all, and says why not. Nothing here may ever break or delay the page. */
 
 import { counted } from './cost';
-import { drop, header, isOn, log, miss, readPage, settings } from './page';
+import { drop, header, isOn, log, miss, now, readPage, settings } from './page';
 import type { Api, Call, Command } from './profiler';
 import { fail, on, pause, record, setPage, setTags, unpause } from './recorder';
 
 declare const BARE: boolean;
 
-const LOCAL = /^127\.|^\[::1\]$|(^|\.)localhost$/;
+const LOCAL = /^127\.|^\[::1]|\blocalhost$/;
 
 const COMMANDS = { page: setPage, tags: setTags, stop: pause, start: unpause };
 
@@ -17,25 +17,26 @@ const findVeto = (): string | boolean | undefined => (settings.off && 'off')
   || (LOCAL.test(location.hostname) && !isOn('localhost') && 'localhost')
   || (isOn('gpc') && navigator.globalPrivacyControl && 'gpc');
 
-/** Starts the recording of a page. The arguments are those of `readPage`. */
-export const start = (...[options, ...from]: Parameters<typeof readPage>): void => {
+/** Starts the recording of a page. The arguments, whose values the minifier would move, are those of `readPage`. */
+export const start = (...words: Parameters<typeof readPage>): void => {
   const stub = window.fieldflame ?? ({} as Partial<Api>);
   let early = stub.p;
   let isAllowed = false;
-  let hasConsent = true;
+  /** Marks from before are not sent. Below 0: nothing is recorded yet, without consent. */
+  let from = 0;
   /** Calls that came before the recording: before consent, or while the page is prerendered. */
   let pending: Call[] | undefined = [];
   const begin = counted(() => {
-    if (pending && isAllowed && (BARE || hasConsent) && !document.prerendering) {
+    if (pending && isAllowed && from >= 0 && !document.prerendering) {
       const calls = pending;
       pending = undefined;
-      record(early, !BARE && isOn('consent') ? performance.now() : 0);
+      record(early, from);
       calls.forEach((words) => call(...words));
     }
   });
   const call: Api = counted((command: Command, value?: unknown) => {
     if (!BARE && command === 'consent') {
-      hasConsent = true;
+      from = now();
       begin();
     } else if (pending) {
       pending.push([command, value]);
@@ -44,7 +45,7 @@ export const start = (...[options, ...from]: Parameters<typeof readPage>): void 
     }
   });
   try {
-    readPage(options, ...from);
+    readPage(...words);
     if (stub.core) {
       miss('twice');
       return;
@@ -52,22 +53,21 @@ export const start = (...[options, ...from]: Parameters<typeof readPage>): void 
     call.core = true;
     window.fieldflame = call;
     if (!BARE) {
-      hasConsent = !isOn('consent');
-      const veto = options.key && settings.release ? findVeto() : 'no key or no release';
+      const veto = settings.key ? (settings.release ? findVeto() : 'release') : 'key';
       if (veto) {
         throw veto;
       }
     }
-    if (typeof window.Profiler !== 'function') {
+    if (!window.Profiler?.prototype) {
       miss('no-api');
     } else if (stub.e) {
       fail(stub.e);
     } else {
       isAllowed = true;
-      if (!BARE && !hasConsent) {
-        drop(early);
-        early = undefined;
-        on('pagehide', () => hasConsent || miss('consent'));
+      if (!BARE && isOn('consent')) {
+        from = -1;
+        early = drop(early);
+        on('pagehide', () => from < 0 && miss('consent'));
       }
       on('prerenderingchange', begin);
       begin();
