@@ -90,6 +90,20 @@ export const readPage = (options: Partial<Options>, source?: string, word?: unkn
   endpoint = url.href;
 };
 
+/**
+ * Returns whether most of the page's script came from a cache; undefined if the browser tells no sizes: of other
+ * origins without `Timing-Allow-Origin`, and where a server confirmed what a cache has.
+ */
+export const readCache = (): string | undefined => {
+  const entries = performance.getEntriesByType('resource') as PerformanceResourceTiming[];
+  const balance = entries.reduce(
+    (sum, { decodedBodySize: size, initiatorType, transferSize }) =>
+      sum + (initiatorType === 'script' ? (transferSize ? -size : size) : 0),
+    0,
+  );
+  return balance ? (balance < 0 ? 'cold' : 'warm') : undefined;
+};
+
 export const now = (): number => performance.now();
 
 /** Says in the console what happens, if that is wanted. */

@@ -6,7 +6,7 @@
 import { counted, takeCost } from './cost';
 import { add, clear, flush } from './delivery';
 import { marksDropped, takeMarks, watchMarks } from './marks';
-import { drop, endpoint, header, isOn, load, log, miss, now, numberOf, rateOf, script, settings } from './page';
+import { drop, endpoint, header, isOn, load, log, miss, now, numberOf, rateOf, readCache, script, settings } from './page';
 import type { Profiler } from './profiler';
 
 declare const BARE: boolean;
@@ -79,6 +79,8 @@ let path: string;
 /** When the view began, or its address last changed. */
 let movedAt: number;
 let routes = 0;
+/** The view that the document's load began. */
+let loaded: View;
 /** How long the view must last, so that what it has taken of the main thread is within its budget. */
 let paidMs: number;
 /** So long is the next chunk at least, ms. */
@@ -173,6 +175,8 @@ const cut = (reason: string, goesOn?: boolean, of = view): void => {
         const envelope: Record<string, unknown> = { ...chunk, tags, marks, trace };
         if (!BARE) {
           const cost = takeCost(trace, old.sampleInterval);
+          // A view without a load of its own loads nothing.
+          envelope.cache = chunk.seq || of !== loaded ? undefined : readCache();
           envelope.cost = cost;
           envelope.marksDropped = marksDropped;
           // After a chunk that cost much, the next ones are longer. Above the budget, the recording ends.
@@ -337,4 +341,7 @@ export const record = (stubs: Profiler | undefined, from: number): void => {
   const navigation = activated ? 'prerender' : load?.type.replace('navigate', 'load');
   early = stubs;
   begin(navigation, activated, settings.page as string, from);
+  if (!BARE) {
+    loaded = view;
+  }
 };

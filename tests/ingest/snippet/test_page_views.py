@@ -1,4 +1,7 @@
-"""Where a page view begins and ends: routes, the back/forward cache, prerendering, the page's own word."""
+"""Where a page view begins and ends: routes, the back/forward cache, prerendering, the page's own word.
+
+And whether its scripts came from the browser's cache.
+"""
 
 import itertools
 import os
@@ -12,6 +15,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page
 
+from ingest.snippet.views import SNIPPET_PATH
 from tests.e2e.browser import find_chromium
 from tests.ingest.snippet.browsing import BUSY, HIDE, wait_until
 from tests.ingest.snippet.site import WAIT_S, Site
@@ -19,6 +23,8 @@ from tests.ingest.snippet.site import WAIT_S, Site
 pytestmark = [pytest.mark.e2e, pytest.mark.slow(20)]
 
 NEXT = "<!doctype html><title>next</title>"
+LARGE = f"{BUSY} // {'x' * 40_000}"  # more than the snippet, which is not in the cache
+SECOND = "/second"
 
 
 def views_of(site: Site) -> dict[str, list[dict[str, Any]]]:  # Any: JSON of the snippet
@@ -253,3 +259,71 @@ def test_a_prerendered_page_is_recorded_from_its_activation_on(site: Site, tmp_p
     assert activation_ms > 500
     assert envelope["viewStart"] - envelope["timeOrigin"] == pytest.approx(activation_ms)
     assert envelope["trace"]["samples"][0]["timestamp"] >= activation_ms - 20
+
+
+def add_pages(site: Site, **headers: str) -> None:
+    """Adds two pages with one script, which the browser keeps as its headers say."""
+    site.files["/app.js"] = LARGE
+    site.file_headers = headers
+    for path in ("/", SECOND):
+        site.add_page(path=path, before="</script><script src=/app.js>")
+
+
+def first_of(site: Site, page: Page, path: str) -> dict[str, Any]:  # Any: JSON of the snippet
+    """Returns the first envelope of a page's view."""
+
+    def of_view() -> list[dict[str, Any]]:  # Any: as above
+        return [sent for sent in site.envelopes if sent["url"].endswith(path) and sent["seq"] == 0]
+
+    wait_until(page, lambda: of_view() != [])
+    return of_view()[-1]
+
+
+@pytest.mark.parametrize(
+    ("headers", "again"),
+    [
+        ({"Cache-Control": "max-age=600"}, "warm"),
+        ({"Cache-Control": "no-store"}, "cold"),
+    ],
+    ids=["kept", "not kept"],
+)
+def test_the_first_visit_is_cold_and_the_second_what_the_script_allows(
+    site: Site, page: Page, headers: dict[str, str], again: str
+) -> None:
+    add_pages(site, **headers)
+    page.goto(site.url())
+    assert first_of(site, page, "/")["cache"] == "cold"
+    page.goto(site.url(SECOND))
+    assert first_of(site, page, SECOND)["cache"] == again
+
+
+def test_a_reload_finds_the_script_in_the_cache(site: Site, page: Page) -> None:
+    add_pages(site, **{"Cache-Control": "max-age=600"})
+    page.goto(site.url())
+    assert first_of(site, page, "/")["cache"] == "cold"
+    page.reload()
+    wait_until(page, lambda: "reload" in [sent["navigation"] for sent in site.envelopes])
+    assert [sent["cache"] for sent in site.envelopes if sent["navigation"] == "reload" and sent["seq"] == 0] == ["warm"]
+
+
+def test_only_the_first_chunk_of_a_load_says_it(site: Site, page: Page) -> None:
+    add_pages(site)
+    page.goto(site.url())
+    page.wait_for_timeout(1_200)
+    page.mouse.click(5, 5)
+    page.evaluate("() => history.pushState({}, '', '/route')")
+    wait_until(page, lambda: "route" in [sent["navigation"] for sent in site.envelopes])
+    said = [(sent["navigation"], sent["seq"]) for sent in site.envelopes if "cache" in sent]
+    assert said == [("load", 0)]
+
+
+def test_a_page_whose_scripts_tell_no_size_leaves_it_out(site: Site, page: Page) -> None:
+    site.files["/app.js"] = LARGE
+    source = site.url("/app.js", host="vendor.test")
+    core = SNIPPET_PATH.read_text()
+    site.pages["/"] = (
+        f"<!doctype html><title>page</title><script src={source}></script>"
+        f"<script data-key=k data-release=r data-localhost data-endpoint=/ingest/v1/traces>{core}</script>"
+    )
+    page.goto(site.url())
+    assert "cache" not in first_of(site, page, "/")

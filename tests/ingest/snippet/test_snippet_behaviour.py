@@ -62,6 +62,7 @@ def test_an_envelope_holds_every_field_of_the_contract(site: Site, page: Page) -
         "sampleRate": 1,
         "reason": "timer",
         "navigation": "load",
+        "cache": "cold",
         "snippet": {"version": VERSION, "url": site.url("/snippet.js")},
         "isolated": False,
         "device": {**device, "mobile": False},
