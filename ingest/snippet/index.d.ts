@@ -28,6 +28,8 @@ export interface Options {
   readonly localhost?: boolean;
   /** Count a browser that a program drives as what it is otherwise, for a laboratory. */
   readonly bots?: boolean;
+  /** Send an id of the tab and day. The browser keeps it in the session storage, which some visitors must agree to. */
+  readonly session?: boolean;
   /** Share of the views without a recording that tell the server why. */
   readonly absent?: number;
   /** Say in the console why there is no trace, and what the server answered. */

@@ -33,6 +33,8 @@ export interface Options {
   readonly localhost?: boolean | string;
   /** Count a browser that a program drives as what it is otherwise, for a laboratory. */
   readonly bots?: boolean | string;
+  /** Send an id of the tab and day, which the session storage keeps. */
+  readonly session?: boolean | string;
   /** Say in the console what happens. */
   readonly debug?: boolean | string;
 }
@@ -62,7 +64,7 @@ export const numberOf = (name: 'rate' | 'interval' | 'duration' | 'buffer' | 'bu
   Number(`${settings[name] ?? ''}` || otherwise);
 
 /** Returns whether something is switched on. An attribute without a value is. */
-export const isOn = (name: 'interactions' | 'consent' | 'gpc' | 'localhost' | 'bots' | 'debug'): boolean =>
+export const isOn = (name: 'interactions' | 'consent' | 'gpc' | 'localhost' | 'bots' | 'session' | 'debug'): boolean =>
   `${settings[name] ?? 'false'}` !== 'false';
 
 /** Returns the share of the views of a page that are recorded; the endpoint accepts none above 1. */

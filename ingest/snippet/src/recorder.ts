@@ -15,6 +15,7 @@ declare const VERSION: string;
 /** One page view: a visit of one page, by a load or within a document. Its envelopes have these names. */
 interface View {
   readonly viewId: string;
+  session?: string;
   readonly release: unknown;
   page: string | undefined;
   url: string;
@@ -240,6 +241,12 @@ const begin = (navigation: string | undefined, start: number, page?: string, fro
     isolated: crossOriginIsolated,
     device: { memory, cores, mobile: /Mobi/.test(userAgent) },
   };
+  if (!BARE && isOn('session')) {
+    counted(() => { // a page may have no storage
+      const name = `fieldflame ${Date().slice(0, 15)}`;
+      view.session = sessionStorage[name] = sessionStorage[name] || view.viewId;
+    })();
+  }
   if (isDrawn) {
     watchMarks(Math.max(start, from));
   } else {

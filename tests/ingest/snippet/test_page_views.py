@@ -1,6 +1,6 @@
 """Where a page view begins and ends: routes, the back/forward cache, prerendering, the page's own word.
 
-And whether its scripts came from the browser's cache.
+And what it says of the browser's cache and of the session.
 """
 
 import itertools
@@ -16,7 +16,7 @@ import pytest
 from playwright.sync_api import Page
 
 from ingest.snippet.views import SNIPPET_PATH
-from tests.e2e.browser import find_chromium
+from tests.e2e.browser import find_chromium, open_page
 from tests.ingest.snippet.browsing import BUSY, HIDE, wait_until
 from tests.ingest.snippet.site import WAIT_S, Site
 
@@ -327,3 +327,41 @@ def test_a_page_whose_scripts_tell_no_size_leaves_it_out(site: Site, page: Page)
     )
     page.goto(site.url())
     assert "cache" not in first_of(site, page, "/")
+
+
+def test_a_session_is_the_tabs_and_only_named_if_the_page_wants_it(site: Site, page: Page) -> None:
+    site.add_page(attributes="data-session")
+    site.add_page(attributes="data-session", path=SECOND)
+    site.add_page(path="/without")
+    page.goto(site.url())
+    first = first_of(site, page, "/")
+    page.goto(site.url(SECOND))
+    second = first_of(site, page, SECOND)
+    assert first["session"] == second["session"] == first["viewId"] != second["viewId"]
+    page.goto(site.url("/without"))
+    assert "session" not in first_of(site, page, "/without")
+    browser = page.context.browser
+    assert browser is not None
+    with open_page(browser) as other:
+        other.goto(site.url())
+        wait_until(other, lambda: len({sent.get("session") for sent in site.envelopes}) == 3)  # and none
+
+
+def test_another_day_is_another_session(site: Site, page: Page) -> None:
+    site.add_page(attributes="data-session")
+    site.add_page(attributes="data-session", path=SECOND, before="Date = () => 'Fri Nov 27 2026 12:00:00';")
+    page.goto(site.url())
+    first = first_of(site, page, "/")
+    page.goto(site.url(SECOND))
+    assert first_of(site, page, SECOND)["session"] != first["session"]
+
+
+def test_a_page_without_storage_is_recorded_without_a_session(site: Site, page: Page) -> None:
+    deny = (
+        "Object.defineProperty(window, 'sessionStorage', {get() { throw new DOMException('no', 'SecurityError'); }});"
+    )
+    site.add_page(attributes="data-session", before=deny, after="fieldflame('page', '/named');")
+    page.goto(site.url())
+    first = first_of(site, page, "/")
+    assert "session" not in first
+    assert first["page"] == "/named"
