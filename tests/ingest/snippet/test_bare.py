@@ -84,6 +84,36 @@ def test_a_busy_endpoint_is_asked_again(site: Site, page: Page) -> None:
     assert first.envelopes == second.envelopes
 
 
+@pytest.mark.parametrize("core", ["bare.mjs", "index.mjs"])
+@pytest.mark.parametrize(
+    ("options", "missing"),
+    [
+        ("key: 'k', release: 'r'", "endpoint"),
+        ("endpoint: '/ingest/v1/traces', release: 'r'", "key"),
+        ("key: '', endpoint: '/ingest/v1/traces', release: 'r'", "key"),
+        ("key: 'k', endpoint: '/ingest/v1/traces'", "release"),
+    ],
+)
+def test_a_package_without_a_required_option_names_it_and_records_nothing(
+    site: Site, page: Page, core: str, options: str, missing: str
+) -> None:
+    if (core, missing) == ("index.mjs", "release"):
+        pytest.skip("the page's server may announce the release")
+    lines: list[str] = []
+    page.on("console", lambda message: lines.append(f"{message.type}: {message.text}"))
+    site.files["/core.mjs"] = SNIPPET_PATH.with_name(core).read_text()
+    site.pages["/"] = (
+        "<!doctype html><title>page</title><link rel=icon href='data:,'><script type=module>"
+        f"import {{ start }} from '/core.mjs'; start({{{options}, localhost: true}}); window.ran = true;</script>"
+    )
+    page.goto(site.url())
+    page.wait_for_function("() => window.ran")
+    page.wait_for_timeout(QUIET_MS)
+    assert lines == [f"error: fieldflame: no {missing}, no recording"]
+    assert (site.posts, site.absents) == ([], [])
+    assert page.evaluate("() => window.fieldflame === undefined")
+
+
 @pytest.mark.parametrize(
     ("before", "has_policy"),
     [
