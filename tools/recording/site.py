@@ -27,7 +27,7 @@ PAGES: Final = {"": "/", "category": "/category/:name", "product": "/product/:id
 HTML: Final = """<!doctype html><html lang=en><head><meta charset=utf-8>
 <script>{stub}</script>
 <script async src="https://{endpoint}/snippet.js" data-key="{visit}" data-release="{release}" data-page="{page}"
-  crossorigin></script>
+  data-bots crossorigin></script>
 <title>Hill &amp; Dale</title><meta name=viewport content="width=device-width, initial-scale=1">
 <link rel=icon href="data:,"><link rel=stylesheet href="/shop.css">
 <script type=module src="/{entry}" crossorigin></script>{tag}
