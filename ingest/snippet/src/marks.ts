@@ -20,11 +20,13 @@ declare const BARE: boolean;
  */
 const TYPES = /^(lo|la|m|p|ev|so)/;
 
-/** The facts that are kept of an entry and of a long frame's script, by the browser's names; `ours:theirs` renames. */
-const FACTS = /* @__PURE__ */ ('start:startTime duration size value hadRecentInput interactionId processingStart processingEnd'
-  + ' blockingDuration renderStart styleAndLayoutStart function:sourceFunctionName'
-  + ' position:sourceCharPosition forced:forcedStyleAndLayoutDuration invoker invokerType').split(' ')
-  .map((fact) => fact.split(':'));
+/**
+ * The facts that are kept, by the browser's names; `ours:theirs` renames. The first seven are those of a long frame's script,
+ * and those from the sixth on are an entry's. Each that is read takes time.
+ */
+const FACTS = /* @__PURE__ */ ('function:sourceFunctionName position:sourceCharPosition forced:forcedStyleAndLayoutDuration'
+  + ' invoker invokerType start:startTime duration size value hadRecentInput interactionId processingStart processingEnd'
+  + ' blockingDuration renderStart styleAndLayoutStart').split(' ').map((fact) => fact.split(':'));
 /** Of one view: the scripts of long frames, and the marks of each type: a page that sets many crowds out no long task. */
 const MAX_SCRIPTS = 200;
 const MAX_MARKS = 1e3;
@@ -47,8 +49,8 @@ let watchedFrom: number;
 /** Returns a text without query and fragment, and cut; other values as they are. */
 const clean = (value: any): unknown => value?.match?.(TEXT)[0] ?? value;
 
-const pick = (entry: Entry): any => ({
-  ...Object.fromEntries(FACTS.map(([ours, theirs = ours]) => [ours, clean(entry[theirs!])])),
+const pick = (entry: Entry, facts: readonly string[][]): any => ({
+  ...Object.fromEntries(facts.map(([ours, theirs = ours]) => [ours, clean(entry[theirs!])])),
   url: clean(entry.sourceURL ?? entry.url),
 });
 
@@ -58,16 +60,17 @@ const keep = (entry: Entry): void => {
     moveStart(start);
   // An event without an interaction is a mere movement.
   } else if (BARE || (start + duration >= watchedFrom && entry.interactionId !== 0)) {
-    counts[entryType] = (counts[entryType] || 0) + 1;
-    if (counts[entryType]! <= (!BARE && entryType[0] === 'm' ? MAX_TIMINGS : MAX_MARKS)) {
+    if ((counts[entryType] = (counts[entryType] || 0) + 1) <= (!BARE && entryType[0] === 'm' ? MAX_TIMINGS : MAX_MARKS)) {
       const element: Element | undefined = entry.target || entry.element;
       marks.push(BARE ? { type: entryType, start, duration } : {
-        ...pick(entry),
+        ...pick(entry, FACTS.slice(5)),
         type: entryType === 'event' ? 'interaction' : entryType === 'paint' ? name : entryType,
         name: /^[em]/.test(entryType) ? clean(name) : undefined, // of events, marks and measures; others have no own
         target: element && element.localName + (element.id && `#${element.id}`),
         // All of a frame's or none: what lies outside a frame's scripts counts as the engine's work.
-        scripts: entry.scripts && (scriptsLeft -= entry.scripts.length) >= 0 ? entry.scripts.map(pick) : undefined,
+        scripts: entry.scripts && (scriptsLeft -= entry.scripts.length) >= 0
+          ? entry.scripts.map((script: Entry) => pick(script, FACTS.slice(0, 7)))
+          : undefined,
       });
     } else if (!BARE) {
       marksDropped = (marksDropped || 0) + 1;
@@ -101,7 +104,8 @@ export const watchMarks = (from: number): void => {
 /** Returns the marks that began before `end` and did not end before `start`, ms. Those that go on are kept too. */
 export const takeMarks = (start: number, end: number): Mark[] => {
   observer?.takeRecords().forEach(keep);
-  const taken = marks.filter((mark) => mark.start < end && mark.start + mark.duration >= start);
-  marks = marks.filter((mark) => mark.start + mark.duration >= end);
-  return taken;
+  const endingFrom = (from: number): Mark[] => marks.filter((mark) => mark.start + mark.duration >= from);
+  const taken = endingFrom(start);
+  marks = endingFrom(end);
+  return taken.filter((mark) => mark.start < end);
 };

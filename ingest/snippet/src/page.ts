@@ -129,7 +129,7 @@ export const miss = (reason: string, error: unknown = ''): void => {
       release: settings.release,
       url: location.origin + location.pathname,
     } as Record<string, any>);
-    const address = `${endpoint.replace(/traces\/?\?/, 'absent?')}&${facts}`;
+    const address = endpoint.replace(/traces\/?\?/, 'absent?') + '&' + facts;
     if (reason === 'csp') {
       new Image().src = address; // a policy that stops the connection may still let an image pass
     } else {

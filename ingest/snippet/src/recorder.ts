@@ -130,7 +130,7 @@ export const unpause = (): void => {
 
 /** Says why a constructor threw: the header is missing, or was lost on the way, or something else. */
 export const fail = (error: unknown): void => {
-  const isRefused = (error as Error | undefined)?.name === 'NotAllowedError';
+  const isRefused = /^NotA/.test((error as Error | undefined)?.name!); // NotAllowedError
   giveUp(isRefused ? (!BARE && header.on ? 'header-lost' : 'no-header') : 'constructor', error);
 };
 

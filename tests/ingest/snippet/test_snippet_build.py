@@ -67,7 +67,7 @@ def test_what_goes_on_after_an_answer_has_the_name_by_which_servers_know_it_in_a
 
 
 def test_the_places_of_older_versions_stay_known() -> None:
-    assert {"1.0.0", "1.1.0"} <= SNIPPET_FUNCTIONS.keys()
+    assert {"1.0.0", "1.1.0", "1.1.1"} <= SNIPPET_FUNCTIONS.keys()
 
 
 def test_the_source_passes_the_strict_type_check() -> None:
