@@ -8,6 +8,8 @@ import os
 from typing import Final
 
 from hypothesis import HealthCheck, Phase, settings
+from hypothesis.internal.conjecture import providers
+from hypothesis.internal.constants_ast import Constants
 
 IS_DEEP: Final = os.environ.get("HYPOTHESIS_PROFILE") == "deep"
 DEEP_FACTOR: Final = 40
@@ -21,6 +23,10 @@ settings.register_profile(
 )
 settings.register_profile("deep", max_examples=EXAMPLES * DEEP_FACTOR, deadline=None, print_blob=True)
 settings.load_profile("deep" if IS_DEEP else "bounded")
+if not IS_DEEP:
+    # Hypothesis also draws numbers and texts from the source of all modules that the process has imported, so the same
+    # test would have other examples beside other tests. It has no setting for that.
+    providers._get_local_constants = Constants
 
 
 def bounded(examples: int, *, steps: int = 50) -> settings:
