@@ -80,6 +80,13 @@ def test_random_traces(trace: Any, marks: Any, interval_ms: float, snippet: Any)
     assert outcome.left == 0
 
 
+@pytest.mark.parametrize("number", [2**53, 10**30])
+def test_whole_numbers_beyond_the_exact_ones_are_left_to_the_pure_twin(number: int) -> None:
+    frame = {"type": "loaf", "start": 0, "duration": 100, "scripts": [], "renderStart": number}
+    outcome = compare_twins([SentTrace(SentBody(msgspec.json.encode({**full_envelope(), "marks": [frame]})))])
+    assert (outcome.folded, outcome.left) == (1, 1)
+
+
 @pytest.mark.parametrize(
     "sent",
     [
