@@ -69,9 +69,9 @@ def script_in(envelopes: list[Json], ranges: list[tuple[int, int]]) -> tuple[Cou
     start = min(map(start_of, envelopes))
     self_us: Counter[Func] = Counter()
     everything: Counter[Func] = Counter()
-    columns = [(column, envelope["trace"]) for envelope in envelopes if (column := _times(envelope, start))]
+    columns = [(column, envelope) for envelope in envelopes if (column := _times(envelope, start))]
     columns.sort(key=lambda pair: pair[0][0][0])
-    for number, (column, trace) in enumerate(columns):
+    for number, (column, envelope) in enumerate(columns):
         if number + 1 < len(columns):  # the next trace may begin before the last sample's interval is over
             begins = columns[number + 1][0][0][0]
             assert column[-1][0] <= begins
@@ -80,8 +80,8 @@ def script_in(envelopes: list[Json], ranges: list[tuple[int, int]]) -> tuple[Cou
             took = sum(max(0, min(ends, to) - max(begins, first)) for first, to in ranges)
             if not took or stack is None:
                 continue
-            path = _path(trace, stack)
-            if path[0][0] is None and path[0][1] is None and path[0][3] in ("Profiler", "stop"):
+            path = _path(envelope["trace"], stack)
+            if _is_profiler(path, _snippet_of(envelope)):
                 continue
             self_us[path[0]] += took
             for func in set(path):
@@ -111,17 +111,30 @@ def _is_hidden(envelope: Json, column: list[tuple[int, int, int | None]], place:
     marks = envelope["marks"]
     frames = [mark for mark in marks if mark["type"] == "long-animation-frame" and "scripts" in mark]
     scripts = [
-        (us(script["start"]), us(script["start"] + script["duration"])) for mark in frames for script in mark["scripts"]
+        (us(script["start"]), us(script["start"] + script["duration"]), script.get("url") == _snippet_of(envelope))
+        for mark in frames
+        for script in mark["scripts"]
     ]
-    in_script = any(first <= at - shift < to for first, to in scripts)
+
+    def is_own(sample: tuple[int, int, int | None]) -> bool:
+        return sample[2] is None and any(own and first <= sample[0] - shift < to for first, to, own in scripts)
+
+    if is_own(column[place]):
+        return False
+    in_script = any(first <= at - shift < to for first, to, _ in scripts)
     tasks = [(us(m["start"]), us(m["start"] + m["duration"])) for m in marks if m["type"] == "longtask"]
     covering = [task for task in tasks if task[0] <= at - shift < task[1]]
     if not covering:  # no recorded sample has a marker
         return False
     first, to = max(covering)
-    before = next((sample for sample in column[place::-1] if sample[2] is not None), None)
-    after = next((sample for sample in column[place:] if sample[2] is not None), None)
-    is_between = all(sample is not None and first <= sample[0] - shift < to for sample in (before, after))
+    # What ran of the snippet is no side, and nothing is beyond it.
+    sides = [
+        next((sample for sample in samples if sample[2] is not None or is_own(sample)), None)
+        for samples in (column[place::-1], column[place:])
+    ]
+    is_between = all(
+        sample is not None and sample[2] is not None and first <= sample[0] - shift < to for sample in sides
+    )
     return not frames or in_script or is_between
 
 
@@ -138,6 +151,21 @@ def _times(envelope: Json, start: float) -> list[tuple[int, int, int | None]]:
         (time + shift, time + shift + min(gap, 10 * interval), sample.get("stackId"))
         for time, gap, sample in zip(times, [*gaps, interval], samples, strict=True)
     ]
+
+
+def _snippet_of(envelope: Json) -> str:
+    """Returns the address of the snippet's script, which is no part of any recorded page's own work."""
+    return str(envelope.get("snippet", {}).get("url"))
+
+
+def _is_profiler(path: list[Func], snippet: str) -> bool:
+    """Returns whether a stack, from its leaf, ends in the snippet, the profiler, or built-ins that these called."""
+    for uri, line, _, name in path:
+        if uri == snippet or (uri is None and line is None and name in ("Profiler", "stop")):
+            return True
+        if uri is not None or line is not None:
+            return False
+    return False
 
 
 def _path(trace: Json, stack: int) -> list[Func]:
