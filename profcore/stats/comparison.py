@@ -319,13 +319,23 @@ def _are_increases(changes: Changes) -> npt.NDArray[np.bool_]:
     return (changes.q < FALSE_DISCOVERIES) & (changes.z > 0) & (changes.low > 0)
 
 
-def describe_changes(changes: Changes, func_ids: IntColumn, *, visible: Changes | None = None) -> list[Difference]:
-    """Returns the difference of each func with any time, largest first. `visible` are changes of the visible time."""
+def describe_changes(
+    changes: Changes,
+    func_ids: IntColumn,
+    *,
+    visible: Changes | None = None,
+    among: npt.NDArray[np.bool_] | None = None,
+) -> list[Difference]:
+    """Returns the difference of each func with any time, or of those `among` them, largest first.
+
+    `visible` are changes of the visible time.
+    """
     delta, is_seen = changes.delta, np.ones(func_ids.size, dtype=bool)
     if visible is not None:
         is_tested = np.isin(np.arange(func_ids.size), visible.funcs)
         delta, is_seen = np.where(is_tested, visible.delta, 0.0), is_tested & _are_increases(visible)
-    order = changes.funcs[np.lexsort((func_ids[changes.funcs], -changes.delta[changes.funcs]))]
+    described = changes.funcs if among is None else changes.funcs[among[changes.funcs]]
+    order = described[np.lexsort((func_ids[described], -changes.delta[described]))]
     crude_delta = changes.crude[1] - changes.crude[0]
     columns = {
         "func_id": func_ids,

@@ -159,15 +159,20 @@ def rank_sides(base: Side, head: Side, funcs: int, strata: int) -> RankSums:
     return sum_ranks(_rank_rows(base, head, funcs, strata))
 
 
-def find_changes(base: Side, head: Side, funcs: int, strata: int, *, is_weighted: bool) -> Changes | None:
-    """Returns the changes of funcs, None if there is no time. `is_weighted` weighs funcs by their time in q."""
+def find_changes(
+    base: Side, head: Side, funcs: int, strata: int, *, is_weighted: bool, ranks: RankSums | None = None
+) -> Changes | None:
+    """Returns the changes of funcs, None if there is no time. `is_weighted` weighs funcs by their time in q.
+
+    `ranks` are those of `rank_sides`, for a caller that has them.
+    """
     ran = np.bincount(base.func, minlength=funcs), np.bincount(head.func, minlength=funcs)
-    crude = crude_means(base, funcs), crude_means(head, funcs)
-    standard_base, delta, low, high = standardise(base, head, funcs, strata)
-    z, p = rank_sides(base, head, funcs, strata).test()
     tested = np.flatnonzero(ran[0] + ran[1] > 0)
     if not tested.size:
         return None
+    crude = crude_means(base, funcs), crude_means(head, funcs)
+    standard_base, delta, low, high = standardise(base, head, funcs, strata)
+    z, p = (ranks or rank_sides(base, head, funcs, strata)).test()
     q = np.ones(funcs)
     q[tested] = control_false_discoveries(p[tested], weigh_funcs(base, head, funcs)[tested] if is_weighted else None)
     return Changes(

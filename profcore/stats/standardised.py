@@ -57,12 +57,13 @@ def crude_means(side: Side, funcs: int) -> Floats:
     """Returns plain means, without regard to the mix."""
     if side.known:
         return np.array([sum(sums.us for sums in side.known) / US_PER_MS / sum(sums.views for sums in side.known)])
-    return _ratios(side, funcs, np.zeros_like(side.stratum), 1).value[:, 0]
+    summed = np.bincount(side.func, side.weight[side.view] * side.value, minlength=funcs)
+    return np.asarray(summed / max(float(side.weight.sum()), 1e-9))
 
 
-def _ratios(side: Side, funcs: int, stratum: IntColumn, strata: int) -> Ratios:
+def _ratios(side: Side, funcs: int, strata: int) -> Ratios:
     rows = Rows(view=side.view, func=side.func, value=side.value, func_count=funcs, weight=side.weight)
-    return estimate_ratios(rows, denominator=np.ones_like(side.weight), stratum=stratum, stratum_count=strata)
+    return estimate_ratios(rows, denominator=np.ones_like(side.weight), stratum=side.stratum, stratum_count=strata)
 
 
 def standardise(base: Side, head: Side, funcs: int, strata: int) -> tuple[Floats, Floats, Floats, Floats]:
@@ -91,7 +92,7 @@ class StandardMean:
 
 def standard_mean(side: Side, funcs: int, mix: Floats) -> StandardMean:
     """Returns one side's means at a mix."""
-    ratios = _ratios(side, funcs, side.stratum, mix.size)
+    ratios = _ratios(side, funcs, mix.size)
     sizes = np.bincount(side.stratum[side.stratum >= 0], minlength=mix.size)
     is_weighted = bool(side.weight.size) and float(side.weight.min()) < float(side.weight.max())
     effective = _effective(side, mix.size) if is_weighted else sizes.astype(np.float64)

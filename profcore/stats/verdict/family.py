@@ -7,7 +7,7 @@ that could matter is tested by itself, on each page and over all pages, beside t
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -39,6 +39,7 @@ PAGE_P: Final = 0.05
 MIN_COMMON_FUNCS: Final = 5
 
 Sides = tuple[Side, Side]
+Value = TypeVar("Value", bound=np.generic)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,7 +75,7 @@ class PageSides:
     @cached_property
     def changes(self) -> Changes | None:
         """The changes of the functions; None if there are none."""
-        return self._find_changes(self.sides)
+        return self._find_changes(self.sides, self.ranks)
 
     @cached_property
     def visible(self) -> Changes | None:
@@ -101,18 +102,33 @@ class PageSides:
         summed = np.cumsum(weight[order])
         return float(ratio[order][np.searchsorted(summed, summed[-1] / 2)])
 
-    @property
-    def whole(self) -> list[FloatColumn]:
-        """The whole time of each view of both sides in ms."""
-        return [views.sample.view_us("self+hidden") / US_PER_MS for views in self.views]
+    @cached_property
+    def rows(self) -> BlockRows:
+        """The whole time of each view in ms, and what its blocks are made of, in the order of `join_sides`."""
+        columns = [views.sample.columns for views in self.views]
+        return BlockRows(
+            value=self.join_sides([views.sample.view_us("self+hidden") / US_PER_MS for views in self.views]),
+            stratum=self.join_sides([views.stratum for views in self.views]),
+            is_head=self.join_sides([np.full_like(views.stratum, side) for side, views in enumerate(self.views)]),
+            hour=self.join_sides([of_side.hour for of_side in columns]),
+            session=self.join_sides([of_side.session for of_side in columns]),
+        )
+
+    def rows_of(self, func_id: int) -> BlockRows:
+        """Returns the time of one function in each view in ms, as `rows` has the whole time."""
+        return replace(self.rows, value=self.join_sides(self.sum_funcs([func_id])))
+
+    def join_sides(self, columns: Sequence[npt.NDArray[Value]]) -> npt.NDArray[Value]:
+        """Returns one value for each view that has a stratum, base first."""
+        return np.concatenate([column[views.stratum >= 0] for column, views in zip(columns, self.views, strict=True)])
 
     def _rows(self, measure: Measure) -> Sides:
         base, head = (views.side(views.sample.row_us(measure)) for views in self.views)
         return base, head
 
-    def _find_changes(self, sides: Sides) -> Changes | None:
+    def _find_changes(self, sides: Sides, ranks: RankSums | None = None) -> Changes | None:
         size = self.func_ids.size
-        return find_changes(*sides, size, self.strata, is_weighted=False) if size else None
+        return find_changes(*sides, size, self.strata, is_weighted=False, ranks=ranks) if size else None
 
     def share_of(self, ms: float) -> float:
         """Returns a change per view as a part of the page's time."""
@@ -120,10 +136,10 @@ class PageSides:
 
     def sum_funcs(self, func_ids: Sequence[int], *, visible: bool = False) -> list[FloatColumn]:
         """Returns the summed time of some functions in each view of both sides in ms; or only what was seen."""
-        wanted = np.flatnonzero(np.isin(self.func_ids, func_ids))
+        is_wanted = np.isin(self.func_ids, func_ids)
         summed = []
         for side in self.visible_sides if visible else self.sides:
-            is_in = np.isin(side.func, wanted)
+            is_in = is_wanted[side.func]
             summed.append(
                 np.bincount(side.view[is_in], side.value[is_in], minlength=side.weight.size).astype(np.float64)
             )
@@ -135,18 +151,6 @@ class PageSides:
             make_side(value, views.weight, views.stratum) for value, views in zip(values, self.views, strict=True)
         )
         return base, head
-
-    def rows_of(self, value: Sequence[FloatColumn]) -> BlockRows:
-        """Returns a value of each view with a stratum, base first, and what its blocks are made of."""
-        kept = [views.stratum >= 0 for views in self.views]
-        pairs = [*zip(self.views, kept, strict=True)]
-        return BlockRows(
-            value=np.concatenate([column[is_in] for column, is_in in zip(value, kept, strict=True)]),
-            stratum=np.concatenate([views.stratum[is_in] for views, is_in in pairs]),
-            is_head=np.repeat([0, 1], [int(is_in.sum()) for is_in in kept]),
-            hour=np.concatenate([views.sample.columns.hour[is_in] for views, is_in in pairs]),
-            session=np.concatenate([views.sample.columns.session[is_in] for views, is_in in pairs]),
-        )
 
 
 def read_page(
@@ -273,16 +277,16 @@ def list_clear(page: PageSides, family: Family, bound: float) -> list[Difference
     A change is clear if its q is below `bound`, the page by itself has p below `PAGE_P`, its interval does not include
     zero, and ranks and mean agree.
     """
-    is_near = page.ranks is not None and any(family.functions[int(func)].q < bound for func in page.func_ids)
-    if not is_near or page.changes is None:
+    if page.ranks is None:
         return []
-    clear = []
-    for difference in describe_changes(page.changes, page.func_ids, visible=page.visible):
-        known = replace(difference, q=family.functions[difference.func_id].q)
-        is_surely = known.q < bound and known.p < PAGE_P and known.rank_z * known.delta_ms > 0
-        if is_surely and known.is_beyond_zero:
-            clear.append(known)
-    return clear
+    q = np.array([family.functions[func].q for func in page.func_ids.tolist()])
+    is_clear = (q < bound) & (page.ranks.test()[1] < PAGE_P)
+    if not is_clear.any() or page.changes is None:  # most pages: the rest takes three times as long as the ranks
+        return []
+    is_clear &= page.changes.z * page.changes.delta > 0
+    differences = describe_changes(page.changes, page.func_ids, visible=page.visible, among=is_clear)
+    known = (replace(difference, q=family.functions[difference.func_id].q) for difference in differences)
+    return [difference for difference in known if difference.is_beyond_zero]
 
 
 def is_beyond_rest(page: PageSides, func_id: int, family: Family, bound: float) -> bool:

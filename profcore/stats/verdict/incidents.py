@@ -172,11 +172,11 @@ def _list_fallen(
     for changes in (page.visible, page.changes):
         if changes is None:
             continue
-        for number in changes.funcs.tolist():
+        is_large = (changes.delta <= -FELL_SHARE * change.delta_ms) & (changes.z < 0)
+        for number in changes.funcs[is_large[changes.funcs]].tolist():
             func, delta = int(page.func_ids[number]), float(changes.delta[number])
             is_near = own is not None and files.get(func) == own
-            is_large = delta <= -FELL_SHARE * change.delta_ms and changes.z[number] < 0
-            if is_large and changes.p[number] < (p_same_file if is_near else FELL_P_ELSEWHERE):
+            if changes.p[number] < (p_same_file if is_near else FELL_P_ELSEWHERE):
                 fallen[func] = min(delta, fallen.get(func, delta))
     return sorted(fallen.items(), key=lambda pair: pair[1])
 
