@@ -11,7 +11,8 @@ import struct
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
-from itertools import pairwise
+from itertools import compress, pairwise
+from types import ModuleType
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -21,6 +22,7 @@ from profcore.sums.calltree import CallTree, merge_call_trees
 from profcore.sums.varints import decode_varints, encode_varints, find_ends
 
 IntColumn = npt.NDArray[np.int64]
+Flags = npt.NDArray[np.bool_]
 
 KIND_CONTRIBUTION: Final = ord("c")
 KIND_CALL_TREE: Final = ord("t")
@@ -122,6 +124,32 @@ def count_funcs(blob: bytes) -> int:
         return _read_head(head, 0)[0][0]
     except zlib.error as error:
         raise BlobError(f"the blob is damaged: {error}") from error
+
+
+def decode_first(
+    blobs: Sequence[bytes], parts: Sequence[int], most: int, *, column_count: int, kernel: ModuleType | None
+) -> tuple[Flags, IntColumn, list[IntColumn]]:
+    """Decodes the first contributions of each part, as many as have at most `most` funcs together.
+
+    Returns which were decoded, and of these what `decode_contributions` returns. `parts` has the part of each blob. The
+    compiled kernel, if there is one, expands each blob once. Raises `BlobError`.
+    """
+    if kernel is not None and (read := kernel.decode_first(blobs, parts, most, column_count)) is not None:
+        is_read, lengths, columns = read
+        return (
+            np.frombuffer(is_read, dtype=np.bool_),
+            np.frombuffer(lengths, dtype="<i8"),
+            [np.frombuffer(column, dtype="<i8") for column in columns],
+        )
+    left = dict.fromkeys(parts, most)
+    decoded: list[bool] = []
+    for blob, part in zip(blobs, parts, strict=True):
+        if left[part] >= 0:
+            left[part] -= count_funcs(blob)
+        decoded.append(left[part] >= 0)
+    return np.array(decoded, dtype=np.bool_), *decode_contributions(
+        [*compress(blobs, decoded)], column_count=column_count
+    )
 
 
 def decode_contributions(

@@ -5,6 +5,7 @@ from typing import Final
 import msgspec
 from hypothesis import strategies as st
 
+from profcore.sums.blobs import Contribution
 from profcore.sums.calltree import CallTree
 from profcore.trace.funcs import SNIPPET_FUNCTIONS, SNIPPET_NAME
 from profcore.trace.wire import Frame, Mark, Sample, Stack, Trace
@@ -14,6 +15,7 @@ PROPERTY: Final = bounded(60)
 
 # Times in whole µs, as floats of ms: close together, so that they collide and lie at the bounds of long tasks.
 times_ms: Final = st.integers(-2_000, 400_000).map(lambda us: us / 1000)
+counts: Final = st.integers(0, 2**53) | st.integers(0, 300)
 
 
 @st.composite
@@ -33,6 +35,27 @@ def call_trees(draw: st.DrawFn) -> CallTree:
     count = len(prefix)
     weights = st.lists(st.integers(0, 2**40), min_size=count, max_size=count)
     return CallTree(prefix, func, draw(weights), draw(weights), draw(weights))
+
+
+@st.composite
+def contributions(draw: st.DrawFn) -> Contribution:
+    """Draws a contribution; totals are never less than self."""
+    func = sorted(draw(st.sets(st.integers(0, 2**40) | st.integers(0, 50), max_size=12)))
+    size = len(func)
+    columns = st.lists(counts, min_size=size, max_size=size)
+    self_us, self_samples = draw(columns), draw(columns)
+    rest_us, rest_samples = draw(columns), draw(columns)
+    hidden_us, callees_us = draw(columns), draw(columns)
+    return Contribution(
+        func=func,
+        self_us=self_us,
+        total_us=[a + b for a, b in zip(self_us, rest_us, strict=True)],
+        hidden_us=hidden_us,
+        self_samples=self_samples,
+        total_samples=[a + b for a, b in zip(self_samples, rest_samples, strict=True)],
+        hidden_total_us=[a + b for a, b in zip(hidden_us, callees_us, strict=True)],
+        uncertain_us=draw(columns),
+    )
 
 
 @st.composite

@@ -6,15 +6,17 @@ from datetime import datetime
 from typing import Final
 
 import numpy as np
+from django.conf import settings
 
 from aggregate.selectors.page_views.decoded import COLUMNS
 from aggregate.selectors.slice.binary import open_binary
 from aggregate.selectors.slice.slices import FROM_CELLS, Slice, where_slice
+from profcore.kernel import find_kernel
 from profcore.stats.joining import pick_columns
 from profcore.stats.sampling import LAST_KEY
 from profcore.stats.strata import HOUR, START_CODE, text_code
 from profcore.stats.views import IntColumn, ViewColumns, ViewSample, sample_of_columns
-from profcore.sums.blobs import count_funcs, decode_contributions
+from profcore.sums.blobs import decode_first
 from profcore.trace.dimensions import Dimension
 
 # Each cell is read by the index of its views. Without this, the planner reads and hashes every view of a project of
@@ -96,15 +98,13 @@ class ViewTimes:
         The views of each stratum have at most its part of `most` functions together. Bytes do not bound them: 36,000
         may be packed in 200 bytes. Raises `BlobError`.
         """
-        is_read = np.zeros(self.stratum.size, dtype=bool)
+        kernel = find_kernel(settings.KERNEL).module
         share = most // (int(self.stratum.max()) + 1) if self.stratum.size else 0
-        left = dict.fromkeys(np.unique(self.stratum).tolist(), share)
-        for at, (stratum, blob) in enumerate(zip(self.stratum.tolist(), self.contributions, strict=True)):
-            if blob is not None and left[stratum] >= 0:
-                left[stratum] -= count_funcs(blob)
-                is_read[at] = left[stratum] >= 0
-        blobs = [self.contributions[at] or b"" for at in np.flatnonzero(is_read).tolist()]
-        lengths, columns = decode_contributions(blobs, column_count=COLUMNS)
+        there = np.flatnonzero([blob is not None for blob in self.contributions])
+        blobs, parts = [blob for blob in self.contributions if blob is not None], self.stratum[there].tolist()
+        is_decoded, lengths, columns = decode_first(blobs, parts, share, column_count=COLUMNS, kernel=kernel)
+        is_read = np.zeros(self.stratum.size, dtype=bool)
+        is_read[there[is_decoded]] = True
         return self.stratum[is_read], sample_of_columns(lengths, columns, pick_columns(self.columns, is_read))
 
 

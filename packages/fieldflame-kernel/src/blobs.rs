@@ -38,8 +38,8 @@ impl Packer {
 pub struct NegativeSum;
 
 /// The columns of a contribution: steps of the func ids, and the sums.
-const CONTRIBUTION_COLUMNS: usize = 1 + COLUMNS;
-const MORE: u8 = 0x80; // set in every byte of a number except its last
+pub const CONTRIBUTION_COLUMNS: usize = 1 + COLUMNS;
+pub const MORE: u8 = 0x80; // set in every byte of a number except its last
 
 /// Returns the body of a contribution. `rows` are sorted by func id.
 pub fn contribution_body(rows: &[(i64, Row)]) -> Result<Vec<u8>, NegativeSum> {

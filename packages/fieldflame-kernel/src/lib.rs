@@ -7,6 +7,7 @@
 
 mod batch;
 mod blobs;
+mod contributions;
 mod endpoint;
 mod gunzip;
 mod hidden;
@@ -30,5 +31,6 @@ fn fieldflame_kernel(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("KernelPanic", py.get_type::<kernel::KernelPanic>())?;
     module.add("KernelBroken", py.get_type::<kernel::KernelBroken>())?;
     module.add_class::<endpoint::Endpoint>()?;
-    module.add_class::<kernel::Kernel>()
+    module.add_class::<kernel::Kernel>()?;
+    module.add_function(wrap_pyfunction!(contributions::decode_first, module)?)
 }

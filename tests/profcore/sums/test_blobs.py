@@ -23,7 +23,7 @@ from profcore.sums.blobs import (
     encode_contribution,
 )
 from profcore.sums.calltree import CallTree
-from tests.profcore.strategies import PROPERTY, call_trees
+from tests.profcore.strategies import PROPERTY, call_trees, contributions
 
 CONTRIBUTION = Contribution(
     func=[0, 3, 700],
@@ -37,29 +37,6 @@ CONTRIBUTION = Contribution(
 )
 TREE = CallTree([-1, 0, 1, -1], [0, 9, 0, 300], [0, 100, 2_500, 7], [0, 1, 25, 1], [0, 0, 4, 0])
 LARGEST = 2**63 - 1
-
-counts = st.integers(0, 2**53) | st.integers(0, 300)
-
-
-@st.composite
-def contributions(draw: st.DrawFn) -> Contribution:
-    """Draws a contribution; totals are never less than self."""
-    func = sorted(draw(st.sets(st.integers(0, 2**40) | st.integers(0, 50), max_size=12)))
-    size = len(func)
-    columns = st.lists(counts, min_size=size, max_size=size)
-    self_us, self_samples = draw(columns), draw(columns)
-    rest_us, rest_samples = draw(columns), draw(columns)
-    hidden_us, callees_us = draw(columns), draw(columns)
-    return Contribution(
-        func=func,
-        self_us=self_us,
-        total_us=[a + b for a, b in zip(self_us, rest_us, strict=True)],
-        hidden_us=hidden_us,
-        self_samples=self_samples,
-        total_samples=[a + b for a, b in zip(self_samples, rest_samples, strict=True)],
-        hidden_total_us=[a + b for a, b in zip(hidden_us, callees_us, strict=True)],
-        uncertain_us=draw(columns),
-    )
 
 
 @PROPERTY
