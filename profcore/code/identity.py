@@ -9,6 +9,7 @@ import hashlib
 import re
 from typing import Final, NamedTuple
 
+from profcore.caching import cached
 from profcore.trace.funcs import FuncKey
 
 # Bundlers put a hash before a file's ending: `-KP2WQT7F.js` (esbuild, Vite), `.3f8a9c1d.chunk.js` (webpack). It has
@@ -38,6 +39,7 @@ class Original(NamedTuple):
     standing: str | None = None
 
 
+@cached(entries=1_000, chars=1_000)  # thousands of functions are of a few scripts
 def without_hash(uri: str) -> str:
     """Returns a script's URI without the content hash in its file name."""
     head, slash, name = uri.rpartition("/")

@@ -236,12 +236,17 @@ def group_funcs(
     """
     groups = np.asarray(group_of, dtype=np.int64)
     group_ids, index_of = np.unique(groups, return_inverse=True)
-    key, position = np.unique(sample.view * group_ids.size + index_of[sample.func], return_inverse=True)
+    key = sample.view * group_ids.size + index_of[sample.func]
+    order = np.argsort(key, kind="stable")  # views are in order already
+    key = key[order]
+    starts = np.flatnonzero(np.diff(key, prepend=-1))
     self_us, hidden_us, total_us = (
-        _sum_by(position, column, key.size) for column in (sample.self_us, sample.hidden_us, sample.total_us)
+        np.add.reduceat(column[order], starts) for column in (sample.self_us, sample.hidden_us, sample.total_us)
     )
-    view, func = np.divmod(key, max(group_ids.size, 1))
-    is_merged = np.isin(func, func[np.bincount(position, minlength=key.size) > 1])
+    view, func = np.divmod(key[starts], max(group_ids.size, 1))
+    has_merged = np.zeros(group_ids.size, dtype=bool)
+    has_merged[func[np.diff(starts, append=key.size) > 1]] = True
+    is_merged = has_merged[func]
     if known_totals_alone:
         total_us = np.where(is_merged, 0, total_us)
     grouped = replace(
@@ -255,6 +260,15 @@ def group_funcs(
         has_totals=sample.has_totals and (known_totals_alone or not bool(is_merged.any())),
     )
     return grouped if totals is None else _with_totals(grouped, totals)
+
+
+def number_anew(sample: ViewSample, numbers: Sequence[int] | IntColumn, count: int) -> ViewSample:
+    """Returns the sample with a number below `count` as the id of each func; `numbers` are by `sample.func_ids`.
+
+    Funcs of one number keep rows of their own until they are grouped, and then have no total.
+    """
+    func = np.asarray(numbers, dtype=np.int64)[sample.func] if sample.func.size else sample.func
+    return replace(sample, func=func, func_ids=np.arange(count))
 
 
 def pick_funcs(sample: ViewSample, wanted: Collection[tuple[str | None, int]]) -> ViewSample:
@@ -292,7 +306,7 @@ def split_funcs(sample: ViewSample) -> tuple[ViewSample, list[tuple[str, int]]]:
     """
     codes = {release: code for code, release in enumerate(dict.fromkeys(sample.columns.release))}
     release_of = np.array([codes[release] for release in sample.columns.release], dtype=np.int64)
-    keys, func = np.unique(release_of[sample.view] * max(sample.func_count, 1) + sample.func, return_inverse=True)
+    keys, func = _number(release_of[sample.view] * max(sample.func_count, 1) + sample.func)
     release, func_index = np.divmod(keys, max(sample.func_count, 1))
     names = list(codes)
     pairs = [
@@ -361,6 +375,8 @@ def _pack_rows(key: IntColumn, value_ms: FloatColumn) -> tuple[IntColumn, int] |
 
 def align(first: ViewSample, second: ViewSample) -> tuple[ViewSample, ViewSample]:
     """Returns both samples over one list of funcs: the union of theirs, ascending."""
+    if np.array_equal(first.func_ids, second.func_ids):
+        return first, second
     func_ids = np.union1d(first.func_ids, second.func_ids)
     return _over(first, func_ids), _over(second, func_ids)
 

@@ -138,9 +138,10 @@ def number_funcs(
     index: dict[Hashable, int] = {}
     rows: list[FunctionRow] = []
     members: dict[int, list[FunctionRow]] = {}  # the funcs of both sides that display rules show as one
-    numbers_of_sides: list[list[int]] = []
+    number_of: dict[tuple[str, int], int] = {}
     head_numbers: dict[int, set[int]] = {}
     for _, pairs in reversed(split):  # the head's funcs are the ones to show
+        fresh = [pair for pair in pairs if pair not in number_of]
         parts = [
             FunctionRow(
                 id=func,
@@ -148,23 +149,21 @@ def number_funcs(
                 uri=key.uri,
                 line=key.line,
                 column=key.column,
-                release=release,
+                release=release or None,
             )
-            for release, func in pairs
+            for release, func in fresh
             for key in [keys[func]]
         ]
-        numbers = []
-        for part in label_rows(code, parts):
+        for pair, part in zip(fresh, label_rows(code, parts), strict=True):
             row_id = id_of_part(code, part)
             identity = identify(part, row_id)
             if identity not in index:
                 index[identity] = len(rows)
                 rows.append(show(part, row_id, identity))
-            number = index[identity]
-            numbers.append(number)
+            number_of[pair] = number = index[identity]
             if rows[number].is_made:
                 members.setdefault(number, []).append(part)
-        numbers_of_sides.insert(0, numbers)
+    numbers_of_sides = [[number_of[pair] for pair in pairs] for _, pairs in split]
     for (_, func), number in zip(split[1][1], numbers_of_sides[1], strict=True):
         head_numbers.setdefault(func, set()).add(number)
     for number, several in members.items():
@@ -235,7 +234,9 @@ def _identify_func(keys: Mapping[int, FuncKey], code: Symbols) -> tuple[Identify
 
     def show(part: FunctionRow, row_id: RowId, _identity: Hashable) -> FunctionRow:
         made = make_part_row(code, [part])
-        return made or replace(part, id=row_id, release=None, display=code.show(part.key, part.mapped))
+        display = code.show(part.key, part.mapped)
+        is_shown = (part.id, part.release, part.display) == (row_id, None, display)  # most are: a copy takes longer
+        return made or (part if is_shown else replace(part, id=row_id, release=None, display=display))
 
     return identify, show
 

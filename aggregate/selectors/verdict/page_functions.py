@@ -15,7 +15,7 @@ from profcore.stats.culprits import FindCallers
 from profcore.stats.joining import split_views
 from profcore.stats.verdict.family import PageSides, read_page
 from profcore.stats.verdict.incidents import Code
-from profcore.stats.views import group_funcs
+from profcore.stats.views import number_anew
 
 # Of all views of a side together: half a million times 80 bytes. 8,000 views of a usual page have as many.
 MAX_FUNCTIONS: Final = 700_000
@@ -48,8 +48,9 @@ def read_functions(
     code = load_symbols(base.project_id, as_stored=base.as_stored)
     read = [side.functions(MAX_FUNCTIONS) for side in times]
     sides = number_funcs(base.project_id, [sample for _, sample in read], code)
+    # Rows are grouped page by page, after those of functions that cannot matter are dropped: a tenth is left.
     samples = [
-        group_funcs(sample, numbers, known_totals_alone=True)
+        number_anew(sample, numbers, len(sides.rows))
         for sample, numbers in zip(sides.samples, sides.numbers, strict=True)
     ]
     parts = [split_views(sample, stratum, len(pages)) for sample, (stratum, _) in zip(samples, read, strict=True)]

@@ -75,24 +75,29 @@ fn read_columns(mut rest: &[u8], rows: usize, columns: &mut [Vec<i64>]) -> Optio
     let is_above = |place: usize| bits[place / 8] & (0x80 >> (place % 8)) != 0;
     for number in 0..columns.len() {
         let (done, others) = columns.split_at_mut(number);
-        let column = &mut others[0];
-        let mut func = 0i64;
-        for row in 0..rows {
-            let mut value = 0;
+        let (column, unit) = (&mut others[0], units[number]);
+        let start = column.len();
+        column.resize(start + rows, 0);
+        let column = &mut column[start..];
+        for (row, value) in column.iter_mut().enumerate() {
             if is_above(number * rows + row) {
-                value = read_number(&mut numbers)?.checked_mul(units[number])?;
+                *value = read_number(&mut numbers)?.checked_mul(unit)?;
             }
-            if let Some(below) = BELOW[number] {
-                value = value.checked_add(done[below][column.len()])?;
+        }
+        if let Some(below) = BELOW[number] {
+            for (value, part) in column.iter_mut().zip(&done[below][start..]) {
+                *value = value.checked_add(*part)?;
             }
-            if number == 0 {
-                if value < 1 && row > 0 {
-                    return None;
-                }
-                func = func.checked_add(value)?;
-                value = func;
+        }
+        if number == 0 {
+            if column.iter().skip(1).any(|step| *step < 1) {
+                return None;
             }
-            column.push(value);
+            let mut func = 0i64;
+            for value in column {
+                func = func.checked_add(*value)?;
+                *value = func;
+            }
         }
     }
     // The columns that nobody wants must have as many numbers as bits, and the last one must be whole.
@@ -101,7 +106,12 @@ fn read_columns(mut rest: &[u8], rows: usize, columns: &mut [Vec<i64>]) -> Optio
     (ends == unread && numbers.last().is_none_or(|byte| *byte < MORE)).then_some(())
 }
 
+#[inline]
 fn read_number(bytes: &mut &[u8]) -> Option<i64> {
+    if let [byte @ 0..MORE, rest @ ..] = *bytes {
+        *bytes = rest; // most numbers are this small
+        return Some(i64::from(*byte));
+    }
     let mut number = 0;
     for (at, byte) in bytes.iter().enumerate().take(NUMBER_BYTES) {
         number |= i64::from(byte & !MORE) << (7 * at);

@@ -25,7 +25,7 @@ from profcore.stats.ranks import Changes, RankSums, find_changes, rank_sides, we
 from profcore.stats.standardised import Side, make_side, standardise
 from profcore.stats.strata import find_strata
 from profcore.stats.verdict.blocks import BlockRows
-from profcore.stats.views import FloatColumn, IntColumn, Measure, ViewSample, align, keep_rows
+from profcore.stats.views import FloatColumn, IntColumn, Measure, ViewSample, align, group_funcs, keep_rows
 
 # What is worth telling of a page: this much per view, and this share of its script and hidden time. A function that has
 # less on both sides together cannot have grown by as much, and is not asked about.
@@ -158,7 +158,8 @@ def read_page(
 ) -> PageSides | None:
     """Returns one page of both sides, whose func ids mean the same; None with too few views to compare.
 
-    The functions that could matter do not depend on which view is on which side.
+    A view may have several rows of a func. The functions that could matter do not depend on which view is on which
+    side.
     """
     base, head = align(base, head)
     clipped = [clip_weights(side.weight) for side in (base, head)]
@@ -194,9 +195,10 @@ def _sum_both(sides: Sequence[ViewSample], weights: Sequence[FloatColumn]) -> tu
 
 
 def _keep_funcs(sample: ViewSample, is_kept: npt.NDArray[np.bool_]) -> ViewSample:
-    kept = keep_rows(sample, is_kept[sample.func])
+    """Returns the sample with some funcs only, and one row for each view and func."""
+    kept, func_ids = keep_rows(sample, is_kept[sample.func]), sample.func_ids[is_kept]
     number = np.cumsum(is_kept) - 1
-    return replace(kept, func=number[kept.func], func_ids=sample.func_ids[is_kept])
+    return group_funcs(replace(kept, func=number[kept.func], func_ids=func_ids), func_ids, known_totals_alone=True)
 
 
 class FunctionTest(NamedTuple):
