@@ -12,7 +12,7 @@ import numpy as np
 
 from profcore.stats.distributions import Floats, normal_quantile, normal_tail
 from profcore.stats.estimates import CONFIDENCE
-from profcore.stats.standardised import Side, StandardMean, common_mix, standard_mean
+from profcore.stats.standardised import Side, StandardMean, common_mix, standard_means
 from profcore.stats.views import FloatColumn
 
 POWER: Final = 0.8
@@ -44,7 +44,7 @@ def find_smallest_change(base: Side, head: Side, strata: int, bound: float) -> S
     below another view is that among the views of the same side and stratum.
     """
     mix = common_mix(base, head, strata)
-    sides = [standard_mean(side, 1, mix) for side in (base, head)]
+    sides = standard_means((base, head), 1, mix)
     mean = float(sum(side.mean[0] for side in sides)) / 2
     if mean <= 0:
         return None

@@ -20,6 +20,9 @@ from profcore.stats.views import FloatColumn, IntColumn
 
 # Used instead of `SKEW_FACTOR`: bounds that are combined from two means are already on the safe side.
 DIFFERENCE_SKEW_FACTOR: Final = 1.0
+# Both sides are estimated at once if they have up to so many funcs times strata. With more, a dozen numbers of each
+# take more memory than the time of a call is worth.
+MOST_AT_ONCE: Final = 20_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,11 +64,6 @@ def crude_means(side: Side, funcs: int) -> Floats:
     return np.asarray(summed / max(float(side.weight.sum()), 1e-9))
 
 
-def _ratios(side: Side, funcs: int, strata: int) -> Ratios:
-    rows = Rows(view=side.view, func=side.func, value=side.value, func_count=funcs, weight=side.weight)
-    return estimate_ratios(rows, denominator=np.ones_like(side.weight), stratum=side.stratum, stratum_count=strata)
-
-
 def standardise(base: Side, head: Side, funcs: int, strata: int) -> tuple[Floats, Floats, Floats, Floats]:
     """Returns the base mean and the difference at the common mix, and the bounds of the difference.
 
@@ -73,7 +71,10 @@ def standardise(base: Side, head: Side, funcs: int, strata: int) -> tuple[Floats
     skewness of a difference cannot be estimated well, since its two parts nearly cancel.
     """
     mix = common_mix(base, head, strata)
-    before, after = standard_mean(base, funcs, mix), standard_mean(head, funcs, mix)
+    if funcs * strata <= MOST_AT_ONCE:
+        before, after = standard_means((base, head), funcs, mix)
+    else:
+        before, after = (standard_means([side], funcs, mix)[0] for side in (base, head))
     delta = after.mean - before.mean
     low = delta - np.hypot(after.mean - after.low, before.high - before.mean)
     high = delta + np.hypot(after.high - after.mean, before.mean - before.low)
@@ -90,30 +91,64 @@ class StandardMean:
     variance: Floats
 
 
-def standard_mean(side: Side, funcs: int, mix: Floats) -> StandardMean:
-    """Returns one side's means at a mix."""
-    ratios = _ratios(side, funcs, mix.size)
-    sizes = np.bincount(side.stratum[side.stratum >= 0], minlength=mix.size)
-    is_weighted = bool(side.weight.size) and float(side.weight.min()) < float(side.weight.max())
-    effective = _effective(side, mix.size) if is_weighted else sizes.astype(np.float64)
+def standard_means(sides: Sequence[Side], funcs: int, mix: Floats) -> list[StandardMean]:
+    """Returns the means of each of some sides at a mix. Two sides at once take hardly longer than one."""
+    ratios = _find_ratios(sides, funcs, mix.size)
+    sizes = [np.bincount(side.stratum[side.stratum >= 0], minlength=mix.size) for side in sides]
+    is_weighted = [bool(side.weight.size) and float(side.weight.min()) < float(side.weight.max()) for side in sides]
+    effective = np.stack(
+        [
+            _effective(side, mix.size) if weighted else of_side.astype(np.float64)
+            for side, of_side, weighted in zip(sides, sizes, is_weighted, strict=True)
+        ]
+    )
     of_spread = degrees_of_spread(effective, ratios.kurtosis)
-    value, stands_for = ratios.value, np.ones(mix.size)
-    stratum_degrees = of_spread if is_weighted else degrees_of_mean(effective, ratios.kurtosis)
-    if side.known:
-        value = np.array([[sums.us / US_PER_MS / sums.views for sums in side.known]])
-        all_views = np.array([0 if sums.is_estimated else sums.views for sums in side.known])
-        stands_for = np.maximum(all_views / sizes, 1.0)
-        stratum_degrees = np.where(stands_for > 1, of_spread, stratum_degrees)
+    stratum_degrees = np.where(np.array([is_weighted]).T, of_spread, degrees_of_mean(effective, ratios.kurtosis))
+    stands_for = np.ones_like(effective)
+    for number, side in enumerate(sides):
+        if side.known:
+            ratios.value[:, number] = [sums.us / US_PER_MS / sums.views for sums in side.known]
+            all_views = np.array([0 if sums.is_estimated else sums.views for sums in side.known])
+            stands_for[number] = np.maximum(all_views / sizes[number], 1.0)
+    stratum_degrees = np.where(stands_for > 1, of_spread, stratum_degrees)
     parts = ratios.variance / stands_for * mix**2
-    variance = parts.sum(1)
-    spent = (parts**2 / stratum_degrees).sum(1)
+    variance = parts.sum(-1)
+    spent = (parts**2 / stratum_degrees).sum(-1)
     degrees = np.where(spent > 0, variance**2 / np.where(spent > 0, spent, 1.0), 1.0)  # Welch and Satterthwaite
-    mean = (value * mix).sum(1)
-    third = (ratios.third / stands_for**2 * mix**3).sum(1)
-    low, high = skewed_interval(mean, variance, third, np.maximum(degrees, 1.0), skew_factor=DIFFERENCE_SKEW_FACTOR)
-    is_known = variance > 0
-    return StandardMean(
-        mean=mean, low=np.where(is_known, low, mean), high=np.where(is_known, high, mean), variance=variance
+    mean = (ratios.value * mix).sum(-1)
+    third = (ratios.third / stands_for**2 * mix**3).sum(-1)
+    bounds = skewed_interval(mean, variance, third, np.maximum(degrees, 1.0), skew_factor=DIFFERENCE_SKEW_FACTOR)
+    low, high = (np.where(variance > 0, bound, mean) for bound in bounds)
+    return [
+        StandardMean(mean=mean[:, at], low=low[:, at], high=high[:, at], variance=variance[:, at])
+        for at in range(len(sides))
+    ]
+
+
+def _find_ratios(sides: Sequence[Side], funcs: int, strata: int) -> Ratios:
+    """Returns the means in arrays of shape (funcs, sides, strata): each stratum of each side is one of its own."""
+    first_views = np.cumsum([0, *(side.weight.size for side in sides)])
+    strata_of = [np.where(side.stratum < 0, -1, side.stratum + at * strata) for at, side in enumerate(sides)]
+    weight = np.concatenate([side.weight for side in sides])
+    rows = Rows(
+        view=np.concatenate([side.view + first for side, first in zip(sides, first_views.tolist(), strict=False)]),
+        func=np.concatenate([side.func for side in sides]),
+        value=np.concatenate([side.value for side in sides]),
+        func_count=funcs,
+        weight=weight,
+    )
+    ratios = estimate_ratios(
+        rows,
+        denominator=np.ones_like(weight),
+        stratum=np.concatenate(strata_of),
+        stratum_count=len(sides) * strata,
+    )
+    shape = (funcs, len(sides), strata)
+    return Ratios(
+        value=ratios.value.reshape(shape),
+        variance=ratios.variance.reshape(shape),
+        third=ratios.third.reshape(shape),
+        kurtosis=ratios.kurtosis.reshape(shape),
     )
 
 

@@ -219,17 +219,15 @@ def _join_unknown_caches(
 
     It does not where most of such views on either side have an unknown one. Their starts are then their navigation.
     """
-    joined, plain = [column.copy() for column in starts], set()
     ways = len(NAVIGATIONS)
     kinds = [device * ways + start % ways for device, start in zip(devices, starts, strict=True)]
-    for kind in np.unique(np.concatenate(kinds)).tolist():
-        is_of = [column == kind for column in kinds]
-        known = [column[mask] // ways != UNKNOWN_CACHE for column, mask in zip(starts, is_of, strict=True)]
-        if any(2 * np.sum(column) < column.size for column in known):
-            plain.add(divmod(kind, ways))
-            for column, mask in zip(joined, is_of, strict=True):
-                column[mask] %= ways
-    return joined, plain
+    count = max(int(kind.max(initial=-1)) for kind in kinds) + 1
+    is_plain = np.zeros(count, dtype=bool)
+    for kind, start in zip(kinds, starts, strict=True):
+        known = np.bincount(kind[start // ways != UNKNOWN_CACHE], minlength=count)
+        is_plain |= 2 * known < np.bincount(kind, minlength=count)
+    joined = [np.where(is_plain[kind], start % ways, start) for kind, start in zip(kinds, starts, strict=True)]
+    return joined, {divmod(kind, ways) for kind in np.flatnonzero(is_plain).tolist()}
 
 
 def _with_caches(starts: frozenset[int], device: int, plain: Collection[tuple[int, int]]) -> frozenset[int]:

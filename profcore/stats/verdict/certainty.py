@@ -111,11 +111,14 @@ class Certainty:
         """The inflation by days: the mean over pages, or over their heaviest functions if that is more."""
         pages = [*self._pages.values()]
         heaviest = sorted(
-            ((-float(weight), number, page) for page in pages for number, weight in enumerate(page.weights)),
-            key=lambda row: row[:2],
+            (-weight, number, at)
+            for at, page in enumerate(pages)
+            for number, weight in enumerate(page.weights.tolist())
         )[:MAX_POOLED_FUNCS]
         of_pages = [_inflate_by_day(page.rows) for page in pages]
-        of_functions = [_inflate_by_day(page.rows_of(int(page.func_ids[number]))) for _, number, page in heaviest]
+        of_functions = [
+            _inflate_by_day(pages[at].rows_of(int(pages[at].func_ids[number]))) for _, number, at in heaviest
+        ]
         means = [float(np.mean(known)) for factors in (of_pages, of_functions) if (known := [f for f in factors if f])]
         return Inflation(max([1.0, *means]), np.inf)
 
