@@ -6,8 +6,8 @@ from functools import partial
 import numpy as np
 
 from benchmarks.statistics.tables import Simulation, Table, percent
-from profcore.stats.comparison import MIN_COMPARED_VIEWS
 from profcore.stats.distributions import normal_tail
+from profcore.stats.joining import MIN_COMPARED_VIEWS
 from profcore.stats.verdict.plan import LookPoint, bound_of_newest, is_another_look
 
 DAYS = 14

@@ -13,7 +13,7 @@ from aggregate.selectors.verdict.verdict import Culprit, Verdict
 from dashboard.web.access import Guest
 from dashboard.web.queries import write_query
 from dashboard.web.verdicts import find_rollback
-from profcore.stats.comparison import MIN_COMPARED_VIEWS
+from profcore.stats.joining import MIN_COMPARED_VIEWS
 from projects.models import Project
 
 

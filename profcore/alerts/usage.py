@@ -11,8 +11,8 @@ from typing import Final
 
 import numpy as np
 
-from profcore.stats.comparison import MIN_COMPARED_VIEWS
 from profcore.stats.estimates import wilson_interval
+from profcore.stats.joining import MIN_COMPARED_VIEWS
 
 USAGE_HOURS: Final = 24  # a whole day: a release that only one continent has is not gone while it sleeps
 # Gone is a release with certainly less than this part of the share that it had on its best day. Tabs that stay open

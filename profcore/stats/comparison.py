@@ -13,27 +13,18 @@ import numpy as np
 import numpy.typing as npt
 
 from profcore.stats.culprits import FindCallers
-from profcore.stats.estimates import (
-    Interval,
-    as_intervals,
-    clip_weights,
-    effective_views,
-    has_rates,
-)
-from profcore.stats.power import SmallestChange, find_smallest_change
+from profcore.stats.estimates import Interval, as_intervals, effective_views
+from profcore.stats.joining import PairedViews, SampleViews, has_enough, pair_views
 from profcore.stats.ranks import Changes, find_changes
-from profcore.stats.standardised import ClassSums, Side, common_mix, make_side
-from profcore.stats.strata import KnownKinds, Strata, find_strata
-from profcore.stats.views import FloatColumn, IntColumn, Measure, ViewSample, align
+from profcore.stats.standardised import common_mix
+from profcore.stats.strata import KnownKinds
+from profcore.stats.views import IntColumn, Measure, ViewSample
 
 Status = Literal["changed", "new", "gone"]
 # The share of false discoveries among significant changes.
 FALSE_DISCOVERIES: Final = 0.05
-# With fewer views per side nothing is compared: the simulations of the suite begin here.
-MIN_COMPARED_VIEWS: Final = 20
 # This many increases at most are looked up in a call tree, the largest: no one reads further.
 MAX_LOOKED_UP: Final = 50
-US_PER_MS: Final = 1_000.0
 MIX_TO_MENTION: Final = 0.05
 
 
@@ -119,8 +110,8 @@ class Comparison:
 
     With `is_too_few` there are no differences: a side has too few (effective) views in strata that both sides
     have. `left_out_views` counts the views of strata that only one side has, or that have a single view. `overall` is
-    the change of the views' whole time by the same measure, with `func_id` -1 and its p as q. `smallest` is the
-    smallest such change that these views would show four times in five. Both are None for the measure `total`.
+    the change of the views' whole time by the same measure, with `func_id` -1 and its p as q; None for the measure
+    `total`.
 
     `device_mix` has the code of each common class and its share of the mix at which differences are computed,
     `navigation_mix` that of each common navigation (unknown of classes that are not divided), and `page_mix` that of
@@ -140,7 +131,6 @@ class Comparison:
     clipped_views: int
     overall: Difference | None = None
     functions: tuple[Difference, ...] = ()
-    smallest: SmallestChange | None = None
     device_mix: tuple[tuple[int, float], ...] = ()
     navigation_mix: tuple[tuple[int, float], ...] = ()
     page_mix: tuple[tuple[int, float], ...] = ()
@@ -160,14 +150,12 @@ def compare(
     head: ViewSample,
     *,
     measure: Measure = "self+hidden",
-    min_views: int = MIN_COMPARED_VIEWS,
     known: tuple[KnownKinds, KnownKinds] | None = None,
     by_device: bool = True,
     by_navigation: bool = True,
     by_page: bool = False,
     by_tag: bool = False,
     find_callers: FindCallers | None = None,
-    bound: float | None = None,
 ) -> Comparison:
     """Returns the comparison of two samples with the same kind of func ids (map them to identities first).
 
@@ -176,40 +164,38 @@ def compare(
     a side, and without `by_device`. Device classes and navigations are strata, unless the samples differ by them.
     With `by_page` and `by_tag` pages and tags are strata too. For samples that share pages, `known` must then be by
     page; it is ignored with `by_tag`. `find_callers` reads a call tree for `order_increases`.
-    With `bound`, that of the p of the whole time, `smallest` is computed: it takes as long as all the rest of a page.
     """
-    base, head = align(base, head)
-    strata = find_strata(
-        base.columns, head.columns, by_device=by_device, by_navigation=by_navigation, by_page=by_page, by_tag=by_tag
+    pair = pair_views(
+        base, head, known=known, by_device=by_device, by_navigation=by_navigation, by_page=by_page, by_tag=by_tag
     )
-    base_views, head_views = (
-        SampleViews(side, *clip_weights(side.weight), codes)
-        for side, codes in zip((base, head), strata.codes, strict=True)
-    )
-    comparison = _describe_sides(base_views, head_views, measure, min_views)
+    return compare_pair(pair, measure=measure, find_callers=find_callers)
+
+
+def compare_pair(
+    pair: PairedViews, *, measure: Measure = "self+hidden", find_callers: FindCallers | None = None
+) -> Comparison:
+    """Returns the comparison of two samples whose strata are known."""
+    base, head, strata = pair.base, pair.head, pair.strata
+    comparison = _describe_sides(base, head, measure)
     if comparison.is_too_few:
         return comparison
     count = len(strata.shared)
-    mix = common_mix(base_views.whole("self", ()), head_views.whole("self", ()), count).tolist()
-    overall = smallest = None
+    mix = common_mix(base.whole("self", ()), head.whole("self", ()), count).tolist()
+    overall = None
     if measure != "total":
-        sums = _known_by_stratum(base, head, strata, known if by_device and not by_tag else None)
-        whole = base_views.whole(measure, sums[0]), head_views.whole(measure, sums[1])
-        changes = find_changes(*whole, 1, count, is_weighted=False)
+        changes = find_changes(*pair.whole(measure), 1, count, is_weighted=False)
         overall = describe_changes(changes, np.array([-1]))[0] if changes else None
-        smallest = None if bound is None else find_smallest_change(*whole, count, bound)
     return replace(
         comparison,
-        functions=_compare_funcs(base_views, head_views, measure, count, find_callers) if base.func_count else (),
+        functions=_compare_funcs(base, head, measure, count, find_callers) if base.sample.func_count else (),
         overall=overall,
-        smallest=smallest,
-        device_mix=strata.mix_of_devices(mix) if by_device else (),
-        navigation_mix=strata.mix_of_navigations(mix) if by_navigation else (),
+        device_mix=strata.mix_of_devices(mix) if pair.by_device else (),
+        navigation_mix=strata.mix_of_navigations(mix) if pair.by_navigation else (),
         page_mix=strata.mix_of_pages(mix),
     )
 
 
-def _describe_sides(base: "SampleViews", head: "SampleViews", measure: Measure, min_views: int) -> Comparison:
+def _describe_sides(base: SampleViews, head: SampleViews, measure: Measure) -> Comparison:
     """Returns the comparison of two sides without differences: how many views it has, and whether they are enough."""
     base_weight, head_weight = base.kept_weight, head.kept_weight
     base_sample, head_sample = base.sample, head.sample
@@ -219,7 +205,7 @@ def _describe_sides(base: "SampleViews", head: "SampleViews", measure: Measure, 
         head_views=head_sample.views,
         base_population=base_sample.population,
         head_population=head_sample.population,
-        is_too_few=not has_enough(base, head, min_views),
+        is_too_few=not has_enough(base, head),
         left_out_views=base_sample.views + head_sample.views - len(base_weight) - len(head_weight),
         clipped_views=base.clipped + head.clipped,
         is_weighted=len(np.unique(np.concatenate([base_sample.weight, head_sample.weight]))) > 1,
@@ -227,53 +213,6 @@ def _describe_sides(base: "SampleViews", head: "SampleViews", measure: Measure, 
         base_effective=effective_views(base_weight),
         head_effective=effective_views(head_weight),
     )
-
-
-@dataclass(frozen=True, slots=True)
-class SampleViews:
-    """A sample with the weights and strata by which its views are compared."""
-
-    sample: ViewSample
-    weight: FloatColumn
-    clipped: int  # how many weights were cut
-    stratum: IntColumn
-
-    @property
-    def kept_weight(self) -> FloatColumn:
-        """The weights of the views in strata that both sides have."""
-        return self.weight[self.stratum >= 0]
-
-    def side(self, row_us: IntColumn) -> Side:
-        """Returns the rows of one column that are above zero."""
-        above = np.flatnonzero(row_us > 0)
-        rows = self.sample
-        return Side(
-            view=rows.view[above],
-            func=rows.func[above],
-            value=row_us[above] / US_PER_MS,
-            weight=self.weight,
-            stratum=self.stratum,
-        )
-
-    def whole(self, measure: Measure, known: Sequence[ClassSums]) -> Side:
-        """Returns the views' own time as if it were one func's."""
-        return make_side(self.sample.view_us(measure) / US_PER_MS, self.weight, self.stratum, known)
-
-
-def has_enough(base: SampleViews, head: SampleViews, least: int = MIN_COMPARED_VIEWS) -> bool:
-    """Returns whether both sides have enough effective views in common strata, and of each rate that carries weight."""
-    weights = (base.kept_weight, head.kept_weight)
-    return min(map(effective_views, weights)) >= least and all(has_rates(weight).all() for weight in weights)
-
-
-def _known_by_stratum(
-    base: ViewSample, head: ViewSample, strata: Strata, known: tuple[KnownKinds, KnownKinds] | None
-) -> tuple[Sequence[ClassSums], Sequence[ClassSums]]:
-    """Returns the known sums per stratum of both sides; empty for both if sample rates differ within a side."""
-    if known is None or any(np.unique(sample.weight).size > 1 for sample in (base, head)):
-        return (), ()
-    sides = [strata.known(sums, side) for side, sums in enumerate(known)]
-    return (sides[0], sides[1]) if sides[0] and sides[1] else ((), ())
 
 
 def _compare_funcs(

@@ -7,7 +7,7 @@ from aggregate.selectors.project.pages import ReleaseRow
 from aggregate.selectors.slice.slices import Slice
 from ingest.storage.groups import OTHER
 from profcore.alerts.usage import is_used
-from profcore.stats.comparison import MIN_COMPARED_VIEWS
+from profcore.stats.joining import MIN_COMPARED_VIEWS
 
 
 class HasViews(Protocol):

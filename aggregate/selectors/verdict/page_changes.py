@@ -13,8 +13,9 @@ from aggregate.selectors.slice.sides import may_share, may_share_starts
 from aggregate.selectors.slice.slices import FROM_CELLS, Slice, where_slice
 from aggregate.selectors.verdict.page_functions import ReadFunctions, read_functions
 from profcore.alerts.usage import LEAST_SHARE
-from profcore.stats.comparison import Comparison, compare
-from profcore.stats.joining import join_columns
+from profcore.stats.comparison import Comparison, compare_pair
+from profcore.stats.joining import PairedViews, join_columns, pair_views
+from profcore.stats.power import SmallestChange
 from profcore.stats.standardised import ClassSums
 from profcore.stats.strata import START_CODE, KnownKinds, text_code
 from profcore.stats.verdict.judgement import NO_PAGE
@@ -102,6 +103,7 @@ class PageComparer:
         self._slices = base, head
         self._numbers = {page: number for number, page in enumerate(sums.shared)}
         self._sides = (_Side(base, sums.sides[0], sums.shared), _Side(head, sums.sides[1], sums.shared))
+        self._pairs: dict[str | None, PairedViews] = {}
 
     def compare_pages(self) -> dict[str, Comparison]:
         """Returns the comparison of each page that both sides have, in the order of the sums."""
@@ -117,24 +119,28 @@ class PageComparer:
             by_navigation=self._by_navigation,
         )
 
-    def compare(self, page: str | None, *, bound: float | None = None) -> Comparison:
-        """Returns the comparison of one page, or of all compared pages (None).
+    def compare(self, page: str | None) -> Comparison:
+        """Returns the comparison of one page, or of all compared pages (None)."""
+        return compare_pair(self._pair(page), measure=VERDICT_MEASURE)
 
-        With `bound`, that of a clear change's q, it also says which change these views would have shown.
-        """
-        number = None if page is None else self._numbers[page]
-        base, head = (side.sample(number) for side in self._sides)
-        is_whole = base.is_complete and head.is_complete
-        return compare(
-            base,
-            head,
-            measure=VERDICT_MEASURE,
-            known=(self._sides[0].known(number), self._sides[1].known(number)) if is_whole else None,
-            by_device=self._by_device,
-            by_navigation=self._by_navigation,
-            by_page=number is None and bool(self._numbers),
-            bound=bound,
-        )
+    def find_smallest(self, page: str | None, bound: float) -> SmallestChange | None:
+        """Returns the change that the views of a page, or of all pages, would have shown below a bound of q."""
+        return self._pair(page).find_smallest(VERDICT_MEASURE, bound)
+
+    def _pair(self, page: str | None) -> PairedViews:
+        if page not in self._pairs:
+            number = None if page is None else self._numbers[page]
+            base, head = (side.sample(number) for side in self._sides)
+            is_whole = base.is_complete and head.is_complete
+            self._pairs[page] = pair_views(
+                base,
+                head,
+                known=(self._sides[0].known(number), self._sides[1].known(number)) if is_whole else None,
+                by_device=self._by_device,
+                by_navigation=self._by_navigation,
+                by_page=number is None and bool(self._numbers),
+            )
+        return self._pairs[page]
 
 
 class _Side:

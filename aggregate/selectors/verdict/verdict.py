@@ -122,7 +122,7 @@ def select_verdict(
             for change in page.functions.moved
         ][:MAX_CULPRITS],
         followed={name_function(rows[func]): parties.name(change) for func, change in judgement.followed.items()},
-        smallest=comparer.compare(judgement.leading.page, bound=bound).smallest,
+        smallest=comparer.find_smallest(judgement.leading.page, bound),
         look=look,
         page_count=sums.page_count,
     )

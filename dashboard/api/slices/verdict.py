@@ -19,7 +19,7 @@ from dashboard.api.core.views import ProjectView
 from dashboard.web.access import Guest
 from dashboard.web.project_pages import PageTraits
 from dashboard.web.verdicts import ChosenSides, answer_verdict, choose_sides, find_rollback, key_of_verdict
-from profcore.stats.comparison import MIN_COMPARED_VIEWS
+from profcore.stats.joining import MIN_COMPARED_VIEWS
 from profcore.stats.verdict.incidents import FunctionChange
 from profcore.stats.verdict.judgement import STATES, Change
 

@@ -22,7 +22,7 @@ from dashboard.web.etags import answer_unchanged
 from dashboard.web.params import ParamError, read_choice, read_side
 from dashboard.web.queries import read_page_slice, write_query
 from dashboard.web.verdicts import answer_breakdown, answer_verdict, compare_cached
-from profcore.stats.comparison import MIN_COMPARED_VIEWS
+from profcore.stats.joining import MIN_COMPARED_VIEWS
 from profcore.stats.views import Measure
 from projects.models import Project
 

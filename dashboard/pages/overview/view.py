@@ -36,7 +36,7 @@ from dashboard.web.project_pages import Tab
 from dashboard.web.queries import make_query, read_page_narrowing, read_page_slice
 from dashboard.web.verdicts import MAX_RELEASES, ChosenSides, answer_verdict, choose_sides
 from ingest.storage.groups import OTHER
-from profcore.stats.comparison import MIN_COMPARED_VIEWS
+from profcore.stats.joining import MIN_COMPARED_VIEWS
 from profcore.stats.summaries import MIN_VIEWS
 from profcore.stats.trends import BucketMean
 from profcore.stats.views import Measure

@@ -12,18 +12,14 @@ from typing import Final, NamedTuple, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from profcore.stats.comparison import (
-    US_PER_MS,
-    Difference,
-    SampleViews,
-    describe_changes,
-    has_enough,
-)
+from profcore.stats.comparison import Difference, describe_changes
 from profcore.stats.distributions import control_false_discoveries
 from profcore.stats.estimates import clip_weights
+from profcore.stats.joining import SampleViews, has_enough
 from profcore.stats.ranks import Changes, RankSums, find_changes, rank_sides, weigh_funcs
 from profcore.stats.standardised import Side, make_side, standardise
 from profcore.stats.strata import find_strata
+from profcore.stats.summaries import US_PER_MS
 from profcore.stats.verdict.blocks import BlockRows
 from profcore.stats.views import FloatColumn, IntColumn, Measure, ViewSample, align, group_funcs, keep_rows
 
