@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from profcore.stats import standardised
 from profcore.stats.comparison import compare
 from profcore.stats.ranks import RankRows, sum_ranks
 from tests.profcore.stats.field import sample_of_ms, skewed_ms
@@ -38,6 +39,23 @@ def test_new_and_gone_funcs_are_tested_against_zeros() -> None:
     assert [functions[func].is_significant for func in range(3)] == [True, True, False]
     assert functions[0].relative is None
     assert functions[1].relative == pytest.approx(-1)
+
+
+def test_sides_with_many_functions_are_estimated_one_after_the_other_with_equal_results(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    rng = np.random.default_rng(4)
+    base, head = (
+        replace(sample, columns=replace(sample.columns, sample_rate=rng.choice([0.1, 1.0], sample.views)))
+        for sample in (
+            sample_of_ms(skewed_ms(rng, (views, 3), zeros=0.3), device_class=[1, 2] * (views // 2))
+            for views in (120, 160)
+        )
+    )
+    at_once = compare(base, head)
+    monkeypatch.setattr(standardised, "MOST_AT_ONCE", 0)
+    assert not at_once.is_too_few
+    assert compare(base, head) == at_once
 
 
 def test_too_few_views_get_no_comparison() -> None:

@@ -15,6 +15,7 @@ from profcore.stats.views import (
     ViewSample,
     align,
     group_funcs,
+    number_anew,
     order_rows,
     pick_funcs,
     sample_of,
@@ -98,6 +99,14 @@ def test_renaming_funcs_keeps_their_totals() -> None:
     renamed = group_funcs(sample_of(*three_views()), [30, 20, 10])
     assert cells(renamed, "total_us") == {(0, 30): 3_000, (0, 20): 2_000, (2, 20): 4_000, (2, 10): 4_000}
     assert renamed.row_us("total").sum() == 13_000
+
+
+def test_funcs_that_are_numbered_anew_are_one_once_they_are_grouped() -> None:
+    anew = number_anew(sample_of(*three_views()), [2, 2, 0], 4)
+    assert anew.func_ids.tolist() == [0, 1, 2, 3]
+    grouped = group_funcs(anew, anew.func_ids, known_totals_alone=True)
+    assert cells(grouped, "self_us") == {(0, 2): 3_000, (2, 2): 4_000, (2, 0): 0}
+    assert cells(grouped, "total_us") == {(0, 2): 0, (2, 2): 0, (2, 0): 4_000}
 
 
 def test_aligned_samples_have_one_list_of_funcs() -> None:
