@@ -25,7 +25,7 @@ OF_REQUESTS: Final = {
     "ingest/endpoint/views.py": {"/ingest/v1/traces", "/ingest/v1/absent"},
     "ops/preload.py": {"/projects/-/-/-/-"},
     "ops/telemetry/requests.py": {
-        *("/ingest/v1/traces", "/ingest/v1/absent", "/datadog/", "/snippet", "/api/", "/static/"),
+        *("/ingest/v1/traces", "/ingest/v1/absent", "/datadog/", "/sentry/", "/snippet", "/api/", "/static/"),
         *("/healthz", "/readyz", "/metrics"),
     },
     "ops/telemetry/serving.py": {"/metrics"},
