@@ -110,6 +110,19 @@ def make_transaction(at_s: float = 0.0, name: str = "/product/4711", source: str
     }
 
 
+def make_legacy(number: int = 1) -> Json:
+    """Returns a profile of format 1."""
+    samples = [{"stack_id": at % 3, "thread_id": "0", "elapsed_since_start_ns": str(at * 10**7)} for at in range(20)]
+    return make_chunk(
+        version="1",
+        profiler_id=None,
+        event_id=UUID(int=number).hex,
+        timestamp="2026-11-28T10:00:00.000Z",
+        runtime={"name": "javascript", "version": "an agent"},
+        transactions=[{"name": "/product/4711", "id": "d" * 32}],
+    ) | {"profile": make_chunk()["profile"] | {"samples": samples}}
+
+
 def make_envelope(*items: tuple[str, object], **header: object) -> bytes:
     """Returns an envelope of some (type, payload), without a line end, as the SDK sends it."""
     lines = [json.dumps({"sent_at": "2026-11-26T10:00:00.000Z", **header})]

@@ -2,22 +2,33 @@
 
 import gzip
 import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 from uuid import UUID
 
 import pytest
+from django.conf import settings
+from django.db import connection
 from pytest_django import Settings
 
 from ingest import joining
 from ingest.endpoint.admission import ADMISSION
 from ingest.joining import expire_waiting, join_chunks
 from ingest.storage import pending_chunks
+from ingest.storage.store_pool import STORE_POOL
 from profcore.errors import Reason
 from profcore.trace.collection import Collection
 from projects.collection import change_collection
+from projects.key_cache import clear_keys
 from projects.keys import change_origins, create_key, read_dsn_key, write_dsn_key
 from projects.lifecycle import mark_for_deletion
 from projects.models import IngestKey, Project
+from tests.aggregate.posting import database_url
 from tests.ingest.endpoint.posting import IngestServer
 from tests.ingest.sdks.envelopes import (
     PROFILER,
@@ -29,11 +40,13 @@ from tests.ingest.sdks.envelopes import (
     make_child,
     make_chunk,
     make_envelope,
+    make_legacy,
     make_segment,
     make_transaction,
     send,
     span_envelope,
 )
+from tests.runner.waiting import wait_until
 
 START_MS = START_S * 1000
 
@@ -201,19 +214,6 @@ def test_version_10_names_the_page_in_a_transaction(endpoint: IngestServer, sour
     assert product["device"] == {"memory": 8.0, "cores": 4.0}
     kinds = [(mark["type"], round(mark["duration"])) for mark in product["marks"]]
     assert kinds == [("long-animation-frame", 200), ("largest-contentful-paint", 800)]
-
-
-def make_legacy(number: int = 1) -> dict[str, object]:
-    """Returns a profile of format 1."""
-    samples = [{"stack_id": at % 3, "thread_id": "0", "elapsed_since_start_ns": str(at * 10**7)} for at in range(20)]
-    return make_chunk(
-        version="1",
-        profiler_id=None,
-        event_id=UUID(int=number).hex,
-        timestamp="2026-11-28T10:00:00.000Z",
-        runtime={"name": "javascript", "version": "an agent"},
-        transactions=[{"name": "/product/4711", "id": "d" * 32}],
-    ) | {"profile": make_chunk()["profile"] | {"samples": samples}}
 
 
 def test_a_profile_of_format_1_has_the_page_of_its_transaction_at_once(endpoint: IngestServer) -> None:
@@ -497,3 +497,53 @@ def test_a_project_that_is_being_deleted_gets_no_traces(endpoint: IngestServer) 
     age(100)
     assert join_chunks() == 0
     assert endpoint.receipts() == []
+
+
+def test_two_workers_store_a_chunk_once(open_endpoint: IngestServer) -> None:
+    send(open_endpoint, span_envelope())
+    for number in range(1, 9):
+        send(open_endpoint, chunk_envelope(make_chunk(number, number=number)))
+    age(40)
+    with ThreadPoolExecutor(4) as pool:
+        joined = list(pool.map(lambda _: run_apart(join_chunks), range(4)))
+    assert sum(joined) == len(open_endpoint.receipts()) == 8
+
+
+def run_apart(work: Callable[[], int]) -> int:
+    """Runs work in this thread, and closes its connection."""
+    try:
+        return work()
+    finally:
+        connection.close()
+
+
+KILLED = """
+import os, signal
+from ingest import joining
+store = joining.store_arrivals
+def store_and_die(**given):
+    store(**given)
+    os.kill(os.getpid(), signal.SIGKILL)
+joining.store_arrivals = store_and_die
+joining.join_chunks()
+"""
+
+
+@pytest.mark.kills
+@pytest.mark.slow(10)
+def test_nothing_that_was_answered_is_lost_by_a_kill(open_endpoint: IngestServer) -> None:
+    """The web process ends between chunk and span, and the worker in the middle of a join."""
+    assert send(open_endpoint, chunk_envelope()).status == 200
+    STORE_POOL.close()
+    ADMISSION.clear()
+    clear_keys()
+    assert send(open_endpoint, span_envelope()).status == 200
+    age(40)
+    environment = {"DATABASE_URL": database_url(), "FIELDFLAME_SECRET_KEY": settings.SECRET_KEY}
+    command = [sys.executable, str(settings.BASE_DIR / "manage.py"), "shell", "-v", "0", "-c", KILLED]
+    killed = subprocess.run(command, env={**os.environ, **environment}, check=False, capture_output=True, timeout=200)
+    assert killed.returncode == -signal.SIGKILL, killed.stderr
+    assert open_endpoint.receipts() == []
+    wait_until(lambda: join_chunks() == 1)  # until the server has seen that the process is gone, its lock holds
+    assert (len(open_endpoint.receipts()), open_endpoint.pages()) == (1, ["/product/:id"])
+    assert join_chunks() == 0

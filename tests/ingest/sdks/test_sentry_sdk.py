@@ -19,7 +19,7 @@ from tests.ingest.sdks.envelopes import join
 from tests.ingest.snippet.browsing import wait_until
 from tests.ingest.snippet.site import Site
 
-pytestmark = [pytest.mark.e2e, pytest.mark.slow(25), pytest.mark.django_db(transaction=True)]
+pytestmark = [pytest.mark.e2e, pytest.mark.slow(40), pytest.mark.django_db(transaction=True)]
 
 CHROME = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/156.0.0.0 Safari/537.36"
 # Each function works for itself, so that its self time is known. (page, function, ms, when it begins)
@@ -45,11 +45,20 @@ def make_script() -> str:
     return functions + calls + routes
 
 
-def make_page(dsn: str, server: str, key: str) -> str:
-    """Returns a page with Sentry's SDK and our snippet."""
+# As docs/sdks.md has it: errors stay at Sentry, profiles come to us, and spans go to both.
+BOTH = """transport: Sentry.makeMultiplexedTransport(Sentry.makeFetchTransport, ({ envelope }) => {
+    const types = envelope[1].map(([header]) => header.type);
+    if (types.includes('profile_chunk')) return [FIELDFLAME];
+    return types.includes('span') || types.includes('transaction') ? [SENTRY, FIELDFLAME] : [];
+  }),"""
+
+
+def make_page(dsn: str, own_dsn: str | None, server: str, key: str) -> str:
+    """Returns a page with Sentry's SDK and our snippet; with `own_dsn` errors and spans also go there."""
     return f"""<!doctype html><title>page</title><link rel=icon href='data:,'>
-      <script src=/sentry.js></script><script>Sentry.init({{
-        dsn: '{dsn}', release: 'theirs', environment: 'test', tracesSampleRate: 1, profileSessionSampleRate: 1,
+      <script src=/sentry.js></script><script>const FIELDFLAME = '{dsn}', SENTRY = '{own_dsn or dsn}';
+      Sentry.init({{ dsn: SENTRY, {BOTH if own_dsn else ""} release: 'theirs',
+        environment: 'test', tracesSampleRate: 1, profileSessionSampleRate: 1,
         profileLifecycle: 'manual',
         integrations: [Sentry.browserTracingIntegration(), Sentry.browserProfilingIntegration()],
       }}); Sentry.uiProfiler.startProfiler(); setTimeout(() => Sentry.uiProfiler.stopProfiler(), {STOP_MS});</script>
@@ -66,20 +75,30 @@ def read_functions(release: str) -> dict[str, float]:
     return {row["name"]: row["self_ms"] for row in rows[: len(WORK)]}
 
 
-@pytest.mark.parametrize("sdk", ["sentry", "sentry10"])
+@pytest.mark.parametrize(("sdk", "is_second"), [("sentry", False), ("sentry", True), ("sentry10", True)])
 def test_its_profiles_say_what_ours_say(
-    live_server: LiveServer, open_endpoint: IngestServer, chromium: Browser, site: Site, tmp_path: Path, sdk: str
+    live_server: LiveServer,
+    open_endpoint: IngestServer,
+    chromium: Browser,
+    site: Site,
+    tmp_path: Path,
+    sdk: str,
+    is_second: bool,
 ) -> None:
     site.files["/sentry.js"] = bundle_sdk(sdk, tmp_path)
     host = live_server.url.removeprefix("http://")
     dsn = f"http://{write_dsn_key(open_endpoint.key)}@{host}/sentry/{open_endpoint.project_id}"
-    site.pages["/product/4711"] = make_page(dsn, live_server.url, open_endpoint.key)
+    own_dsn = f"http://own@127.0.0.1:{site.port}/1" if is_second else None
+    site.pages["/product/4711"] = make_page(dsn, own_dsn, live_server.url, open_endpoint.key)
     spans = "SELECT count(*) FROM ingest_pagespan WHERE profiler_id IS NOT NULL AND project_id = %(project)s"
     chunks = "SELECT count(*) FROM ingest_pendingchunk WHERE project_id = %(project)s"
     with open_page(chromium, user_agent=CHROME) as page:
         page.goto(site.url("/product/4711?email=a@b.example"))
         wait_until(page, lambda: open_endpoint.rows(spans) == [(3,)] and open_endpoint.rows(chunks) == [(1,)])
         page.wait_for_timeout(500)
+    sent_to_own = b"".join(site.others)
+    assert b'"profile_chunk"' not in sent_to_own
+    assert is_second is (b'"session"' in sent_to_own) is (b"pageload" in sent_to_own)
     assert join() == 1
     fold_all()
     assert open_endpoint.refusals() == {}
