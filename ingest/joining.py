@@ -42,7 +42,7 @@ logger = logging.getLogger(__name__)
 
 SETTLED_S: Final = 35  # the spans of all pages of which a chunk has samples have ended then, and were posted
 LATEST_S: Final = 90
-TURN_S: Final = 20.0  # then other tasks have their turn
+TURN_S: Final = 4.0  # shared by the projects; beat sends the task every 5 s, so that it keeps one process busy at most
 BATCH: Final = 1_000  # chunks of a project in a turn: each takes some ms
 KEEP_JOINED_S: Final = 3_600  # no SDK sends a chunk again, and a proxy does so within seconds
 KEEP_WAITING_S: Final = 86_400  # a chunk that could not be stored until then is given up
@@ -82,10 +82,11 @@ def join_chunks() -> int:
 
     What fails in one project holds up no other.
     """
-    ends_at_s = time.monotonic() + TURN_S
+    projects = Project.objects.filter(pk__in=_list_projects(), deletion_started_at=None)
     count = 0
-    for project in Project.objects.filter(pk__in=_list_projects(), deletion_started_at=None):
+    for project in projects:
         key = key_config_of(project)
+        ends_at_s = time.monotonic() + TURN_S / len(projects)
         try:
             for chunk in _list_due(project.pk):
                 count += _join(key, chunk)

@@ -32,6 +32,7 @@ OF_REQUESTS: Final = {
     # Joined with FIELDFLAME_PATH where they are used.
     "aggregate/doctor/tag_checks.py": {"/ingest/v1/traces", "/snippet(?:\\.js|/([^/]+)\\.js)$"},
     "config/settings.py": {"/static/"},
+    "dashboard/layout/sdk_lines.py": {"/datadog/", "/sentry/"},
     "dashboard/layout/snippet_tag.py": {"/snippet/"},
     "dashboard/pages/overview/onboarding.py": {"/ingest/v1/traces?key="},
     "ingest/management/commands/send_traces.py": {"/ingest/v1/traces?"},

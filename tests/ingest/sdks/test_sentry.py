@@ -490,6 +490,18 @@ def test_a_chunk_that_breaks_us_holds_up_no_other(endpoint: IngestServer) -> Non
     assert endpoint.refusals() == {Reason.FOLD_ERROR: 1}
 
 
+def test_a_project_with_many_chunks_leaves_time_for_others(
+    endpoint: IngestServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(joining, "TURN_S", 0.0)
+    key = create_key(project=Project.objects.create(slug="other", name="Other"), origins=["*"])
+    for number in (1, 2, 3):
+        send(endpoint, chunk_envelope(make_chunk(number, number=number)))
+    send(IngestServer(key.project_id, key.public_key), chunk_envelope())
+    assert join(100) == 2
+    assert join(0) == 1
+
+
 def test_a_project_that_is_being_deleted_gets_no_traces(endpoint: IngestServer) -> None:
     send(endpoint, span_envelope())
     send(endpoint, chunk_envelope())

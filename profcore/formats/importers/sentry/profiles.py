@@ -30,6 +30,7 @@ IDLE_STACK: Final = 0
 CHUNK_VERSION: Final = "2"
 REQUESTED_MS: Final = 10.0  # the interval that the SDK asks the browser for; nothing of what it sends says so
 BUFFER_SAMPLES: Final = 3_000  # of the SDK's profiler: a chunk that has them ended there, and not with its minute
+MAX_CALLS: Final = 800_000  # of all stacks, which are written in full: Chromium cuts each of the 3,000 at 255 calls
 NOTE_IDLE: Final = (
     "SDKs before 11.10.0 put idle time on a chunk's first stack (stack_id 0): its {count} samples were read as idle."
 )
@@ -184,6 +185,11 @@ def _has_idle_in_first_stack(profile: Profile) -> bool:
 
 
 def _build(tables: Tables, times: Sequence[float], limits: ImportLimits, path: str, *, idle: int | None) -> Trace:
+    if sum(map(len, tables.stacks)) > MAX_CALLS:
+        raise TraceError(Reason.TOO_MANY, f"{path}.profile.stacks", f"The stacks have more than {MAX_CALLS} calls.")
+    if len(tables.samples) > limits.envelope.samples:
+        detail = f"There are more than {limits.envelope.samples} samples."
+        raise TraceError(Reason.TOO_MANY, f"{path}.profile.samples", detail)
     builder = TraceBuilder(limits, storable_text)
     frames = [builder.frame(frame.function or "", frame.abs_path, frame.lineno, frame.colno) for frame in tables.frames]
     stacks: list[int | None] = []
