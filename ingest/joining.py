@@ -31,7 +31,7 @@ from ingest.storage.view_dimensions import SenderHeaders
 from profcore.errors import Reason
 from profcore.formats.importers.completing import UNNAMED
 from profcore.formats.importers.sentry.page_spans import PageSpan
-from profcore.formats.importers.sentry.page_views import MAX_VIEWS, split_chunk
+from profcore.formats.importers.sentry.page_views import MAX_VIEWS, SLACK_MS, split_chunk
 from profcore.formats.importers.shapes import InputTrace
 from profcore.trace.wire import decode_envelope
 from projects.key_cache import KeyConfig, key_config_of
@@ -118,9 +118,9 @@ def _list_due(project_id: int) -> list[DueChunk]:
                  AND c.received_at <= now() - %(settled)s * interval '1 second'
                  AND (c.received_at <= now() - %(latest)s * interval '1 second' OR EXISTS (
                      SELECT 1 FROM ingest_pagespan s WHERE s.project_id = %(project)s
-                     AND s.profiler_id = c.profiler_id AND s.started_ms <= c.started_ms))
+                     AND s.profiler_id = c.profiler_id AND s.started_ms <= c.started_ms + %(slack)s))
                ORDER BY c.received_at LIMIT %(batch)s""",
-            {"project": project_id, "settled": SETTLED_S, "latest": LATEST_S, "batch": BATCH},
+            {"project": project_id, "settled": SETTLED_S, "latest": LATEST_S, "batch": BATCH, "slack": SLACK_MS},
         )
         return [
             DueChunk(

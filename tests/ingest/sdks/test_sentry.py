@@ -253,12 +253,20 @@ def test_a_chunk_without_a_span_is_stored_in_the_end(endpoint: IngestServer) -> 
 
 
 def test_samples_before_every_span_are_of_an_unknown_page(endpoint: IngestServer) -> None:
-    send(endpoint, span_envelope(make_segment(1.1, f"{SHOP}/cart", number=2)))
-    send(endpoint, chunk_envelope())
+    send(endpoint, span_envelope(make_segment(1.2, f"{SHOP}/cart", number=2)))
+    send(endpoint, chunk_envelope(make_chunk(count=30)))
     assert join(40) == 0
     assert join(60) == 1
     assert endpoint.pages() == ["(unknown)", "/cart"]
-    assert [len(body["trace"]["samples"]) for body in stored(endpoint)] == [10, 10]
+    assert [len(body["trace"]["samples"]) for body in stored(endpoint)] == [10, 20]
+
+
+def test_a_first_sample_just_before_its_span_is_of_that_page(endpoint: IngestServer) -> None:
+    send(endpoint, span_envelope(make_segment(1.05, f"{SHOP}/cart", number=2)))
+    send(endpoint, chunk_envelope())
+    assert join() == 1
+    assert endpoint.pages() == ["/cart"]
+    assert len(endpoint.receipts()) == 1
 
 
 def test_a_replay_of_every_envelope_changes_nothing(endpoint: IngestServer) -> None:

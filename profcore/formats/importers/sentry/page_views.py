@@ -11,6 +11,8 @@ from profcore.formats.importers.sentry.page_spans import PageSpan
 from profcore.formats.importers.shapes import Draft
 from profcore.trace.wire import MAX_SEQ, Envelope, Mark, Sample, Trace
 
+# A profiler that a span starts takes its first sample within a millisecond, by a clock that may be corrected otherwise.
+SLACK_MS: Final = 100.0
 MAX_VIEWS: Final = 100  # in one chunk of a minute: each is written with its part of the tables
 
 
@@ -31,7 +33,7 @@ def split_chunk(chunk: Envelope, spans: Sequence[PageSpan], *, marks_after_ms: f
     """
     views = sorted((span for span in spans if span.profiler_id is not None), key=lambda span: span.start_ms)
     views = views[-MAX_VIEWS:]
-    starts = [view.start_ms for view in views]
+    starts = [view.start_ms - (0 if at else SLACK_MS) for at, view in enumerate(views)]
     parts: list[list[Sample]] = [[] for _ in range(len(views) + 1)]
     for sample in chunk.trace.samples:
         parts[bisect_right(starts, chunk.timeOrigin + sample.timestamp)].append(sample)
@@ -39,7 +41,8 @@ def split_chunk(chunk: Envelope, spans: Sequence[PageSpan], *, marks_after_ms: f
     ends_ms = chunk.timeOrigin + max((sample.timestamp for sample in chunk.trace.samples), default=0.0)
     for mark in (mark for span in spans for mark in span.marks if marks_after_ms < mark.start <= ends_ms):
         marks[bisect_right(starts, mark.start)].append(mark)
-    origin_ms = next((view.start_ms for view in views if view.navigation != "route"), starts[0] if starts else None)
+    first_ms = views[0].start_ms if views else None
+    origin_ms = next((view.start_ms for view in views if view.navigation != "route"), first_ms)
     last = max((at for at, part in enumerate(parts) if part), default=-1)
     for at, samples in enumerate(parts):
         if samples:
