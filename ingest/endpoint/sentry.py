@@ -31,7 +31,7 @@ from profcore.errors import Reason, TraceError
 from profcore.formats.importers.completing import digest_of
 from profcore.formats.importers.sentry.items import Item, iter_items, read_header
 from profcore.formats.importers.sentry.page_spans import PageSpan, iter_spans, read_transaction
-from profcore.formats.importers.sentry.page_views import place_whole
+from profcore.formats.importers.sentry.page_views import place
 from profcore.formats.importers.sentry.profiles import read_profile
 from profcore.formats.importers.shapes import ImportLimits
 from profcore.trace.routes import clean_page, route_of_url
@@ -110,6 +110,7 @@ class SentryEnvelope:
     event_id: str | None = None
     chunks: dict[int, WaitingChunk] = field(default_factory=dict)  # by the index of their arrival
     spans: list[PageSpan] = field(default_factory=list)
+    transactions: dict[UUID | None, PageSpan] = field(default_factory=dict)  # by their ids
 
     @contextmanager
     def read(self, post: IngestRequest, key: KeyConfig) -> Iterator[ParsedBody]:
@@ -155,7 +156,9 @@ class SentryEnvelope:
         if item.type == SPAN:
             self.spans += iter_spans(item, limits)
         elif item.type == TRANSACTION:
-            self.spans += filter(None, [read_transaction(item, limits)])
+            if (found := read_transaction(item, limits)) is not None:
+                self.transactions[found[0]] = found[1]
+                self.spans += [found[1]] if found[1].profiler_id is not None else []
         elif item.type in (CHUNK, PROFILE):
             if len(parsed.arrivals) >= MAX_PROFILES:
                 raise TraceError(Reason.TOO_MANY, item.path, f"An envelope may have {MAX_PROFILES} profiles.")
@@ -169,7 +172,10 @@ class SentryEnvelope:
         draft, samples = profile.found.draft, profile.found.draft.trace.samples
         draft.userAgent = None  # the request has it too
         if not profile.is_chunk:
-            place_whole(draft, self.spans)
+            if profile.own_id is not None and (span := self.transactions.get(profile.own_id)) is not None:
+                place(draft, span, span.marks)
+            elif (draft.page or "").startswith("/"):  # the path of an address, if no router named it
+                draft.page, draft.url = None, draft.page
         digest = digest_of(item.body)
         completed = complete_views([profile.found], digest=digest, sdk="sentry", whole_bytes=len(item.body))
         parsed.refused += [replace(refused, index=item.number) for refused in completed.refused]
@@ -179,7 +185,7 @@ class SentryEnvelope:
                 times = [arrival.envelope.timeOrigin + sample.timestamp for sample in samples] or [0.0]
                 self.chunks[item.number] = WaitingChunk(
                     profiler_id=arrival.envelope.viewId,
-                    chunk_id=profile.chunk_id or UUID(bytes=digest),
+                    chunk_id=profile.own_id or UUID(bytes=digest),
                     started_ms=min(times),
                     ended_ms=max(times),
                     body=arrival.body,

@@ -217,15 +217,25 @@ def test_version_10_names_the_page_in_a_transaction(endpoint: IngestServer, sour
 
 
 def test_a_profile_of_format_1_has_the_page_of_its_transaction_at_once(endpoint: IngestServer) -> None:
-    transaction = make_transaction()
-    transaction["contexts"]["profile"] = {"profile_id": UUID(int=1).hex}
-    body = make_envelope(("transaction", transaction), ("profile", make_legacy()), event_id="e" * 32)
+    transaction = make_transaction(event_id="d" * 32)
+    del transaction["contexts"]["profile"]  # the SDK removes it once it has put the profile into the envelope
+    body = make_envelope(("transaction", transaction), ("profile", make_legacy()), event_id="d" * 32)
     for _ in range(2):
         assert send(endpoint, body).status == 200
     assert endpoint.pages() == ["/product/:id"]
     (legacy,) = stored(endpoint)
     assert (legacy["navigation"], legacy["device"]["cores"]) == ("load", 4.0)
     assert "userAgent" not in legacy
+    assert count(endpoint, "ingest_pagespan") == 0
+
+
+@pytest.mark.parametrize(("name", "page"), [("/product/4711", "/product/:id"), ("Checkout", "Checkout")])
+def test_a_profile_of_format_1_without_its_transaction_has_its_name(
+    endpoint: IngestServer, name: str, page: str
+) -> None:
+    profile = make_legacy() | {"transactions": [{"name": name, "id": "d" * 32}]}
+    assert send(endpoint, make_envelope(("profile", profile))).status == 200
+    assert endpoint.pages() == [page]
 
 
 def test_an_envelope_has_at_most_ten_profiles(endpoint: IngestServer) -> None:

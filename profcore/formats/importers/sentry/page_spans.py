@@ -149,10 +149,9 @@ class TraceContext(msgspec.Struct, gc=False, frozen=True, kw_only=True):
 
 
 class ProfileContext(msgspec.Struct, gc=False, frozen=True):
-    """Links a transaction to chunks, or to the profile in the same envelope."""
+    """Links a transaction to chunks."""
 
     profiler_id: str | None = None
-    profile_id: str | None = None
 
 
 class Contexts(msgspec.Struct, gc=False, frozen=True):
@@ -199,6 +198,7 @@ class Transaction(msgspec.Struct, gc=False, kw_only=True):
     """The payload of a `transaction` item."""
 
     start_timestamp: float
+    event_id: str | None = None
     contexts: Contexts = Contexts()
     spans: list[ChildSpan] = []
     transaction: str | None = None
@@ -211,29 +211,32 @@ _spans_decoder: Final = msgspec.json.Decoder(Spans)
 _transaction_decoder: Final = msgspec.json.Decoder(Transaction)
 
 
-def read_transaction(item: Item, limits: ImportLimits) -> PageSpan | None:
-    """Returns the page load or navigation of a transaction with a profile; None for others. Raises `TraceError`."""
+def read_transaction(item: Item, limits: ImportLimits) -> tuple[UUID | None, PageSpan] | None:
+    """Returns a transaction's id and its page load or navigation; None if it is neither. Raises `TraceError`.
+
+    Without `profiler_id` no profiler ran, or its profile is of format 1 and names the transaction.
+    """
     sent = decode(item.body, _transaction_decoder, limits, item.path)
-    root, profile = sent.contexts.trace, sent.contexts.profile
-    profiler_id = read_id(profile.profiler_id or profile.profile_id)
+    root = sent.contexts.trace
     start_ms = sent.start_timestamp * 1000
-    if profiler_id is None or not _is_page_span(root.span_id, root.op, start_ms):
+    if not _is_page_span(root.span_id, root.op, start_ms):
         return None
     marks = [mark for child in sent.spans if (mark := _mark_of_child(child)) is not None]
     if sent.measurements is not None and (paint_ms := sent.measurements.lcp.value) and 0 < paint_ms < MAX_MARK_MS:
         marks.append(Mark(LCP, start_ms, paint_ms))
     url = root.data.url
-    return PageSpan(
+    span = PageSpan(
         span_id=root.span_id,
         part=root.span_id,
         start_ms=start_ms,
-        profiler_id=profiler_id,
+        profiler_id=read_id(sent.contexts.profile.profiler_id),
         name=_clean(sent.transaction) if sent.transaction_info.source in NAMED_SOURCES else None,
         url=_clean(sent.request.url or (url if isinstance(url, str) else None)),
         navigation=NAVIGATION_OF_OP[root.op],
         device=_device_of(root.data.memory, root.data.cores),
         marks=marks[:MAX_MARKS],
     )
+    return read_id(sent.event_id), span
 
 
 def iter_spans(item: Item, limits: ImportLimits) -> Iterator[PageSpan]:

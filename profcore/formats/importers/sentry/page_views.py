@@ -16,14 +16,6 @@ SLACK_MS: Final = 100.0
 MAX_VIEWS: Final = 100  # in one chunk of a minute: each is written with its part of the tables
 
 
-def place_whole(draft: Draft, spans: Sequence[PageSpan]) -> None:
-    """Gives a profile of format 1 what the span of its own transaction says, if that is there."""
-    for span in spans:
-        if draft.viewId is not None and span.profiler_id == draft.viewId:
-            _place(draft, span, span.marks)
-            return
-
-
 def split_chunk(chunk: Envelope, spans: Sequence[PageSpan], *, marks_after_ms: float) -> Iterator[Draft]:
     """Yields a draft for each view of which a chunk has samples, in order of time.
 
@@ -83,12 +75,12 @@ def _draft(
     )
     if view is not None:
         draft.viewId = uuid5(NAMESPACE, f"{chunk.viewId.hex}:{view.span_id}")
-        _place(draft, view, marks)
+        place(draft, view, marks)
     return draft
 
 
-def _place(draft: Draft, view: PageSpan, marks: Sequence[Mark]) -> None:
-    """Gives a draft the facts of its page."""
+def place(draft: Draft, view: PageSpan, marks: Sequence[Mark]) -> None:
+    """Gives a draft the facts of its page, and marks in epoch ms."""
     draft.viewStart = view.start_ms
     draft.page, draft.url, draft.navigation = view.name, view.url, view.navigation
     draft.device = view.device

@@ -67,6 +67,7 @@ class Transaction(msgspec.Struct, gc=False):
     """The transaction for which a profile of format 1 was recorded."""
 
     name: str | None = None
+    id: str | None = None
 
 
 class Runtime(msgspec.Struct, gc=False):
@@ -100,11 +101,14 @@ class Profile(msgspec.Struct, gc=False, kw_only=True):
 
 
 class ReadProfile(NamedTuple):
-    """A profile as a trace; whether it is a chunk, which does not name its page, and the chunk's own id."""
+    """A profile as a trace, and whether it is a chunk, which does not name its page.
+
+    `own_id` is that of the chunk, or of the transaction for which a profile of format 1 was recorded.
+    """
 
     found: InputTrace
     is_chunk: bool
-    chunk_id: UUID | None
+    own_id: UUID | None
 
 
 _profile_decoder = msgspec.json.Decoder(Profile)
@@ -172,7 +176,7 @@ def read_profile(body: bytes, limits: ImportLimits, path: str = "$") -> ReadProf
     )
     count = 0 if idle is None else sum(sample.stack_id == idle for sample in tables.samples)
     found = InputTrace(draft, (NOTE_IDLE.format(count=count),) if count else ())
-    return ReadProfile(found, is_chunk, read_id(profile.chunk_id))
+    return ReadProfile(found, is_chunk, read_id(profile.chunk_id if is_chunk else named.id if named else None))
 
 
 def _has_idle_in_first_stack(profile: Profile) -> bool:
