@@ -7,7 +7,6 @@ page. The endpoint's own statement stores the traces, so receipts, quotas and fo
 
 import gzip
 import logging
-import math
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -177,7 +176,9 @@ def _select_spans(chunk: DueChunk) -> tuple[list[PageSpan], float]:
             chunk.params,
         )
         before = cursor.fetchone()
-    marks_after_ms = -math.inf if before is None or before[0] is None else before[0]
+    # Without one, it is longer ago than the rows of joined chunks stay.
+    long_ago_ms = chunk.started_ms - KEEP_JOINED_S * 1000
+    marks_after_ms = long_ago_ms if before is None or before[0] is None else before[0]
     return [decode_span(about) for _, about in rows], marks_after_ms
 
 
