@@ -349,6 +349,7 @@ MAINTENANCE_TASKS = [
     "dashboard.clear_sessions",
     "dashboard.run_jobs",
     "ingest.expire_waiting",
+    "ingest.join_chunks",
     "ingest.make_partitions",
 ]
 CELERY_TASK_ROUTES = {name: {"queue": MAINTENANCE_QUEUE} for name in MAINTENANCE_TASKS}
