@@ -348,6 +348,8 @@ MAINTENANCE_TASKS = [
     "aggregate.tidy_packs",
     "dashboard.clear_sessions",
     "dashboard.run_jobs",
+    "ingest.expire_waiting",
+    "ingest.join_chunks",
     "ingest.make_partitions",
 ]
 CELERY_TASK_ROUTES = {name: {"queue": MAINTENANCE_QUEUE} for name in MAINTENANCE_TASKS}
@@ -380,6 +382,8 @@ CLOCKS_DIFFER_S = 900.0
 SCHEDULE = {
     "sweep": ("aggregate.sweep", FOLD_SWEEP_S),
     "partitions": ("ingest.make_partitions", 3600.0),
+    "chunks": ("ingest.join_chunks", 5.0),
+    "waiting": ("ingest.expire_waiting", 300.0),
     "roll-up": ("aggregate.roll_up_hours", 300.0),
     "merge": ("aggregate.merge_hours", 600.0),
     "jobs": ("dashboard.run_jobs", JOB_SWEEP_S),

@@ -1,6 +1,5 @@
 """Creating projects."""
 
-import secrets
 from collections.abc import Sequence
 from typing import Final
 
@@ -10,7 +9,7 @@ from django.db import transaction
 from projects.audit.acts import Act
 from projects.audit.entries import record
 from projects.key_cache import clear_keys
-from projects.keys import clean_origins
+from projects.keys import clean_origins, make_public_key
 from projects.models import IngestKey, Project
 
 RESERVED: Final = frozenset({"new", "deleting"})  # `/projects/new/` and the like are pages of no project
@@ -31,7 +30,7 @@ def create_project(
         project = Project(slug=slug, name=name or slug)
         project.full_clean()
         project.save()
-        ingest_key = IngestKey(project=project, public_key=key or secrets.token_urlsafe(18), origins=allowed)
+        ingest_key = IngestKey(project=project, public_key=key or make_public_key(), origins=allowed)
         ingest_key.full_clean(exclude=["origins"])
         ingest_key.save()
         record(Act.PROJECT_CREATED, project=project, name=project.name, origins=allowed)

@@ -1,5 +1,6 @@
 """A project's public keys: creating one, setting its origins, and revoking it."""
 
+import re
 import secrets
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -14,17 +15,25 @@ from projects.audit.entries import record
 from projects.key_cache import clear_keys, is_origin_entry
 from projects.models import IngestKey, Project
 
-KEY_BYTES: Final = 18
+KEY_BYTES: Final = 16  # as 32 hexadecimal digits: Sentry's SDKs accept no other keys than letters, digits and _
+DSN_KEY: Final = re.compile(r"\w+", re.ASCII)
+# A key with other characters is written in hexadecimal digits there, behind this letter.
+DSN_ALIAS: Final = re.compile(r"x((?:[0-9a-f]{2})+)")
 MAX_ORIGINS: Final = 100  # each post is matched against each of them
 MAX_ORIGIN_CHARS: Final = 255
 DEFAULT_PORTS: Final = {"http": ":80", "https": ":443"}
+
+
+def make_public_key() -> str:
+    """Returns a new public key, by chance."""
+    return secrets.token_hex(KEY_BYTES)
 
 
 def create_key(*, project: Project, origins: Sequence[str]) -> IngestKey:
     """Creates a public key of a project. Raises Django's `ValidationError` for `origins`, as `clean_origins` does."""
     allowed = clean_origins(origins)
     with transaction.atomic():
-        key = IngestKey.objects.create(project=project, public_key=secrets.token_urlsafe(KEY_BYTES), origins=allowed)
+        key = IngestKey.objects.create(project=project, public_key=make_public_key(), origins=allowed)
         record(Act.KEY_CREATED, project=project, key=key.pk, origins=allowed)
     clear_keys()
     return key
@@ -47,6 +56,20 @@ def revoke_key(key: IngestKey) -> bool:
             record(Act.KEY_REVOKED, project=key.project, key=key.pk)
     clear_keys()
     return bool(ended)
+
+
+def write_dsn_key(public_key: str) -> str:
+    """Returns a public key as a DSN can hold it."""
+    return public_key if DSN_KEY.fullmatch(public_key) else "x" + public_key.encode().hex()
+
+
+def read_dsn_key(written: str) -> str:
+    """Returns the public key that a DSN holds."""
+    if match := DSN_ALIAS.fullmatch(written):
+        public_key = bytes.fromhex(match[1]).decode("utf-8", "replace")
+        if write_dsn_key(public_key) == written:
+            return public_key
+    return written
 
 
 def clean_origins(entries: Sequence[str]) -> list[str]:

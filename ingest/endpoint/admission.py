@@ -8,6 +8,7 @@ import math
 import shutil
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
@@ -17,6 +18,7 @@ from django.db import connection
 
 from ingest.endpoint.requests import IngestRequest, TryLater
 from ingest.models import PENDING
+from ingest.storage.pending_chunks import has_span_room
 from profcore.caching import keep
 from profcore.errors import Reason, TraceError
 from profcore.times import next_midnight
@@ -61,7 +63,8 @@ class Admission:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._buckets: dict[tuple[str, int], tuple[float, float]] = {}  # by the setting with the rate, and the project
-        self._room: dict[int, tuple[float, bool]] = {}  # by project: until when the answer holds, and the answer
+        # By what was looked up, and the project: until when the answer holds, and the answer.
+        self._room: dict[tuple[Callable[[int], bool], int], tuple[float, bool]] = {}
         self._used: dict[tuple[int, int], tuple[float, BytesUsed]] = {}  # by project and retention: as above
 
     def check(self, key: KeyConfig, at: datetime) -> None:
@@ -106,15 +109,23 @@ class Admission:
         of some seconds ago. Pending traces are counted, so a long queue takes long. The longer it took, the longer the
         answer holds.
         """
+        return self._recall(_is_below_total if project_id == ALL_PROJECTS else _is_below_bounds, project_id)
+
+    def has_span_room(self, project_id: int) -> bool:
+        """Returns whether a project may have more spans that name pages, as of some seconds ago."""
+        return self._recall(has_span_room, project_id)
+
+    def _recall(self, look: Callable[[int], bool], project_id: int) -> bool:
         now = time.monotonic()
         with self._lock:
-            holds_until, is_free = self._room.get(project_id, (now, True))
+            holds_until, is_free = self._room.get((look, project_id), (now, True))
             if now < holds_until:
                 return is_free
-            self._room[project_id] = (now + PENDING_CHECK_S, is_free)  # one thread looks, the others use the old answer
-        is_free = _is_below_total() if project_id == ALL_PROJECTS else _is_below_bounds(project_id)
+            # One thread looks, the others use the old answer.
+            self._room[look, project_id] = (now + PENDING_CHECK_S, is_free)
+        is_free = look(project_id)
         done = time.monotonic()
-        self._room[project_id] = (max(now + PENDING_CHECK_S, done + (done - now) / PENDING_CHECK_SHARE), is_free)
+        self._room[look, project_id] = (max(now + PENDING_CHECK_S, done + (done - now) / PENDING_CHECK_SHARE), is_free)
         return is_free
 
     def find_full_quota(self, key: KeyConfig, at: datetime) -> str | None:
@@ -146,14 +157,17 @@ ADMISSION: Final = keep(Admission())
 
 
 def _is_below_bounds(project_id: int) -> bool:
-    """Traces that a refold made pending again are weeks old, and say nothing about the workers."""
+    """Traces that a refold made pending again are weeks old, and say nothing about the workers. Chunks wait too."""
     with connection.cursor() as cursor:
         cursor.execute(
             """SELECT count(*), coalesce(sum(body_bytes), 0),
                       coalesce(extract(epoch FROM now() - min(received_at) FILTER (WHERE fold_version IS NULL)), 0)
-               FROM (SELECT body_bytes, received_at, fold_version FROM ingest_tracereceipt
-                     WHERE project_id = %s AND state = %s LIMIT %s) AS p""",
-            [project_id, PENDING, settings.INGEST_MAX_PENDING],
+               FROM ((SELECT body_bytes, received_at, fold_version FROM ingest_tracereceipt
+                      WHERE project_id = %(project)s AND state = %(pending)s LIMIT %(most)s)
+                     UNION ALL
+                     (SELECT octet_length(body), received_at, NULL FROM ingest_pendingchunk
+                      WHERE project_id = %(project)s AND joined_at IS NULL LIMIT %(most)s)) AS p""",
+            {"project": project_id, "pending": PENDING, "most": settings.INGEST_MAX_PENDING},
         )
         row = cursor.fetchone()
     assert row is not None  # an aggregate has one
@@ -164,7 +178,7 @@ def _is_below_bounds(project_id: int) -> bool:
     )
 
 
-def _is_below_total() -> bool:
+def _is_below_total(_: int) -> bool:
     """Also looks at the data folder's disk. PostgreSQL's data may lie on another one, which no one can ask."""
     try:
         if shutil.disk_usage(settings.DATA_DIR).free < settings.INGEST_MIN_FREE_BYTES:
@@ -174,8 +188,11 @@ def _is_below_total() -> bool:
     with connection.cursor() as cursor:
         cursor.execute(
             """SELECT coalesce(sum(body_bytes), 0)
-               FROM (SELECT body_bytes FROM ingest_tracereceipt WHERE state = %s LIMIT %s) AS p""",
-            [PENDING, 2 * settings.INGEST_MAX_PENDING],
+               FROM ((SELECT body_bytes FROM ingest_tracereceipt WHERE state = %(pending)s LIMIT %(most)s)
+                     UNION ALL
+                     (SELECT octet_length(body) FROM ingest_pendingchunk
+                      WHERE joined_at IS NULL LIMIT %(most)s)) AS p""",
+            {"pending": PENDING, "most": 2 * settings.INGEST_MAX_PENDING},
         )
         row = cursor.fetchone()
     return row is not None and row[0] < settings.INGEST_MAX_TOTAL_PENDING_BYTES

@@ -7,7 +7,7 @@ version 7 of the SDK, which sends again what was answered with 408, 429 or 5xx, 
 
 import io
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from hashlib import blake2b
@@ -21,7 +21,7 @@ from django.http.multipartparser import MultiPartParser, MultiPartParserError
 
 from ingest.deadline import with_deadline
 from ingest.endpoint.admission import ADMISSION, check_sender, find_sender, has_quota
-from ingest.endpoint.parsing import ParsedBody, Refused, make_arrival
+from ingest.endpoint.parsing import ParsedBody, complete_views
 from ingest.endpoint.posts import take_posted
 from ingest.endpoint.requests import BodyTooLarge, IngestRequest, expanded, read_bounded, read_fields, skip_body
 from ingest.endpoint.responses import (
@@ -34,11 +34,10 @@ from ingest.endpoint.responses import (
 )
 from ingest.limits import import_limits
 from profcore.errors import Reason, TraceError
-from profcore.formats.importers.completing import Defaults, complete, digest_of
+from profcore.formats.importers.completing import digest_of
 from profcore.formats.importers.datadog import read_profile
-from profcore.formats.importers.shapes import Source
+from profcore.formats.importers.shapes import InputTrace, Source
 from profcore.inflating import InflateError, TooLong, inflate
-from profcore.trace.wire import check_posted
 from projects.key_cache import KeyConfig
 
 PROFILE_PATH: Final = "/api/v2/profile"
@@ -49,11 +48,6 @@ EVENT: Final = "event"
 TRACE: Final = "wall-time.json"
 ZLIB_WINDOW: Final = 15  # zlib's code for "a zlib stream"
 ZLIB_START: Final = b"\x78"  # nothing else says that the trace is compressed; JSON never begins so
-# Each view is written with its part of the tables. Views of one visit share little: all together are hardly longer than
-# the profile. A stranger's could be a hundred times as long.
-MAX_COPIES: Final = 2
-CONTEXT_BYTES: Final = 64 * 1024  # what is around the tables of a hundred short views
-UNNAMED: Final = "(unknown)"  # the release, or the page, of a trace that names none
 
 
 def take_datadog(post: IngestRequest) -> IngestResponse:
@@ -142,30 +136,21 @@ def read_profiles(post: IngestRequest, key: KeyConfig) -> Iterator[ParsedBody]:
 
 def parse_profile(body: bytes, event: bytes | None, key: KeyConfig) -> ParsedBody:
     """Returns an envelope for each page view of a profile. The same bytes give the same ones, so a resend is known."""
-    limits = import_limits()
-    source = Source(TRACE, body, limits)
-    defaults = Defaults(UNNAMED, UNNAMED, datetime.now(UTC).timestamp() * 1000)
-    digest = digest_of(body)
-    parsed = ParsedBody(is_batch=False)
-    room = MAX_COPIES * len(body) + CONTEXT_BYTES
-    for index, found in enumerate(read_profile(source, event, f"$.{TRACE}")):
-        if room < 0:  # this view and those after it
-            parsed.refused.append(Refused(index, None, BodyTooLarge("split", MAX_COPIES * len(body) + CONTEXT_BYTES)))
-            break
-        found.draft.sampleRate = key.collection.rate or 1.0
-        try:
-            completed = complete(
-                found, digest=digest, index=index, tags={"sdk": "datadog"}, defaults=defaults, limits=limits
-            )
-            room -= len(completed.body)
-            check_posted(completed.envelope)
-            parsed.arrivals.append(make_arrival(index, completed))
-        except TraceError as error:
-            parsed.refused.append(Refused(index, None, error))
+    source = Source(TRACE, body, import_limits())
+    found = read_profile(source, event, f"$.{TRACE}")
+    parsed = complete_views(
+        _with_rate(found, key.collection.rate), digest=digest_of(body), sdk="datadog", whole_bytes=len(body)
+    )
     parsed.is_batch = len(parsed.arrivals) + len(parsed.refused) > 1
     if not parsed.arrivals and parsed.refused:
         raise parsed.refused[0].error
     return parsed
+
+
+def _with_rate(found: Iterable[InputTrace], rate: float | None) -> Iterator[InputTrace]:
+    for trace in found:
+        trace.draft.sampleRate = rate or 1.0
+        yield trace
 
 
 def unpack(packed: bytes, *, max_bytes: int) -> bytes:

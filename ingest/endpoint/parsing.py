@@ -2,7 +2,9 @@
 
 import gzip
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from functools import lru_cache
 from itertools import islice
 from typing import Final
@@ -10,11 +12,13 @@ from typing import Final
 import msgspec
 from django.conf import settings
 
-from ingest.endpoint.requests import as_utf8, is_gzip
+from ingest.endpoint.requests import BodyTooLarge, as_utf8, is_gzip
+from ingest.limits import import_limits
 from ingest.storage.storing import Arrival
 from profcore.errors import Reason, TraceError
-from profcore.formats.importers.completing import Completed
+from profcore.formats.importers.completing import UNNAMED, Completed, Defaults, complete
 from profcore.formats.importers.registry import translate_envelope
+from profcore.formats.importers.shapes import InputTrace
 from profcore.kernel import find_kernel
 from profcore.surrogates import replace_halves
 from profcore.trace.posted import NO_TRACE, CompiledCheck
@@ -23,6 +27,10 @@ from profcore.trace.wire import Envelope, Limits, check_posted, decode_envelope,
 WHITESPACE: Final = b" \t\r\n"
 NDJSON_TYPES: Final = frozenset({"application/x-ndjson", "application/ndjson", "application/jsonl"})
 LINE: Final = re.compile(rb"[^ \t\r\n][^\n]*")
+# Each view of another SDK's profile is written with its part of the tables. Views of one document share little: all
+# together are hardly longer than the profile. A stranger's could be a hundred times as long.
+MAX_COPIES: Final = 2
+CONTEXT_BYTES: Final = 64 * 1024  # what is around the tables of a hundred short views
 MAX_BLANK: Final = 64  # white space that is allowed around the first line's end
 
 
@@ -137,6 +145,29 @@ def make_arrival(index: int, completed: Completed) -> Arrival:
     envelope.trace, envelope.marks = NO_TRACE, []
     packed = gzip.compress(replace_halves(completed.body), compresslevel=1, mtime=0)
     return Arrival(index=index, envelope=envelope, body=packed, is_gzip=True, expanded_bytes=len(completed.body))
+
+
+def complete_views(found: Iterable[InputTrace], *, digest: bytes, sdk: str, whole_bytes: int) -> ParsedBody:
+    """Returns an envelope for each view of another SDK's profile of `whole_bytes`, and why others are refused.
+
+    The same views and digest give the same envelopes, so a resend is known. What `found` itself raises is passed on.
+    """
+    limits = import_limits()
+    defaults = Defaults(UNNAMED, UNNAMED, datetime.now(UTC).timestamp() * 1000)
+    parsed = ParsedBody(is_batch=True)
+    most = room = MAX_COPIES * whole_bytes + CONTEXT_BYTES
+    for index, trace in enumerate(found):
+        if room < 0:  # this view and those after it
+            parsed.refused.append(Refused(index, None, BodyTooLarge("split", most)))
+            break
+        try:
+            completed = complete(trace, digest=digest, index=index, tags={"sdk": sdk}, defaults=defaults, limits=limits)
+            room -= len(completed.body)
+            check_posted(completed.envelope)
+            parsed.arrivals.append(make_arrival(index, completed))
+        except TraceError as error:
+            parsed.refused.append(Refused(index, None, error))
+    return parsed
 
 
 def _decode(value: bytes | msgspec.Raw, limits: Limits) -> tuple[bytes | msgspec.Raw, Envelope]:

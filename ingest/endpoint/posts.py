@@ -23,10 +23,18 @@ from projects.key_cache import KeyConfig
 
 # Reads a post's body. What it yields is used while it is held, so that few large bodies are in memory at a time.
 Reader = Callable[[IngestRequest, KeyConfig], AbstractContextManager[ParsedBody]]
+# Makes what is left of it durable.
+Store = Callable[[IngestRequest, KeyConfig, ParsedBody, datetime], None]
 ACCEPTED: Final = INGEST_ENVELOPES.labels(outcome="accepted", reason="")
 
 
-def take_posted(post: IngestRequest, public_key: str, read: Reader) -> IngestResponse:
+def store_parsed(post: IngestRequest, key: KeyConfig, parsed: ParsedBody, received_at: datetime) -> None:
+    """Stores a post's envelopes."""
+    if parsed.arrivals:
+        store_arrivals(key=key, arrivals=parsed.arrivals, headers=post.headers, received_at=received_at)
+
+
+def take_posted(post: IngestRequest, public_key: str, read: Reader, store: Store = store_parsed) -> IngestResponse:
     """Stores a post's envelopes, and answers 202 once they are durable, or says why not."""
     received_at = datetime.now(UTC)
     key: KeyConfig | None = None
@@ -39,8 +47,7 @@ def take_posted(post: IngestRequest, public_key: str, read: Reader) -> IngestRes
             release_connection()
             with read(post, key) as parsed:
                 _charge(key, parsed, received_at)
-                if parsed.arrivals:
-                    store_arrivals(key=key, arrivals=parsed.arrivals, headers=post.headers, received_at=received_at)
+                store(post, key, parsed, received_at)
             return conclude(key, parsed, received_at)
     except TraceError as error:
         refusal = refuse(key, error, received_at)
@@ -97,7 +104,7 @@ def conclude(key: KeyConfig, parsed: ParsedBody, received_at: datetime) -> Inges
     stops_s = [STOP_S] if key.collection.off else [stop_of(refused.error) or 0 for refused in parsed.refused]
     if any(stops_s):
         content["stop"] = max(stops_s)
-    return answer(202, content)
+    return answer(202, content, pause_s=max(stops_s, default=0))
 
 
 def _describe(refused: Refused) -> dict[str, object]:

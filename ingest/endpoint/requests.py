@@ -60,6 +60,7 @@ class IngestRequest:
     content_type: str
     media_type: str  # the same in small letters, without its parameters
     coding: str
+    sentry_auth: str  # a header in which Sentry's SDKs may send their key
     headers: SenderHeaders
     length: int | None
     stream: Readable
@@ -80,6 +81,7 @@ def read_request(environ: Mapping[str, Any]) -> IngestRequest:  # Any: WSGI's ow
         content_type=(content_type := environ.get("CONTENT_TYPE", "")),
         media_type=content_type.partition(";")[0].strip().lower(),
         coding=environ.get("HTTP_CONTENT_ENCODING", "").strip().lower(),
+        sentry_auth=environ.get("HTTP_X_SENTRY_AUTH", ""),
         headers=read_sender_headers(environ),
         length=length,
         stream=environ["wsgi.input"] if has_body else io.BytesIO(),

@@ -44,21 +44,27 @@ _encoder = msgspec.json.Encoder()
 
 @dataclass(frozen=True, slots=True)
 class IngestResponse:
-    """An answer of the endpoint, for whichever server sends it."""
+    """An answer of the endpoint, for whichever server sends it.
+
+    `pause_s` is for how many seconds further posts would be useless, 0 if that is open.
+    """
 
     status: int
     headers: list[tuple[str, str]]
     content: bytes = b""
+    pause_s: int = 0
 
 
-def answer(status: int, value: object, *, retry_after_s: int | None = None, allowed: str = "") -> IngestResponse:
+def answer(
+    status: int, value: object, *, retry_after_s: int | None = None, pause_s: int = 0, allowed: str = ""
+) -> IngestResponse:
     """Returns a JSON answer that any origin may read."""
     headers = [*OPEN, ("Content-Type", "application/json")]
     if retry_after_s is not None:
         headers += [("Retry-After", str(retry_after_s)), ("Access-Control-Expose-Headers", "Retry-After")]
     if allowed:
         headers.append(("Allow", allowed))
-    return IngestResponse(status, headers, _encoder.encode(value))
+    return IngestResponse(status, headers, _encoder.encode(value), max(pause_s, retry_after_s or 0))
 
 
 def answer_error(error: TraceError) -> IngestResponse:
@@ -67,7 +73,8 @@ def answer_error(error: TraceError) -> IngestResponse:
     if (stop_s := stop_of(error)) is not None:
         body["stop"] = stop_s
     retry_after_s = error.retry_after_s if isinstance(error, TryLater) else None
-    return answer(STATUS_OF_REASON.get(error.reason, 400), body, retry_after_s=retry_after_s)
+    status = STATUS_OF_REASON.get(error.reason, 400)
+    return answer(status, body, retry_after_s=retry_after_s, pause_s=stop_s or 0)
 
 
 def explain_outage(error: Error) -> TryLater:

@@ -33,6 +33,7 @@ from ingest.endpoint.responses import (
     answer_unknown_address,
     answer_wrong_method,
 )
+from ingest.endpoint.sentry import take_sentry
 from ingest.endpoint.slow_bodies import TimedBody, end_slow
 from ingest.limits import envelope_limits
 from profcore.errors import Reason, TraceError
@@ -89,7 +90,7 @@ def check_media(post: IngestRequest) -> None:
 
 ENDPOINTS: Final[Mapping[str, View]] = {"/ingest/v1/traces": take_traces, "/ingest/v1/absent": take_absence}
 # Other SDKs write further parts of the address themselves.
-SDK_ENDPOINTS: Final[Mapping[str, View]] = {"datadog": take_datadog}
+SDK_ENDPOINTS: Final[Mapping[str, View]] = {"datadog": take_datadog, "sentry": take_sentry}
 
 
 def find_endpoint(path: str) -> View | None:

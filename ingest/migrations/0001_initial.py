@@ -168,6 +168,40 @@ class Migration(migrations.Migration):
             ],
         ),
         migrations.CreateModel(
+            name='PageSpan',
+            fields=[
+                ('pk', models.CompositePrimaryKey('project_id', 'span_id', 'part', blank=True, editable=False, primary_key=True, serialize=False)),
+                ('span_id', models.CharField(max_length=16)),
+                ('part', models.CharField(max_length=16)),
+                ('profiler_id', models.UUIDField(null=True)),
+                ('received_at', models.DateTimeField()),
+                ('started_ms', models.FloatField()),
+                ('about', models.BinaryField()),
+                ('project', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.CASCADE, to='projects.project')),
+            ],
+            options={
+                'indexes': [models.Index(condition=models.Q(('profiler_id', None), _negated=True), fields=['project', 'profiler_id'], name='pagespan_profiler'), models.Index(fields=['project', 'received_at'], name='pagespan_age')],
+            },
+        ),
+        migrations.CreateModel(
+            name='PendingChunk',
+            fields=[
+                ('pk', models.CompositePrimaryKey('project_id', 'profiler_id', 'chunk_id', blank=True, editable=False, primary_key=True, serialize=False)),
+                ('profiler_id', models.UUIDField()),
+                ('chunk_id', models.UUIDField()),
+                ('received_at', models.DateTimeField()),
+                ('started_ms', models.FloatField()),
+                ('ended_ms', models.FloatField()),
+                ('joined_at', models.DateTimeField(null=True)),
+                ('user_agent', models.TextField()),
+                ('body', models.BinaryField()),
+                ('project', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.CASCADE, to='projects.project')),
+            ],
+            options={
+                'indexes': [models.Index(condition=models.Q(('joined_at', None)), fields=['project', 'received_at'], name='pendingchunk_queue'), models.Index(condition=models.Q(('joined_at', None), _negated=True), fields=['project', 'joined_at'], name='pendingchunk_joined')],
+            },
+        ),
+        migrations.CreateModel(
             name='Pack',
             fields=[
                 ('pk', models.CompositePrimaryKey('project_id', 'id', blank=True, editable=False, primary_key=True, serialize=False)),

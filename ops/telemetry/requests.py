@@ -23,6 +23,7 @@ KINDS: Final = (
     ("/ingest/v1/traces", "ingest"),
     ("/ingest/v1/absent", "absent"),
     ("/datadog/", "ingest"),
+    ("/sentry/", "ingest"),
     ("/snippet", "snippet"),
     ("/api/", "api"),
     ("/static/", "static"),

@@ -25,13 +25,14 @@ OF_REQUESTS: Final = {
     "ingest/endpoint/views.py": {"/ingest/v1/traces", "/ingest/v1/absent"},
     "ops/preload.py": {"/projects/-/-/-/-"},
     "ops/telemetry/requests.py": {
-        *("/ingest/v1/traces", "/ingest/v1/absent", "/datadog/", "/snippet", "/api/", "/static/"),
+        *("/ingest/v1/traces", "/ingest/v1/absent", "/datadog/", "/sentry/", "/snippet", "/api/", "/static/"),
         *("/healthz", "/readyz", "/metrics"),
     },
     "ops/telemetry/serving.py": {"/metrics"},
     # Joined with FIELDFLAME_PATH where they are used.
     "aggregate/doctor/tag_checks.py": {"/ingest/v1/traces", "/snippet(?:\\.js|/([^/]+)\\.js)$"},
     "config/settings.py": {"/static/"},
+    "dashboard/layout/sdk_lines.py": {"/datadog/", "/sentry/"},
     "dashboard/layout/snippet_tag.py": {"/snippet/"},
     "dashboard/pages/overview/onboarding.py": {"/ingest/v1/traces?key="},
     "ingest/management/commands/send_traces.py": {"/ingest/v1/traces?"},

@@ -17,6 +17,7 @@ REASONS: Final[Mapping[str, str]] = {
     "aggregate/jobs/requests.py:expire_jobs": "old jobs of all projects, once an hour",
     "aggregate/sourcemaps/queue.py:claim_script": "the next script of any project",
     "aggregate/sourcemaps/queue.py:list_projects_with_scripts": "which projects have source maps",
+    "ingest/joining.py:_list_projects": "the projects with chunks that wait for their page",
     "ingest/endpoint/admission.py:_is_below_total": "the pending bytes of all projects, a bound of the server",
     "ingest/endpoint/absence_counts.py:count_absence": "its setting is for the coordinator's commit",
     "ingest/endpoint/outcomes.py:count_refusals": "its setting is for the coordinator's commit",

@@ -35,6 +35,7 @@ CONFS = ("compose.conf", "compose-tls.conf", "fieldflame.conf")
 ENDPOINT_PATH = "/ingest/v1/traces"
 ENDPOINT = f"{ENDPOINT_PATH}?key=public"
 DATADOG = "/datadog/public/api/v2/profile"
+SENTRY = "/sentry/api/1/envelope/?sentry_key=public"
 MIB = 2**20
 
 
@@ -165,10 +166,10 @@ def test_whoever_ends_tls_in_front_is_believed(proxy: Proxy, upstream: Upstream)
 def test_the_app_gets_the_true_address_but_none_with_traces(proxy: Proxy, upstream: Upstream) -> None:
     lie = {"X-Forwarded-For": "192.0.2.7"}
     paths = ("/login/", "/projects/?a=/ingest/", "/shared/x/", "/api/v1/projects/a/sourcemaps", ENDPOINT, "/snippet.js")
-    for path in (*paths, f"/{ENDPOINT}&a=/login/", "/snippet/key.js", "/ingest/v1/absent?key=k", DATADOG):
+    for path in (*paths, f"/{ENDPOINT}&a=/login/", "/snippet/key.js", "/ingest/v1/absent?key=k", DATADOG, SENTRY):
         ask(proxy, "GET", path, headers=lie)
     addresses = [headers.get_all("X-Forwarded-For") for _, _, headers, _ in upstream.asked]
-    assert addresses == [["127.0.0.1"]] * 4 + [None] * 6
+    assert addresses == [["127.0.0.1"]] * 4 + [None] * 7
 
 
 def test_few_large_uploads_are_taken_from_one_address_at_a_time(proxy: Proxy, upstream: Upstream) -> None:
@@ -330,7 +331,8 @@ def test_the_logs_hold_no_key_no_address_and_no_referrer(proxy: Proxy) -> None:
     strange = {"Referer": "https://shop.example/?token=secret", "Origin": "https://shop.example"}
     ask(proxy, "POST", ENDPOINT, b"x" * 6 * MIB, strange)
     ask(proxy, "POST", ENDPOINT, b"{}", strange)
-    ask(proxy, "POST", DATADOG, b"x" * 6 * MIB, strange)
+    for address in (DATADOG, SENTRY):
+        ask(proxy, "POST", address, b"x" * 6 * MIB, strange)
     ask(proxy, "GET", "/login/?next=secret", headers=strange)
     for address in (
         reverse("shared-profile", args=["secret", "a.json"]),
@@ -340,7 +342,7 @@ def test_the_logs_hold_no_key_no_address_and_no_referrer(proxy: Proxy) -> None:
         ask(proxy, "GET", address)
     # A line is written when its request is done with, which takes longer for the refused one.
     deadline = time.monotonic() + 60
-    while (log := proxy.read_log("access.log")).count("\n") < 6 and time.monotonic() < deadline:
+    while (log := proxy.read_log("access.log")).count("\n") < 7 and time.monotonic() < deadline:
         time.sleep(0.02)
     lines = sorted(re.sub(r"^\S+ ", "", line).split()[:3] for line in log.splitlines())
     assert lines == [
@@ -350,6 +352,7 @@ def test_the_logs_hold_no_key_no_address_and_no_referrer(proxy: Proxy) -> None:
         ["GET", "/shared/...", "200"],
         ["POST", "/datadog/...", "413"],
         ["POST", ENDPOINT_PATH, "413"],  # no line for a trace that was taken
+        ["POST", "/sentry/...", "413"],
     ]
     for secret in ("public", "secret", "127.0.0.1"):
         assert secret not in log + proxy.read_log("error.log")
@@ -358,7 +361,7 @@ def test_the_logs_hold_no_key_no_address_and_no_referrer(proxy: Proxy) -> None:
 def test_the_limit_of_the_proxy_is_that_of_the_endpoint() -> None:
     text = (NGINX / "fieldflame" / "locations.conf").read_text(encoding="utf-8")
     [endpoint] = re.findall(r"location ~ (\^/\(ingest/\S+) \{\n\s+client_max_body_size (\d+)m;", text)
-    for path in (ENDPOINT_PATH, ENDPOINT_PATH + "/", "/datadog/key/api/v2/profile"):
+    for path in (ENDPOINT_PATH, ENDPOINT_PATH + "/", "/datadog/key/api/v2/profile", SENTRY):
         assert re.match(endpoint[0], path)
     assert endpoint[1] == str(settings.INGEST_MAX_BODY_BYTES // MIB)
 

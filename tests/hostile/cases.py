@@ -10,7 +10,7 @@ KEPT: Final = Path(__file__).parent / "kept"  # found real bugs; every run of th
 FAILURES: Final = Path(__file__).parent / "failures"  # found by `./run fuzz`; not in the repository
 PART_NAMES: Final = (
     *("envelopes", "posts", "importers", "maps", "queries", "forms"),
-    *("written-maps", "sources", "patterns", "display", "recordings", "archives", "multiparts"),
+    *("written-maps", "sources", "patterns", "display", "recordings", "archives", "multiparts", "sdks"),
 )
 
 
@@ -115,6 +115,7 @@ SHAPES: Final[dict[str, type[msgspec.Struct]]] = {
     "recordings": RecordingCase,
     "archives": ArchiveCase,
     "multiparts": RequestCase,
+    "sdks": RequestCase,
 }
 
 

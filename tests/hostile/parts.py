@@ -9,7 +9,7 @@ from hypothesis.strategies import SearchStrategy
 from profcore.kernel import find_kernel
 from tests.hostile import core_parts, read_parts, write_parts
 from tests.hostile.cases import BodyCase
-from tests.hostile.grammars import archives, display, patterns, recordings, sources, written_maps
+from tests.hostile.grammars import archives, display, patterns, recordings, sdks, sources, written_maps
 from tests.hostile.lab import Lab
 from tests.profcore.twins import posted_bodies
 from tests.profcore.twins.comparing import SentBody, SentTrace, compare_twins
@@ -46,4 +46,5 @@ PARTS: Final[dict[str, Part]] = {
     "recordings": Part(recordings.RECORDINGS, lambda _, case: recordings.check_recording(case), 60),
     "archives": Part(archives.ARCHIVES, lambda _, case: archives.check_archive(case), 100),
     "multiparts": Part(archives.MULTIPARTS, archives.check_multipart, 30),
+    "sdks": Part(sdks.ENVELOPES, sdks.check_sdk_envelope, 30),
 }

@@ -9,6 +9,7 @@ from django.http import Http404, HttpResponse
 
 from aggregate.selectors.project.summaries import count_refused
 from dashboard.layout.forms import SettingsForm, read_lines
+from dashboard.layout.sdk_lines import write_datadog_lines, write_dsn, write_sentry_lines
 from dashboard.layout.snippet_tag import HEADER, write_tag
 from dashboard.pages.settings.layout import SettingsRequest, settings_page
 from dashboard.web.own_address import server_url
@@ -49,12 +50,19 @@ def show_keys(page: SettingsRequest) -> HttpResponse:
             return page.redirect("The key is created. Add its tag to your pages.")
     base_url = server_url(page.request)
     keys = IngestKey.objects.filter(project=page.project).order_by("-pk")
+    live = [
+        (key, write_tag(base_url, key.public_key), write_dsn(base_url, key.public_key, page.project.pk))
+        for key in keys
+        if key.revoked_at is None
+    ]
     since = datetime.now(UTC) - timedelta(days=REFUSED_DAYS)
     return page.render(
         "keys",
         status=400 if form.is_bound else 200,
         form=form,
-        live=[(key, write_tag(base_url, key.public_key)) for key in keys if key.revoked_at is None],
+        live=live,
+        sentry_lines=write_sentry_lines(live[0][2]) if live else "",
+        datadog_lines=write_datadog_lines(base_url, live[0][0].public_key) if live else "",
         revoked=[key for key in keys if key.revoked_at is not None],
         header=HEADER,
         refused=count_refused(page.project.pk, Reason.ORIGIN_NOT_ALLOWED, since),

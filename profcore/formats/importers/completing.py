@@ -15,6 +15,7 @@ from profcore.trace.wire import MAX_EPOCH_MS, MIN_EPOCH_MS, Envelope, check_trac
 
 # Ids of imported views and traces derive from the file's content: the same file always gives the same ids.
 NAMESPACE: Final = UUID("5b0c7d1e-8a52-5d34-b7a1-3f0e6c9d2a48")
+UNNAMED: Final = "(unknown)"  # the release, or the page, of a posted trace that names none
 _encoder = msgspec.json.Encoder()
 
 

@@ -5,12 +5,13 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from profcore.errors import Reason, TraceError
-from profcore.formats.importers import datadog, explainer, sentry, spec, speedscope
+from profcore.formats.importers import datadog, explainer, spec, speedscope
 from profcore.formats.importers.chrome import cpuprofile, trace_events
 from profcore.formats.importers.chrome.cut_short import close_events
 from profcore.formats.importers.completing import Completed, Defaults, complete, digest_of
 from profcore.formats.importers.containers import ARRAY, COMPRESSED, LINES, ZIP
 from profcore.formats.importers.firefox import profile
+from profcore.formats.importers.sentry import profiles
 from profcore.formats.importers.shapes import Budget, Container, FileError, Importer, ImportLimits, Source, check_json
 from profcore.trace.wire import Limits
 from profcore.unicode import TextTooLong, to_utf8
@@ -20,7 +21,7 @@ IMPORTERS: Final[tuple[Importer, ...]] = (
     spec.TRACE,
     explainer.EXPLAINER,
     datadog.DATADOG,
-    sentry.SENTRY,
+    profiles.SENTRY,
     cpuprofile.CPUPROFILE,
     trace_events.TRACE_EVENTS,
     profile.FIREFOX,

@@ -145,6 +145,7 @@ def test_every_table_that_grows_is_named_by_retention() -> None:
     from aggregate.maintenance import old_funcs, old_groups, old_looks, old_receipts, old_states, retention, store_sizes
     from aggregate.maintenance.packs import deleting as pack_deleting
     from aggregate.sourcemaps import deleting
+    from ingest import joining
     from projects import releases
 
     source = inspect.getsource(retention) + RefoldRun._meta.db_table + Receipt._meta.db_table
@@ -172,6 +173,7 @@ def test_every_table_that_grows_is_named_by_retention() -> None:
         + inspect.getsource(old_receipts)
         + inspect.getsource(pack_deleting)
         + inspect.getsource(releases)
+        + inspect.getsource(joining)
         + SharedLink._meta.db_table
         + AuditEntry._meta.db_table
     )

@@ -10,7 +10,7 @@ import pytest
 from django.conf import settings
 
 FOLDER: Final = Path(settings.BASE_DIR)
-PACKAGES: Final = {"sentry": "@sentry", "datadog": "@datadog"}
+PACKAGES: Final = {"sentry": "@sentry/browser", "sentry10": "@sentry/browser-10", "datadog": "@datadog"}
 
 
 def bundle_sdk(name: str, folder: Path) -> str:

@@ -10,7 +10,9 @@ from aggregate import raw_bodies as _of_bodies  # noqa: F401
 from config import celery as _of_tasks  # noqa: F401
 from dashboard.pages import login as _of_logins  # noqa: F401
 from dashboard.web.replica import reading as _of_replicas  # noqa: F401
+from ingest import joining as _of_chunks  # noqa: F401
 from ingest.endpoint import absences as _of_absences  # noqa: F401
+from ingest.endpoint import sentry as _of_sentry  # noqa: F401
 from ingest.storage.packs import placing as _of_packs  # noqa: F401
 from ops.telemetry import requests as _of_requests  # noqa: F401
 from ops.telemetry.exposition import BuildCollector

@@ -1,12 +1,14 @@
 """Keys: made with origins, changed, revoked after a question; and a word on refused origins."""
 
 from datetime import UTC, datetime, timedelta
+from html import unescape
 
 import pytest
 from django.test import Client
 
 from ingest.count_models import Refusal
 from projects.key_cache import find_key
+from projects.keys import write_dsn_key
 from projects.models import IngestKey, Project
 from tests.builders import make_project
 from tests.dashboard.pages.settings.conftest import SETTINGS, follow, read, send, text_in
@@ -18,6 +20,17 @@ def test_a_key_is_made_and_its_tag_stands_there_to_copy(owner: Client, shop: Pro
     assert key.origins == ["https://shop.example", "https://*.shop.example"]
     assert f'<script async src="http://testserver/snippet/{key.public_key}.js" data-key="{key.public_key}"' in text
     assert "Document-Policy: js-profiling" in text
+
+
+def test_the_lines_for_other_sdks_stand_there_to_copy(owner: Client, shop: Project) -> None:
+    text = unescape(read(owner, "keys/"))
+    dsn = f"http://{write_dsn_key('KEY-shop')}@testserver/sentry/{shop.pk}"
+    assert f"const FIELDFLAME = '{dsn}';" in text
+    assert text.count(dsn) > 1
+    assert "Sentry.makeMultiplexedTransport(" in text
+    assert "`http://testserver/datadog/KEY-shop${path}?${parameters}`" in text
+    follow(owner, f"keys/{shop.keys.get().pk}/revoke/")
+    assert "makeMultiplexedTransport" not in read(owner, "keys/")
 
 
 def test_each_wrong_origin_is_named_and_what_was_typed_stays(owner: Client, shop: Project) -> None:

@@ -57,6 +57,27 @@ def test_a_first_stack_of_several_frames_is_none_of_the_browsers() -> None:
     assert stacks_of(imported)[0] == "main render"
 
 
+def test_a_chunk_keeps_its_environment_and_the_interval_that_its_sdk_asks_for() -> None:
+    (imported,) = read(sample_json("sentry-chunk.json") | {"environment": "staging"})
+    envelope = imported.completed.envelope
+    assert envelope.tags == {"imported": "sentry", "env": "staging"}
+    assert envelope.requestedInterval == 10
+    assert envelope.reason is None
+
+
+def test_a_chunk_with_as_many_samples_as_the_buffer_has_ended_there() -> None:
+    chunk = sample_json("sentry-chunk.json")
+    chunk["profile"]["samples"] = [{"stack_id": 0, "timestamp": 1_795_256_990 + at / 100} for at in range(3_000)]
+    (imported,) = read(chunk)
+    assert imported.completed.envelope.reason == "samplebufferfull"
+
+
+def test_stacks_that_are_longer_than_a_browsers_together_are_refused() -> None:
+    chunk = sample_json("sentry-chunk.json")
+    chunk["profile"]["stacks"] = [[0] * 1_000] * 801
+    assert read_fault(chunk) == (Reason.TOO_MANY, "$.profile.stacks")
+
+
 def test_two_chunks_of_a_session_are_two_traces_of_one_view() -> None:
     chunk = sample_json("sentry-chunk.json")
     later = {**chunk, "chunk_id": "b" * 32}

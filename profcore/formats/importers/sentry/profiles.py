@@ -7,7 +7,7 @@ of other platforms are not of pages and are refused.
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import Final
+from typing import Final, NamedTuple
 from uuid import UUID
 
 import msgspec
@@ -16,7 +16,8 @@ from profcore.errors import Reason, TraceError
 from profcore.formats.importers.building import TraceBuilder, dangling, invalid, storable_text
 from profcore.formats.importers.completing import is_known_time
 from profcore.formats.importers.ours import read_time
-from profcore.formats.importers.shapes import Draft, Importer, InputTrace, Source, decode, read_fields
+from profcore.formats.importers.sentry.items import iter_items
+from profcore.formats.importers.shapes import Draft, Importer, ImportLimits, InputTrace, Source, decode, read_fields
 from profcore.trace.wire import Trace
 
 PROFILE_FIELDS: Final = frozenset({"profile", "platform", "version"})
@@ -26,6 +27,10 @@ LINE: Final = re.compile(rb"[^\n]+")
 # In what the browser returns that is the root of one frame; of 75,753 recorded samples none was on it.
 FIRST_RIGHT_SDK: Final = (11, 10)
 IDLE_STACK: Final = 0
+CHUNK_VERSION: Final = "2"
+REQUESTED_MS: Final = 10.0  # the interval that the SDK asks the browser for; nothing of what it sends says so
+BUFFER_SAMPLES: Final = 3_000  # of the SDK's profiler: a chunk that has them ended there, and not with its minute
+MAX_CALLS: Final = 800_000  # of all stacks, which are written in full: Chromium cuts each of the 3,000 at 255 calls
 NOTE_IDLE: Final = (
     "SDKs before 11.10.0 put idle time on a chunk's first stack (stack_id 0): its {count} samples were read as idle."
 )
@@ -62,6 +67,7 @@ class Transaction(msgspec.Struct, gc=False):
     """The transaction for which a profile of format 1 was recorded."""
 
     name: str | None = None
+    id: str | None = None
 
 
 class Runtime(msgspec.Struct, gc=False):
@@ -84,7 +90,9 @@ class Profile(msgspec.Struct, gc=False, kw_only=True):
     version: str
     client_sdk: ClientSdk | None = None
     release: str | None = None
+    environment: str | None = None
     profiler_id: str | None = None
+    chunk_id: str | None = None
     event_id: str | None = None
     timestamp: str | float | None = None
     transactions: list[Transaction] = []
@@ -92,15 +100,18 @@ class Profile(msgspec.Struct, gc=False, kw_only=True):
     runtime: Runtime | None = None
 
 
-class ItemHeader(msgspec.Struct, gc=False):
-    """The line before an item of an envelope; without `length` the item ends with its line."""
+class ReadProfile(NamedTuple):
+    """A profile as a trace, and whether it is a chunk, which does not name its page.
 
-    type: str
-    length: int | None = None
+    `own_id` is that of the chunk, or of the transaction for which a profile of format 1 was recorded.
+    """
+
+    found: InputTrace
+    is_chunk: bool
+    own_id: UUID | None
 
 
 _profile_decoder = msgspec.json.Decoder(Profile)
-_item_decoder = msgspec.json.Decoder(ItemHeader)
 
 
 def _is_profile(source: Source) -> bool:
@@ -128,63 +139,44 @@ def _can_read(source: Source) -> bool:
 
 def _read(source: Source) -> Iterator[InputTrace]:
     if _is_profile(source):
-        yield _convert(source.decode(_profile_decoder), source)
+        yield read_profile(source.body, source.limits).found
         return
     count = 0
-    for number, body in _profile_items(source):
-        count += 1
-        profile = decode(body, _profile_decoder, source.limits, f"$[{number}]")
-        yield _convert(profile, source, f"$[{number}]")
+    for item in iter_items(source.body, source.limits, most=source.limits.members):
+        if item.type in PROFILE_ITEMS:
+            count += 1
+            yield read_profile(item.body, source.limits, item.path).found
     if not count:
         raise TraceError(Reason.UNSUPPORTED_MEDIA, "$", "The Sentry envelope has no profile.")
 
 
-def _profile_items(source: Source) -> Iterator[tuple[int, bytes]]:
-    """Yields the profiles of an envelope, each with its item's number."""
-    body = source.body
-    offset = body.find(b"\n") + 1
-    for number in range(source.limits.members):
-        while body[offset : offset + 1] in (b"\n", b"\r"):
-            offset += 1
-        end = body.find(b"\n", offset)
-        if offset >= len(body) or offset == 0:
-            return
-        header = decode(body[offset : end if end >= 0 else len(body)], _item_decoder, source.limits, f"$[{number}]")
-        start = end + 1 if end >= 0 else len(body)
-        if header.length is None:
-            stop = body.find(b"\n", start)
-            stop = len(body) if stop < 0 else stop
-        else:
-            stop = start + header.length
-            if not start <= stop <= len(body):
-                raise invalid(f"$[{number}]", "The item is longer than the file.")
-        if header.type in PROFILE_ITEMS:
-            yield number, body[start:stop]
-        offset = stop
-    raise TraceError(Reason.TOO_MANY, "$", f"The envelope has more than {source.limits.members} items.")
-
-
-def _convert(profile: Profile, source: Source, path: str = "$") -> InputTrace:
+def read_profile(body: bytes, limits: ImportLimits, path: str = "$") -> ReadProfile:
+    """Returns the profile of an item. Raises `TraceError`."""
+    profile = decode(body, _profile_decoder, limits, path)
     if profile.platform != "javascript":
         detail = f"Only browser profiles are read (platform javascript), not {storable_text(profile.platform)[:40]!r}."
         raise TraceError(Reason.UNSUPPORTED_MEDIA, f"{path}.platform", detail)
     tables = profile.profile
-    is_chunk = profile.version == "2"
+    is_chunk = profile.version == CHUNK_VERSION
     times = _chunk_times(tables.samples, path) if is_chunk else _transaction_times(tables.samples, path)
     origin = times[0] if is_chunk and times else _start_of(profile)
     elapsed = [time - times[0] for time in times] if is_chunk else times
     idle = IDLE_STACK if is_chunk and _has_idle_in_first_stack(profile) else None
     named = profile.transactions[0] if profile.transactions else profile.transaction
     draft = Draft(
-        trace=_build(tables, elapsed, source, path, idle=idle),
-        viewId=_hex_uuid(profile.profiler_id if is_chunk else profile.event_id),
+        trace=_build(tables, elapsed, limits, path, idle=idle),
+        viewId=read_id(profile.profiler_id if is_chunk else profile.event_id),
         release=profile.release or None,
         timeOrigin=origin if origin is not None and is_known_time(origin) else None,
+        requestedInterval=REQUESTED_MS,
         page=(named.name or None) if named is not None and not is_chunk else None,
+        reason="samplebufferfull" if is_chunk and len(times) >= BUFFER_SAMPLES else None,
         userAgent=profile.runtime.version if profile.runtime is not None else None,
+        tags={"env": profile.environment} if profile.environment else {},
     )
     count = 0 if idle is None else sum(sample.stack_id == idle for sample in tables.samples)
-    return InputTrace(draft, (NOTE_IDLE.format(count=count),) if count else ())
+    found = InputTrace(draft, (NOTE_IDLE.format(count=count),) if count else ())
+    return ReadProfile(found, is_chunk, read_id(profile.chunk_id if is_chunk else named.id if named else None))
 
 
 def _has_idle_in_first_stack(profile: Profile) -> bool:
@@ -196,8 +188,13 @@ def _has_idle_in_first_stack(profile: Profile) -> bool:
     return is_old and bool(stacks) and len(stacks[IDLE_STACK]) == 1
 
 
-def _build(tables: Tables, times: Sequence[float], source: Source, path: str, *, idle: int | None) -> Trace:
-    builder = TraceBuilder(source.limits, storable_text)
+def _build(tables: Tables, times: Sequence[float], limits: ImportLimits, path: str, *, idle: int | None) -> Trace:
+    if sum(map(len, tables.stacks)) > MAX_CALLS:
+        raise TraceError(Reason.TOO_MANY, f"{path}.profile.stacks", f"The stacks have more than {MAX_CALLS} calls.")
+    if len(tables.samples) > limits.envelope.samples:
+        detail = f"There are more than {limits.envelope.samples} samples."
+        raise TraceError(Reason.TOO_MANY, f"{path}.profile.samples", detail)
+    builder = TraceBuilder(limits, storable_text)
     frames = [builder.frame(frame.function or "", frame.abs_path, frame.lineno, frame.colno) for frame in tables.frames]
     stacks: list[int | None] = []
     for index, stack in enumerate(tables.stacks):
@@ -242,7 +239,8 @@ def _start_of(profile: Profile) -> float | None:
     return read_time(profile.timestamp)
 
 
-def _hex_uuid(text: str | None) -> UUID | None:
+def read_id(text: str | None) -> UUID | None:
+    """Returns one of Sentry's ids, 32 hexadecimal digits; None for any other text."""
     return UUID(text) if text is not None and re.fullmatch("[0-9a-fA-F]{32}", text) else None
 
 
