@@ -17,7 +17,7 @@ from profcore.errors import TraceError
 from profcore.formats.importers.building import invalid, part_of
 from profcore.formats.importers.completing import is_known_time
 from profcore.formats.importers.shapes import Draft, Importer, InputTrace, Source, read_fields
-from profcore.trace.wire import Mark, Sample, Trace, check_trace
+from profcore.trace.wire import MAX_SHORT_CHARS, Mark, Sample, Trace, check_trace
 
 TABLES: Final = frozenset({"frames", "stacks", "samples", "clocksOrigin"})
 # The trace's name in a form's fields, in the bridge to a mobile app, and in what the SDK passes to both.
@@ -158,6 +158,7 @@ def _draft(trace: Trace, context: WallTime, view: PageView | None, tags: Mapping
         trace=trace,
         viewId=_uuid(view.viewId) if view is not None else None,
         release=tags.get("version"),
+        environment=tags.get("env", "")[:MAX_SHORT_CHARS] or None,
         timeOrigin=origin if is_known_time(origin) else None,
         viewStart=started if started is not None and is_known_time(started) else None,
         requestedInterval=context.sampleInterval,

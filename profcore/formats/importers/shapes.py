@@ -163,6 +163,7 @@ class Draft(msgspec.Struct, gc=False, kw_only=True):
     requestedInterval: float | None = None
     sampleRate: float = 1.0
     reason: str | None = None
+    environment: str | None = None
     userAgent: str | None = None
     isolated: bool | None = None
     device: Device | None = None
