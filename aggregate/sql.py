@@ -1,12 +1,12 @@
 """Rows of statements: as they are, or as records, where each column fills the field of its name."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, TypeVar
 
 from django.db import connection
 from psycopg.rows import class_row
 
-from profcore.trace.dimensions import DIMENSION_COLUMNS
+from profcore.trace.dimensions import DIMENSION_COLUMNS, DIMENSIONS
 
 Record = TypeVar("Record")
 
@@ -14,6 +14,19 @@ Record = TypeVar("Record")
 def dimension_columns(table: str) -> str:
     """Returns the columns of a row's dimensions, given its table's alias."""
     return ", ".join(f"{table}.{column}" for column in DIMENSION_COLUMNS)
+
+
+def leave_out(table: str, asked: Collection[str] = ()) -> str:
+    """Returns the condition on a table's rows that leaves out what sums do not have: bots, and all but production.
+
+    Dimensions whose names are in `asked` leave nothing out.
+    """
+    conditions = [
+        f"{table}.{dimension.column} <> ALL('{{{','.join(map(str, dimension.left_out))}}}'::smallint[])"
+        for dimension in DIMENSIONS
+        if dimension.left_out and dimension.name not in asked
+    ]
+    return " AND ".join(conditions) or "true"
 
 
 def select_records(

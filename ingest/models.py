@@ -51,6 +51,7 @@ class DimensionColumns(models.Model):
     browser = models.SmallIntegerField()
     navigation = models.SmallIntegerField(db_default=0)
     cache = models.SmallIntegerField(db_default=0)
+    environment = models.SmallIntegerField(db_default=0)
 
     class Meta:
         abstract = True

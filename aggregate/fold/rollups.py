@@ -21,11 +21,11 @@ from aggregate.fold.hotspots import compact_hotspots
 from aggregate.fold.locks import lock_groups
 from aggregate.fold.writes import ADD_HOTSPOTS, HOTSPOT_SUMS, CellDelta
 from aggregate.metrics import count_maintenance
+from aggregate.sql import leave_out
 from aggregate.time_budget import end_step
 from profcore.sums.blobs import BlobError, EncodedTree, encode_counted, merge_encoded
 from profcore.sums.calltree import CallTree
 from profcore.times import DAY, HOUR, start_of_hour
-from profcore.trace.dimensions import BOT
 
 ROLL_UP_BATCH_DAYS: Final = 500  # group-days of one run of the task: some seconds; the next run goes on
 
@@ -39,7 +39,7 @@ INSERT INTO aggregate_dayhotspot AS h ({NAMES})
 SELECT c.project_id, c.group_id, date_trunc('day', c.starts_at, 'UTC'), h.func_id, {SUMS}
 FROM aggregate_cell c CROSS JOIN LATERAL (
     SELECT * FROM aggregate_hotspot h WHERE h.project_id = %(project_id)s AND h.cell_id = c.id OFFSET 0) AS h
-WHERE c.project_id = %(project_id)s AND c.id = ANY(%(cell_ids)s::int[]) AND c.browser <> {BOT}
+WHERE c.project_id = %(project_id)s AND c.id = ANY(%(cell_ids)s::int[]) AND {leave_out("c")}
 GROUP BY 1, 2, 3, 4 ORDER BY 1, 2, 3, 4
 ON CONFLICT (project_id, group_id, day_at, func_id) DO UPDATE SET {ADD_HOTSPOTS}
 """
@@ -93,7 +93,7 @@ def _sum_trees(project_id: int, cell_ids: Sequence[int]) -> CallTree:
         cursor.execute(
             f"""SELECT t.blob, t.node_count
                 FROM aggregate_calltreepiece t JOIN aggregate_cell c ON c.project_id = t.project_id AND c.id = t.cell_id
-                WHERE t.project_id = %s AND t.cell_id = ANY(%b::int[]) AND c.browser <> {BOT}
+                WHERE t.project_id = %s AND t.cell_id = ANY(%b::int[]) AND {leave_out("c")}
                 ORDER BY t.cell_id, t.id""",
             [project_id, list(cell_ids)],
         )
@@ -115,7 +115,7 @@ def add_to_days(
     with connection.cursor() as cursor:
         cursor.execute(
             f"""SELECT c.id, c.group_id, date_trunc('day', c.starts_at, 'UTC') FROM aggregate_cell c
-                WHERE c.project_id = %s AND c.id = ANY(%b::int[]) AND c.is_rolled AND c.browser <> {BOT}""",
+                WHERE c.project_id = %s AND c.id = ANY(%b::int[]) AND c.is_rolled AND {leave_out("c")}""",
             [project_id, [cell_id for cell_id, _ in deltas]],
         )
         days: dict[int, Key] = {cell_id: (group_id, day_at) for cell_id, group_id, day_at in cursor}

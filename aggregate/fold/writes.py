@@ -8,10 +8,10 @@ from uuid import UUID
 
 from django.db import connection
 
+from aggregate.sql import leave_out
 from profcore.sums.batch_sums import HOTSPOT_COLUMNS, HotspotColumns, ViewTotals
 from profcore.sums.blobs import Contribution, decode_contribution_list
 from profcore.sums.fold import FOLD_VERSION, add_markers
-from profcore.trace.dimensions import BOT
 from profcore.trace.weights import TIME_PART_NAMES, TimeParts
 
 PARTS: Final = ", ".join(TIME_PART_NAMES)
@@ -206,13 +206,13 @@ WITH d AS (
             THEN string_to_array(d.marker_us, ',')::bigint[] ELSE (SELECT array_agg(a + b ORDER BY n) FROM
             unnest(c.marker_us, string_to_array(d.marker_us, ',')::bigint[]) WITH ORDINALITY AS m (a, b, n)) END
     FROM d WHERE c.project_id = %s AND c.id = d.id
-    RETURNING c.group_id, c.browser, date_trunc('day', c.starts_at, 'UTC') AS day_at,
+    RETURNING c.group_id, {leave_out("c")} AS is_summed, date_trunc('day', c.starts_at, 'UTC') AS day_at,
               d.views, d.truncated_views, d.traces, {", ".join(f"d.{name}" for name in TIME_PART_NAMES)}
 ), rolled AS (
     INSERT INTO aggregate_pageday AS c (project_id, group_id, day_at, views, truncated_views, traces, {PARTS})
     SELECT %s, group_id, day_at, sum(views), sum(truncated_views), sum(traces),
            {", ".join(f"sum({name})" for name in TIME_PART_NAMES)}
-    FROM changed WHERE browser <> {BOT} GROUP BY group_id, day_at ORDER BY group_id, day_at
+    FROM changed WHERE is_summed GROUP BY group_id, day_at ORDER BY group_id, day_at
     ON CONFLICT (project_id, group_id, day_at) DO UPDATE
     SET views = c.views + excluded.views, truncated_views = c.truncated_views + excluded.truncated_views,
         traces = c.traces + excluded.traces,

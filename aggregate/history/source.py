@@ -15,10 +15,11 @@ from aggregate.fold.calltrees import StoredTreeSum
 from aggregate.fold.writes import HOTSPOT_SUMS
 from aggregate.history.columns import CELL_SUMS, CELLS, MARKER_COLUMNS
 from aggregate.models import HOUR_GRAIN
+from aggregate.sql import leave_out
 from ingest.models import PENDING
 from profcore.sums.calltree import CallTree
 from profcore.times import bounds_of_day
-from profcore.trace.dimensions import BOT, DIMENSIONS
+from profcore.trace.dimensions import DIMENSIONS
 from profcore.trace.funcs import FuncKey
 
 PlaceSums = dict[tuple[str, str], tuple[int, ...]]  # sums by release and page
@@ -51,7 +52,7 @@ WHERE t.project_id = %(project_id)s AND t.group_id = %(group_id)s AND t.day_at =
 UNION ALL
 SELECT t.blob, t.node_count FROM aggregate_cell c
 JOIN aggregate_calltreepiece t ON t.project_id = c.project_id AND t.cell_id = c.id
-WHERE {CELLS_OF_DAY} AND c.group_id = %(group_id)s AND NOT c.is_rolled AND c.browser <> {BOT}
+WHERE {CELLS_OF_DAY} AND c.group_id = %(group_id)s AND NOT c.is_rolled AND {leave_out("c")}
 """
 
 

@@ -3,13 +3,13 @@
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from aggregate.sql import leave_out
 from benchmarks.shared.load import PROJECT
 from benchmarks.soak.ledger import ExpectedGroup
 from benchmarks.soak.traces import Func, Group
 from benchmarks.soak.watching import open_database
 from ops.supervisor.running import RunningStack
 from profcore.sums.fold import FUNC_SUM_NAMES
-from profcore.trace.dimensions import BOT
 from profcore.trace.weights import TIME_PART_NAMES
 
 SUMS: Final = (*FUNC_SUM_NAMES, "views")
@@ -34,7 +34,7 @@ SELECT count(*) FROM (
            {", ".join(f"sum(h.{name})::bigint AS {name}" for name in SUMS)}
     FROM aggregate_hotspot h JOIN aggregate_cell c ON c.project_id = h.project_id AND c.id = h.cell_id
     JOIN projects_project p ON p.id = h.project_id
-    WHERE p.slug = %(slug)s AND c.is_rolled AND c.merged_into IS NULL AND c.browser <> {BOT} GROUP BY 1, 2, 3
+    WHERE p.slug = %(slug)s AND c.is_rolled AND c.merged_into IS NULL AND {leave_out("c")} GROUP BY 1, 2, 3
 ) AS own FULL JOIN (
     SELECT d.* FROM aggregate_dayhotspot d JOIN projects_project p ON p.id = d.project_id WHERE p.slug = %(slug)s
 ) AS day USING (group_id, day_at, func_id)

@@ -6,6 +6,8 @@ export interface Options {
   readonly endpoint: string;
   /** The build that the page runs. Without it, the one that the page's server announced by `Server-Timing`. */
   readonly release?: string;
+  /** Where the code runs, such as `staging`. Without it, production. */
+  readonly environment?: string;
   /** Route template of the page that was loaded, such as `/product/:id`. */
   readonly page?: string;
   /** Share of page views to record, 0 to 1. */

@@ -14,11 +14,13 @@ from profcore.trace.dimensions import (
     CACHE,
     DEVICE,
     DIMENSIONS,
+    ENVIRONMENT,
     NAVIGATION,
     Dimension,
     classify_browser,
     classify_cache,
     classify_device,
+    classify_environment,
     classify_navigation,
 )
 from profcore.trace.wire import Envelope
@@ -74,6 +76,7 @@ CODE_OF: Final[Mapping[Dimension, Callable[[Envelope, SenderHeaders], int]]] = {
     BROWSER: _browser_of,
     NAVIGATION: lambda envelope, _: classify_navigation(envelope.navigation),
     CACHE: lambda envelope, _: classify_cache(envelope.cache),
+    ENVIRONMENT: lambda envelope, _: classify_environment(envelope.environment),
 }
 
 

@@ -18,12 +18,22 @@ BROWSERS: Final = (
     *("unknown", "chrome", "edge", "opera", "samsung", "firefox", "safari", "webview", "electron", "other"),
     "bot",
 )
-# Sums leave it out unless it is asked for by name, and so do the roll-ups, which know no dimension.
 BOT: Final = BROWSERS.index("bot")
 # How the view began. Senders name each of them except the first, which is no word of the wire.
 NAVIGATIONS: Final = ("unknown", "load", "reload", "back_forward", "route", "bfcache", "prerender")
 # Whether the browser's cache had what a document load needs. Senders name it; other views load nothing.
 CACHES: Final = ("unknown", "cold", "warm")
+# Where the code runs. What names none is production, as was all before environments were known.
+ENVIRONMENTS: Final = ("production", "staging", "development", "test", "preview", "other")
+# The words by which senders name them, in the order in which they decide: a `pre-prod` and a `non-production` are no
+# production, a `vercel-production` is.
+ENVIRONMENT_WORDS: Final = (
+    ("preview", frozenset({"preview", "previews", "review"})),
+    ("staging", frozenset({"staging", "stage", "stg", "pre", "preprod", "preproduction", "uat", "non", "nonprod"})),
+    ("test", frozenset({"test", "tests", "testing", "qa", "ci", "e2e"})),
+    ("development", frozenset({"development", "dev", "develop", "local", "localhost"})),
+    ("production", frozenset({"production", "prod", "prd", "live"})),
+)
 END_REASONS: Final = (
     "unknown",
     "stop",
@@ -48,6 +58,8 @@ class Dimension:
     receipts, cells and history; `values` are what the codes stand for. `title` and `titles` head what pages show by it,
     and `hint` explains a title; `all_word` is the choice of no value. The change between two releases is also shown by
     it, except without `splits_change`. `history_schema` is the version of the history's files since which they have it.
+    Sums leave out the codes of `left_out` unless a slice names values of the dimension; the roll-ups, which know no
+    dimension, have none of them.
     """
 
     name: str
@@ -61,6 +73,7 @@ class Dimension:
     all_word: str = "Any"
     splits_change: bool = True
     history_schema: int = 1
+    left_out: tuple[int, ...] = ()
 
 
 DEVICE: Final = Dimension(
@@ -82,6 +95,7 @@ BROWSER: Final = Dimension(
     values=BROWSERS,
     hint="Bots are left out unless they are chosen",
     all_word="Any except bots",
+    left_out=(BOT,),
 )
 NAVIGATION: Final = Dimension(
     name="navigation",
@@ -105,8 +119,21 @@ CACHE: Final = Dimension(
     hint="Whether the browser had the page in its cache",
     splits_change=False,
 )
+ENVIRONMENT: Final = Dimension(
+    name="environment",
+    plural="environments",
+    column="environment",
+    title="Environment",
+    titles="Environments",
+    description="where the code runs; without one, production",
+    values=ENVIRONMENTS,
+    hint="Only production counts unless another is chosen",
+    all_word="Production",
+    splits_change=False,
+    left_out=tuple(range(1, len(ENVIRONMENTS))),
+)
 # Everything that knows the dimensions of a view derives from this. A row's codes are in this order.
-DIMENSIONS: Final = (DEVICE, BROWSER, NAVIGATION, CACHE)
+DIMENSIONS: Final = (DEVICE, BROWSER, NAVIGATION, CACHE, ENVIRONMENT)
 EXPORTED_DIMENSIONS: Final = tuple(sorted(DIMENSIONS, key=lambda dimension: dimension.plural))  # as files list them
 DIMENSION_COLUMNS: Final = tuple(dimension.column for dimension in DIMENSIONS)
 
@@ -136,6 +163,7 @@ FAMILY_OF_BROWSER: Final = {
     "electron": "electron",
 }
 REASON_ALIASES: Final = {"buffer-full": "samplebufferfull", "bufferfull": "samplebufferfull"}
+WORD: Final = re.compile(r"[a-z0-9]+")
 # Every browser that has this API names the version of its engine so: Chrome, Edge, Opera, WebView.
 ENGINE: Final = re.compile(r"Chrom(?:e|ium)/(\d{1,4})\b")
 VERSIONS: Final = 1 << 10  # versions below this are known, others are 0: unknown
@@ -179,6 +207,14 @@ def classify_navigation(navigation: str | None) -> int:
 def classify_cache(cache: str | None) -> int:
     """Returns the code of a cache state that `check_envelope` has accepted."""
     return CACHES.index(cache or "unknown")
+
+
+def classify_environment(environment: str | None) -> int:
+    """Returns the code of an environment by the words in its name; none is production, and an unknown one is other."""
+    if not environment or not environment.strip():
+        return ENVIRONMENTS.index("production")
+    words = set(WORD.findall(environment.lower()))
+    return ENVIRONMENTS.index(next((name for name, known in ENVIRONMENT_WORDS if known & words), "other"))
 
 
 def classify_end_reason(reason: str | None) -> int:

@@ -108,6 +108,7 @@ class Envelope(msgspec.Struct, gc=False, kw_only=True):
     navigation: str | None = None
     cache: str | None = None
     session: str | None = None
+    environment: str | None = None
     cost: Cost | None = None
     snippet: Snippet | None = None
     userAgent: str | None = None
@@ -305,6 +306,7 @@ def check_envelope(envelope: Envelope, limits: Limits) -> None:
     if envelope.session is not None and not SESSION.fullmatch(envelope.session):
         detail = "The session is not 1 to 64 letters, digits, hyphens and underscores of ASCII."
         raise TraceError(Reason.INVALID_VALUE, "$.session", detail)
+    _check_text(envelope.environment, MAX_SHORT_CHARS, "$.environment")
     if envelope.cost is not None:
         _check_range(envelope.cost.ms, 0, MAX_COST_MS, "$.cost.ms")
         if envelope.cost.sampled is not None:

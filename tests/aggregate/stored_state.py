@@ -71,7 +71,7 @@ def assert_rollup_is_exact() -> None:
     sums = ", ".join(f"sum({name})" for name in SUMS)
     expected = rows(
         f"""SELECT project_id, group_id, date_trunc('day', starts_at, 'UTC'), {sums} FROM aggregate_cell
-            WHERE browser <> {BOT} GROUP BY 1, 2, 3 HAVING sum(traces) <> 0 ORDER BY 1, 2, 3"""
+            WHERE browser <> {BOT} AND environment = 0 GROUP BY 1, 2, 3 HAVING sum(traces) <> 0 ORDER BY 1, 2, 3"""
     )
     kept = rows(
         f"""SELECT project_id, group_id, day_at, {", ".join(SUMS)} FROM aggregate_pageday
@@ -89,14 +89,14 @@ def assert_day_hotspots_are_exact() -> None:
     expected = rows(
         f"""SELECT c.project_id, c.group_id, date_trunc('day', c.starts_at, 'UTC'), h.func_id, {sums}
             FROM aggregate_cell c JOIN aggregate_hotspot h ON h.project_id = c.project_id AND h.cell_id = c.id
-            WHERE c.is_rolled AND c.browser <> {BOT} GROUP BY 1, 2, 3, 4 ORDER BY 1, 2, 3, 4"""
+            WHERE c.is_rolled AND c.browser <> {BOT} AND c.environment = 0 GROUP BY 1, 2, 3, 4 ORDER BY 1, 2, 3, 4"""
     )
     kept = f"SELECT project_id, group_id, day_at, func_id, {', '.join(HOTSPOT_SUMS)} FROM aggregate_dayhotspot"
     assert rows(f"{kept} ORDER BY 1, 2, 3, 4") == expected
     of_cells = rows(
         f"""SELECT c.project_id, c.group_id, date_trunc('day', c.starts_at, 'UTC'), t.blob FROM aggregate_cell c
            JOIN aggregate_calltreepiece t ON t.project_id = c.project_id AND t.cell_id = c.id
-            WHERE c.is_rolled AND c.browser <> {BOT}"""
+            WHERE c.is_rolled AND c.browser <> {BOT} AND c.environment = 0"""
     )
     of_days = rows("SELECT project_id, group_id, day_at, blob FROM aggregate_daytreepiece")
     assert paths_of(of_days) == paths_of(of_cells)

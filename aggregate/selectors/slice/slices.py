@@ -11,10 +11,11 @@ from uuid import UUID
 from django.db import connection
 
 from aggregate.models import DAY_GRAIN
+from aggregate.sql import leave_out
 from profcore.code.display_rules import DISPLAY_ID
 from profcore.code.identity import MAPPED_ID
 from profcore.times import DAY, HOUR, start_of_day, start_of_hour
-from profcore.trace.dimensions import BOT, BROWSER, DIMENSIONS
+from profcore.trace.dimensions import DIMENSIONS
 from profcore.trace.wire import MAX_EPOCH_MS, MIN_EPOCH_MS
 
 MAX_VALUES: Final = 100  # of one field; a URL with that many releases is near the limit of proxies
@@ -280,16 +281,17 @@ def _ceil_bucket(at: datetime, days: frozenset[datetime]) -> datetime:
 def where_slice(slice_: Slice) -> tuple[str, dict[str, Any]]:  # Any: parameters of a statement
     """Returns the condition on cells `c` joined with groups `g`, and its parameters. Fine fields are ignored.
 
-    Cells merged into a day are left out: the day's cell has their sums. So are bots, unless they are asked for.
+    Cells merged into a day are left out: the day's cell has their sums. So are bots and all but production, unless the
+    slice asks for them.
     """
     where, params = _conditions(slice_, "c", "c.starts_at")
-    return f"{where}{_without_bots(slice_, 'c')} AND c.merged_into IS NULL", params
+    return f"{where}{_leave_out(slice_, 'c')} AND c.merged_into IS NULL", params
 
 
 def where_days(slice_: Slice) -> tuple[str, dict[str, Any]] | None:  # Any: as above
     """Returns the same condition on the roll-up's days `c` joined with groups `g`; None if cells must be read.
 
-    The roll-up knows whole UTC days, no dimension, and no bots.
+    The roll-up knows whole UTC days and no dimension, and has only what counts without any.
     """
     bounds = [at for pair in slice_.ranges for at in pair if at is not None]
     if slice_.has_dimensions or any(at != start_of_day(at) for at in bounds):
@@ -330,16 +332,17 @@ def where_arrived(slice_: Slice, table: str, column: str) -> tuple[str, dict[str
 def where_receipts(slice_: Slice) -> tuple[str, dict[str, Any]]:  # Any: as above
     """Returns the condition of the slice on receipts `r` joined with groups `g`, by the facts of each trace."""
     where, params = _conditions(slice_, "r", "r.view_started_at")
-    return f"{where}{_without_bots(slice_, 'r')}", params
+    return f"{where}{_leave_out(slice_, 'r')}", params
 
 
-def _without_bots(slice_: Slice, table: str) -> str:
-    """Returns the condition that leaves bots out; none if the slice names a browser, a view or a trace.
+def _leave_out(slice_: Slice, table: str) -> str:
+    """Returns the condition that leaves out bots and what is no production, as far as the slice does not name it.
 
-    The roll-ups have no bots, so they need none.
+    None if it names a view or a trace. The roll-ups have only what counts, so they need none.
     """
-    is_asked = slice_.values(BROWSER.name) or slice_.views or slice_.traces
-    return "" if is_asked else f" AND {table}.{BROWSER.column} <> {BOT}"
+    if slice_.views or slice_.traces:
+        return ""
+    return f" AND {leave_out(table, [name for name, _ in slice_.dimensions])}"
 
 
 def _conditions(slice_: Slice, table: str, start: str) -> tuple[str, dict[str, Any]]:  # Any: as above

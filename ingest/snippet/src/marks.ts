@@ -18,7 +18,7 @@ declare const BARE: boolean;
  * How the types that are watched begin: `longtask`, `long-animation-frame`, `paint`, `largest-contentful-paint`,
  * `layout-shift`, `event`, `mark`, `measure`, `soft-navigation`.
  */
-const TYPES = /^(lo|la|m|p|ev|so)/;
+const TYPES = /^(l|m|p|ev|so)/;
 
 /**
  * The facts that are kept, by the browser's names; `ours:theirs` renames. The first seven are those of a long frame's script,

@@ -7,6 +7,8 @@ export interface Options {
   readonly key: string;
   /** The build that the page runs. Without it, the one that the page's server announced by `Server-Timing`. */
   readonly release?: string;
+  /** Where the code runs, such as `staging`. Without it, production. */
+  readonly environment?: string;
   /** Where to post: `https://fieldflame.example/ingest/v1/traces`. */
   readonly endpoint?: string;
   /** Route template, such as `/product/:id`; without one the server derives it from the URL. */
@@ -111,7 +113,7 @@ export const now = (): number => performance.now();
 /** Says in the console what happens, if that is wanted. */
 export const log = (text: unknown): void => {
   if (isOn('debug')) {
-    console.info(`fieldflame: ${text}`.trim());
+    console.info('fieldflame:', text);
   }
 };
 

@@ -17,6 +17,7 @@ interface View {
   readonly viewId: string;
   session?: string;
   readonly release: unknown;
+  readonly environment: unknown;
   page: string | undefined;
   url: string;
   readonly timeOrigin: number;
@@ -233,6 +234,7 @@ const begin = (navigation: string | undefined, start: number, page?: string, fro
     timeOrigin,
     viewStart: timeOrigin + start,
     requestedInterval: numberOf('interval', INTERVAL_MS),
+    environment: settings.environment,
     sampleRate: BARE ? rate : rate * Number(header.rate || 1),
     navigation,
     // By default the header says it. A browser that a program drives does not say so there.
@@ -243,7 +245,7 @@ const begin = (navigation: string | undefined, start: number, page?: string, fro
   };
   if (!BARE && isOn('session')) {
     counted(() => { // a page may have no storage
-      const name = `fieldflame ${Date().slice(0, 15)}`;
+      const name = `ff ${Date().slice(0, 15)}`;
       view.session = sessionStorage[name] = sessionStorage[name] || view.viewId;
     })();
   }

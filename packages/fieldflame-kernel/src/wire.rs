@@ -141,6 +141,7 @@ struct Fields<'a> {
     navigation: Option<Option<Cow<'a, str>>>,
     cache: Option<Option<Cow<'a, str>>>,
     session: Option<Option<Cow<'a, str>>>,
+    environment: Option<Option<Cow<'a, str>>>,
     cost: Option<Option<()>>,
     snippet: Option<Option<Snippet<'a>>>,
     user_agent: Option<Option<Cow<'a, str>>>,
@@ -183,6 +184,7 @@ impl<'a> Fields<'a> {
             "navigation" => once(&mut self.navigation, reader.nullable(Reader::text)?),
             "cache" => once(&mut self.cache, reader.nullable(Reader::text)?),
             "session" => once(&mut self.session, reader.nullable(Reader::text)?),
+            "environment" => once(&mut self.environment, reader.nullable(Reader::text)?),
             "cost" => once(&mut self.cost, reader.nullable(read_cost)?),
             "snippet" => once(&mut self.snippet, reader.nullable(|reader| read_snippet(reader, limits))?),
             "userAgent" => once(&mut self.user_agent, reader.nullable(Reader::text)?),
@@ -216,6 +218,7 @@ impl<'a> Fields<'a> {
             && navigation.is_none_or(|word| limits.navigations.iter().any(|known| *known == word))
             && self.cache.flatten().is_none_or(|word| limits.caches.iter().any(|known| *known == word))
             && self.session.flatten().is_none_or(|id| is_session(&id))
+            && is_text(&self.environment.flatten(), MAX_SHORT_CHARS)
             && is_text(&self.user_agent.flatten(), MAX_USER_AGENT_CHARS);
         let snippet = self.snippet.flatten();
         is_right.then(|| Envelope { url, snippet, interval_ms, marks: self.marks.unwrap_or_default(), trace })

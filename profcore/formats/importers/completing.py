@@ -11,7 +11,7 @@ import msgspec
 from profcore.errors import Reason, TraceError
 from profcore.formats.importers.building import measure_interval_ms
 from profcore.formats.importers.shapes import Draft, ImportLimits, InputTrace
-from profcore.trace.wire import MAX_EPOCH_MS, MIN_EPOCH_MS, Envelope, check_trace, decode_envelope
+from profcore.trace.wire import MAX_EPOCH_MS, MAX_SHORT_CHARS, MIN_EPOCH_MS, Envelope, check_trace, decode_envelope
 
 # Ids of imported views and traces derive from the file's content: the same file always gives the same ids.
 NAMESPACE: Final = UUID("5b0c7d1e-8a52-5d34-b7a1-3f0e6c9d2a48")
@@ -55,6 +55,7 @@ def complete(
         check_trace(draft.trace, limits.envelope)
         fields = _fill(draft, digest, index, defaults)
         fields["tags"] = {**tags, **draft.tags}
+        fields["environment"] = draft.tags.get("env", "")[:MAX_SHORT_CHARS] or None  # as other SDKs name it
         body = _encode(Envelope(**fields))
         return Completed(_check(body, limits), body, _missing(draft), trace.notes)
     except TraceError as error:

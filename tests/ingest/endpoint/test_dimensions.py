@@ -5,7 +5,16 @@ from typing import Any
 
 import pytest
 
-from profcore.trace.dimensions import BROWSERS, CACHES, DEVICE_CLASSES, END_REASONS, NAVIGATIONS, VERSIONS, hash_session
+from profcore.trace.dimensions import (
+    BROWSERS,
+    CACHES,
+    DEVICE_CLASSES,
+    END_REASONS,
+    ENVIRONMENTS,
+    NAVIGATIONS,
+    VERSIONS,
+    hash_session,
+)
 from tests.envelopes import make_envelope
 from tests.ingest.endpoint.posting import IngestServer
 
@@ -160,6 +169,31 @@ def test_another_word_for_the_cache_is_refused(endpoint: IngestServer, word: str
     answer = endpoint.post(make_envelope("a", cache=word))
     assert (answer.status, answer.reason, answer.json["path"]) == (400, "invalid_value", "$.cache")
     assert endpoint.receipts() == []
+
+
+@pytest.mark.parametrize(
+    ("name", "wanted"),
+    [
+        (None, "production"),
+        (" ", "production"),
+        ("production", "production"),
+        ("vercel-production", "production"),
+        ("EU-Prod", "production"),
+        ("Staging", "staging"),
+        ("pre-prod", "staging"),
+        ("non_production", "staging"),
+        ("vercel-preview", "preview"),
+        ("dev", "development"),
+        ("qa.eu", "test"),
+        ("acme", "other"),
+        ("reproduction", "other"),
+    ],
+)
+def test_an_environment_is_known_by_the_words_in_its_name(
+    endpoint: IngestServer, name: str | None, wanted: str
+) -> None:
+    (code,) = receipt_of(endpoint, "environment", environment=name)
+    assert ENVIRONMENTS[code] == wanted
 
 
 def test_the_version_of_the_engine_and_long_ticks_are_kept_as_traits(endpoint: IngestServer) -> None:

@@ -100,6 +100,7 @@ def test_a_profile_without_release_or_view_is_unknown_and_not_lost(endpoint: Ing
     (stored,) = (json.loads(body) for body in endpoint.bodies())
     assert (stored["release"], stored["page"]) == ("(unknown)", "(unknown)")
     assert stored["tags"] == {"sdk": "datadog", "env": "prod"}
+    assert stored["environment"] == "prod"
 
 
 @pytest.mark.parametrize("address", ["", "/", "/anything"])

@@ -75,6 +75,7 @@ def test_a_chunk_has_the_page_of_the_span_around_it(endpoint: IngestServer, is_c
     assert (body["release"], body["navigation"], body["device"]) == ("shop@1", "load", {"memory": 8.0, "cores": 4.0})
     assert (body["timeOrigin"], body["viewStart"]) == (START_MS, START_MS)
     assert body["tags"] == {"sdk": "sentry", "env": "production"}
+    assert body["environment"] == "production"
     assert (body["requestedInterval"], body["sampleInterval"]) == (10, 10)
     assert [frame["name"] for frame in body["trace"]["frames"]] == ["main", "render", "price"]
     assert body["trace"]["samples"][0]["timestamp"] == pytest.approx(1_000, abs=0.01)

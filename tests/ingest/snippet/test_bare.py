@@ -126,7 +126,7 @@ def test_a_package_without_a_required_option_names_it_and_records_nothing(
 )
 def test_a_failure_is_silent_and_happens_once(site: Site, page: Page, before: str, has_policy: bool) -> None:
     lines: list[str] = []
-    page.on("console", lambda message: lines.append(message.text))
+    page.on("console", lambda message: lines.append(message.text.rstrip()))
     page.on("pageerror", lambda error: lines.append(str(error)))
     if not has_policy:
         site.page_headers.clear()

@@ -365,3 +365,10 @@ def test_a_page_without_storage_is_recorded_without_a_session(site: Site, page: 
     first = first_of(site, page, "/")
     assert "session" not in first
     assert first["page"] == "/named"
+
+
+def test_a_page_says_where_its_code_runs(site: Site, page: Page) -> None:
+    site.add_page(attributes="data-environment=staging")
+    page.goto(site.url())
+    wait_for_views(site, page, 1)
+    assert site.envelopes[0]["environment"] == "staging"

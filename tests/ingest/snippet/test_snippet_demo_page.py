@@ -38,7 +38,7 @@ def wait_for_names(site: Site, page: Page, names: set[str]) -> None:
 def test_an_accepted_trace_opens_the_way_to_the_dashboard(site: Site, page: Page) -> None:
     said: list[str] = []
     complaints: list[str] = []
-    page.on("console", lambda message: said.append(message.text))
+    page.on("console", lambda message: said.append(message.text.rstrip()))
     page.on("pageerror", lambda error: complaints.append(str(error)))
     page.goto(site.url("/demo/"))
     to_dashboard = page.get_by_role("link", name="See it in the dashboard")

@@ -20,7 +20,7 @@ CORE = "<script async src=/snippet.js data-key=k data-release=r data-localhost d
 def heard(page: Page) -> list[str]:
     """The lines of the console."""
     lines: list[str] = []
-    page.on("console", lambda message: lines.append(message.text))
+    page.on("console", lambda message: lines.append(message.text.rstrip()))
     return lines
 
 

@@ -57,7 +57,7 @@ def test_one_in_a_hundred_views_tells_by_default(site: Site, page: Page) -> None
 
 def test_a_policy_that_forbids_the_connection_is_reported_by_an_image_and_ends_it(site: Site, page: Page) -> None:
     lines: list[str] = []
-    page.on("console", lambda message: lines.append(message.text))
+    page.on("console", lambda message: lines.append(message.text.rstrip()))
     site.page_headers["Content-Security-Policy"] = "connect-src 'none'; img-src * data:"
     site.add_page(attributes="data-absent=1 data-debug")
     page.goto(site.url())
@@ -122,7 +122,7 @@ def test_the_servers_answer_may_stop_the_page(site: Site, page: Page, status: in
 @pytest.mark.parametrize("status", [202, 400, 401, 403, 429, 500])
 def test_debug_speaks_of_every_answer(site: Site, page: Page, status: int) -> None:
     lines: list[str] = []
-    page.on("console", lambda message: lines.append(message.text))
+    page.on("console", lambda message: lines.append(message.text.rstrip()))
     site.word = {"detail": "A sentence."}
     site.answers = [(status, {})]
     site.add_page(attributes="data-debug")

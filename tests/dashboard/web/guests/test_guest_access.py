@@ -11,6 +11,7 @@ from django.urls import get_resolver, reverse
 from dashboard import urls
 from dashboard.api import urls as api_urls
 from dashboard.web.guests.allowed import NEVER
+from profcore.trace.dimensions import DIMENSIONS
 from projects.models import Project, SharedLink
 from projects.tokens import create_token
 from tests.dashboard.conftest import VIEW_ID, People
@@ -242,7 +243,7 @@ def test_messages_and_csrf_cookies_of_a_login_stay(opened: tuple[SharedLink, str
 
 def test_every_parameter_of_the_open_endpoints_was_looked_at() -> None:
     """A new parameter of an endpoint that guests read must be put here, or into `NEVER`."""
-    slices = {"release", "page", "from", "to", "device", "browser", "navigation", "cache", "func_over", "tag"}
+    slices = {"release", "page", "from", "to", *(dimension.name for dimension in DIMENSIONS), "func_over", "tag"}
     sides = {f"{side}_{field}" for side in ("base", "head") for field in slices - {"func_over", "tag"}}
     others = {"measure", "by", "limit", "min_share", "max_nodes", "format", "compress", "segment", "axis", "engine"}
     known: set[str] = set()

@@ -32,6 +32,7 @@ def full_envelope() -> Json:
         navigation="reload",
         cache="warm",
         session="b3-Zx_9",
+        environment="staging",
         cost={"ms": 1.25, "sampled": 10},
         snippet={"version": "1.0.0", "url": "https://profiles.example/snippet.js"},
         userAgent="Mozilla/5.0",

@@ -20,6 +20,7 @@ TEXTS = {
     "$.page": 400,
     "$.url": 65_536,
     "$.reason": MAX_SHORT_CHARS,
+    "$.environment": MAX_SHORT_CHARS,
     "$.snippet.version": MAX_SHORT_CHARS,
     "$.snippet.url": 65_536,
     "$.userAgent": MAX_USER_AGENT_CHARS,

@@ -13,6 +13,7 @@ OURS = [
     "$.page",
     "$.url",
     "$.reason",
+    "$.environment",
     "$.userAgent",
     "$.snippet.version",
     "$.snippet.url",
