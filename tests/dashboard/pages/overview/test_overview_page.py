@@ -13,8 +13,10 @@ from dashboard.pages.projects import draw_sparkline
 from ingest.count_models import Refusal
 from ingest.models import Group, Receipt
 from projects.models import Project
+from tests.aggregate.posting import fold_all, post
 from tests.builders import MONDAY, count_receipts, make_group, make_project, make_receipt, make_timed_views
 from tests.dashboard.pages.reading import html_of, text_of
+from tests.envelopes import make_envelope
 
 TIMES = [10_000, 20_000] * 20
 NOW = datetime.now(UTC)
@@ -227,7 +229,18 @@ def test_a_project_whose_views_have_expired_says_so(member: Client) -> None:
     project.memberships.create(user_id=member.session["_auth_user_id"])
     make_receipt(project)
     count_receipts()
-    assert "All page views have expired" in text_of(member, "/projects/gone/")
+    assert "may have expired by the project’s retention" in text_of(member, "/projects/gone/")
+
+
+def test_a_project_with_nothing_but_staging_says_how_to_see_it(member: Client) -> None:
+    project = make_project("staged")
+    project.memberships.create(user_id=member.session["_auth_user_id"])
+    post("KEY-staged", *[make_envelope(f"s{n}", "A", page="/cart", environment="staging") for n in range(3)])
+    fold_all()
+    text = text_of(member, "/projects/staged/")
+    assert "No page views of people in production Choose a browser or an environment above" in text
+    assert "No selection = production" in text
+    assert "/cart" in text_of(member, "/projects/staged/?environment=staging")
 
 
 def test_the_list_tells_js_per_view_of_the_last_days_and_draws_them(member: Client) -> None:
