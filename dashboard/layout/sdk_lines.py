@@ -29,7 +29,7 @@ def write_datadog_lines(base_url: str, public_key: str) -> str:
     """Returns the option with which all but profiles stays at Datadog."""
     return f"""datadogRum.init({{
   applicationId: '…', clientToken: '…', version: '1.0.0', profilingSampleRate: 20,
-  proxy: ({{ path, parameters, subdomain }}) => path.startsWith('/api/v2/profil')
+  proxy: ({{ path, parameters, subdomain }}) => path.includes('v2/profil')
     ? `{base_url}/datadog/{public_key}${{path}}?${{parameters}}`
     : `https://${{subdomain ? subdomain + '.' : ''}}browser-intake-datadoghq.com${{path}}?${{parameters}}`,
 }});"""

@@ -116,7 +116,7 @@ def test_a_key_is_made_copied_and_revoked_by_keyboard(browser: Browser, live_ser
     expect(page.get_by_role("status").first).to_contain_text("The key is created.")
     key = aside(lambda: IngestKey.objects.latest("pk"))
     card = page.get_by_role("region", name=key.public_key)
-    card.get_by_role("button", name="Copy").focus()
+    card.get_by_role("button", name="Copy").first.focus()
     page.keyboard.press("Enter")
     expect(card.get_by_role("button", name="Copied")).to_be_visible()
     assert f'data-key="{key.public_key}"' in page.evaluate("navigator.clipboard.readText()")

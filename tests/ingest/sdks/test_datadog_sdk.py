@@ -37,7 +37,7 @@ def make_page(site: Site, server: str, key: str) -> str:
     to = f"{server}/datadog/{key}"
     return f"""<!doctype html><title>page</title><link rel=icon href='data:,'>
       <script>{WORK}</script><script src=/datadog.js></script><script>datadogRum.init({{
-        applicationId: 'none', clientToken: 'none', service: 'shop', env: 'test', version: 'theirs',
+        applicationId: 'none', clientToken: 'none', service: 'shop', env: 'prod', version: 'theirs',
         sessionSampleRate: 100, profilingSampleRate: 100, trackLongTasks: true, trackViewsManually: false,
         proxy: ({{path, parameters}}) => `{to}${{path}}?${{parameters}}`,
       }});</script>

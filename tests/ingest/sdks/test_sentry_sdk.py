@@ -58,7 +58,7 @@ def make_page(dsn: str, own_dsn: str | None, server: str, key: str) -> str:
     return f"""<!doctype html><title>page</title><link rel=icon href='data:,'>
       <script src=/sentry.js></script><script>const FIELDFLAME = '{dsn}', SENTRY = '{own_dsn or dsn}';
       Sentry.init({{ dsn: SENTRY, {BOTH if own_dsn else ""} release: 'theirs',
-        environment: 'test', tracesSampleRate: 1, profileSessionSampleRate: 1,
+        environment: 'production', tracesSampleRate: 1, profileSessionSampleRate: 1,
         profileLifecycle: 'manual',
         integrations: [Sentry.browserTracingIntegration(), Sentry.browserProfilingIntegration()],
       }}); Sentry.uiProfiler.startProfiler(); setTimeout(() => Sentry.uiProfiler.stopProfiler(), {STOP_MS});</script>
