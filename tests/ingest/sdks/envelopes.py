@@ -156,3 +156,14 @@ def join(seconds: float = 40) -> int:
     """Lets time pass and joins what is due; returns how many chunks were."""
     age(seconds)
     return join_chunks()
+
+
+def stored(endpoint: IngestServer) -> list[dict[str, Any]]:  # Any: JSON
+    """Returns the stored envelopes, by the start of their view and the time of their first sample."""
+    bodies = [json.loads(body) for body in endpoint.bodies()]
+    return sorted(bodies, key=lambda body: (body.get("viewStart", 0), body["trace"]["samples"][0]["timestamp"]))
+
+
+def count(endpoint: IngestServer, table: str) -> int:
+    ((rows,),) = endpoint.rows(f"SELECT count(*) FROM {table} WHERE project_id = %(project)s")
+    return int(rows)
