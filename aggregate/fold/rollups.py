@@ -1,6 +1,6 @@
 """The roll-up of hotspots and call trees: the sums of all rolled cells of a group's UTC day, of any device and browser.
 
-Only bots are not in it: reads leave them out unless they ask for them by name, and then read cells.
+What `leave_out` names is not in it, such as bots: reads that ask for it by a dimension read cells.
 
 Questions about many pages or many views read it instead of a dozen cells per hour. A cell is rolled once its hour is
 over (`roll_up_hours`); day cells always are. Younger cells, which every fold changes, are not rolled, so that few folds

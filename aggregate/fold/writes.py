@@ -222,9 +222,10 @@ SELECT count(*) FROM changed
 
 
 def add_to_cells(project_id: int, deltas: Sequence[tuple[int, CellDelta]]) -> None:
-    """Adds to cells' sums, and except for bots to the roll-up of their days. `deltas` are sorted by cell id.
+    """Adds to cells' sums, and except for what `leave_out` names to the roll-up of their days.
 
-    Every change of a cell's sums goes through this function, so the roll-up is exact whenever a transaction ends.
+    `deltas` are sorted by cell id. Every change of a cell's sums goes through this function, so the roll-up is exact
+    whenever a transaction ends.
     """
     with connection.cursor() as cursor:
         cursor.execute(
