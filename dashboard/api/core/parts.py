@@ -124,12 +124,12 @@ class PlaceAnswer(Answer):
     uri: str | None
     line: int | None
     column: int | None
+    original: OriginalAnswer | None
 
 
 class FuncAnswer(PlaceAnswer):
     """Identifies a function, without sums."""
 
-    original: OriginalAnswer | None
     category: str | None
     is_group: IsGroup
     colour: Colour
@@ -162,7 +162,6 @@ class RenamedFromAnswer(Answer):
 class ChangedFuncAnswer(PlaceAnswer):
     """A function of a comparison."""
 
-    original: OriginalAnswer | None
     renamed_from: Annotated[
         RenamedFromAnswer | None, doc("What the base calls it, if it was only renamed; null otherwise.")
     ]

@@ -7,7 +7,7 @@ from rest_framework.request import Request
 from aggregate.selectors.vitals.savings import JUDGED, Saving
 from dashboard.api.core.answer import Answer, Interval, choices, doc
 from dashboard.api.core.parameters import CATEGORY, GROUP_BY, SEARCH, SLICE_PARAMS, limit_of
-from dashboard.api.core.parts import SliceAnswer, StatisticsAnswer
+from dashboard.api.core.parts import OriginalAnswer, PlaceAnswer, SliceAnswer, StatisticsAnswer
 from dashboard.api.core.views import ProjectView
 from dashboard.web.cache import answer_savings
 from dashboard.web.params import read_narrowing
@@ -25,13 +25,9 @@ class WindowSavingAnswer(Answer):
     share: Annotated[float, doc("Of the window.")]
 
 
-class SavingAnswer(Answer):
+class SavingAnswer(PlaceAnswer):
     """Bounds of what a view takes less without one function or group. No promise."""
 
-    id: str
-    name: str
-    label: str
-    uri: str | None
     category: str | None
     own_ms_per_view: Annotated[float | None, doc("Its self and hidden time: at least.")]
     own_ms_per_view_ci95: Interval
@@ -48,6 +44,7 @@ class SavingAnswer(Answer):
         return cls.of(
             saving.row,
             id=str(saving.row.id),
+            original=OriginalAnswer.of_func(saving.row),
             own_ms_per_view=saving.own_ms,
             own_ms_per_view_ci95=saving.own and saving.own.ci95,
             with_calls_ms_per_view=saving.most_ms,

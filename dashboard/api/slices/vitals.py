@@ -17,7 +17,7 @@ from aggregate.selectors.vitals.table import (
 )
 from dashboard.api.core.answer import Answer, choices, doc
 from dashboard.api.core.parameters import FUNC_OVER_PARAM, GROUP_BY, SLICE_PARAMS, VIEW_PARAM, Text, limit_of
-from dashboard.api.core.parts import EstimatesAnswer, PlaceAnswer, SliceAnswer, StatisticsAnswer
+from dashboard.api.core.parts import EstimatesAnswer, OriginalAnswer, PlaceAnswer, SliceAnswer, StatisticsAnswer
 from dashboard.api.core.views import ProjectView
 from dashboard.api.slices.queries import Query
 from dashboard.web.cache import answer_vitals
@@ -57,6 +57,7 @@ class WindowRowAnswer(PlaceAnswer):
         return cls.of(
             row,
             id=str(row.id),
+            original=OriginalAnswer.of_func(row),
             ms_per_view=row.cost_us / 1000 / window.views,
             share=row.cost_us / window.length_us if window.length_us else 0.0,
             estimates=EstimatesAnswer.of_summary(window_row.summary),

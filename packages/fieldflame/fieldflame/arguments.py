@@ -45,12 +45,13 @@ def make_parser() -> argparse.ArgumentParser:
         allow_abbrev=False,
     )
     parser.add_argument("--version", action="version", version=f"fieldflame {__version__}")
-    commands = parser.add_subparsers(dest="command", required=True, metavar="check | announce | lab")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="check | announce | lab | mcp")
     add_check(
         commands.add_parser("check", help="exit with 1 if a release is slower", epilog=EXITS, formatter_class=raw)
     )
     add_announce(commands.add_parser("announce", help="tell the server about a release: its commit, time and links"))
     add_lab(commands.add_parser("lab", help="estimate what a change that a build recorded would cost real users"))
+    add_mcp(commands.add_parser("mcp", help="answer an assistant's questions (Model Context Protocol)"))
     return parser
 
 
@@ -130,3 +131,27 @@ def add_lab(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--markdown", metavar="FILE", help="also write Markdown")
     parser.add_argument("--json", metavar="FILE", help="also write the estimate for programs")
+
+
+def add_mcp(parser: argparse.ArgumentParser) -> None:
+    """Adds the options of `mcp`."""
+    parser.allow_abbrev = False
+    parser.description = (
+        "Serve assistants by the Model Context Protocol, on standard input and output, with the token in "
+        "FIELDFLAME_TOKEN (scope read). Needs the packages of fieldflame[mcp]. No tool changes anything."
+    )
+    parser.add_argument("--url", help="the server's address; default: FIELDFLAME_URL")
+    parser.add_argument("--project", required=True, metavar="P", help="the project's slug")
+    parser.add_argument(
+        "--http",
+        metavar="HOST:PORT",
+        help="serve by streamable HTTP at /mcp instead; each client sends its own token as Authorization: Bearer",
+    )
+
+
+def read_address(text: str) -> tuple[str, int]:
+    """Returns host and port of `127.0.0.1:8300`. Raises `UsageError`."""
+    host, _, port = text.rpartition(":")
+    if not host or not port.isdecimal() or not 0 < int(port) < 65_536:
+        raise UsageError("--http must be a host and a port such as 127.0.0.1:8300.")
+    return host, int(port)

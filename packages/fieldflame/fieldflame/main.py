@@ -1,4 +1,4 @@
-"""The command `fieldflame`: `check`, `announce` and `lab`."""
+"""The command `fieldflame`: `check`, `announce`, `lab` and `mcp`."""
 
 import argparse
 import json
@@ -12,7 +12,7 @@ from pathlib import Path
 import httpx
 
 from fieldflame.answers import read_rollback
-from fieldflame.arguments import make_parser
+from fieldflame.arguments import make_parser, read_address
 from fieldflame.builds import Build, read_build
 from fieldflame.clean import clean
 from fieldflame.exits import CommandError, DeniedError, Exit, UsageError
@@ -22,7 +22,7 @@ from fieldflame.question import FILTERS, Question, read_duration, read_fail_on, 
 from fieldflame.reports.junit import write_junit
 from fieldflame.reports.markdown import write_markdown
 from fieldflame.reports.text import write_text
-from fieldflame.server import Server
+from fieldflame.server import Server, check_token, check_url
 from fieldflame.waiting import Clock, ask, check_base
 
 
@@ -45,6 +45,8 @@ def main(
     known = os.environ if environment is None else environment
     try:
         options = make_parser().parse_args(arguments)
+        if options.command == "mcp":
+            return serve_mcp(options, known)
         server = connect(options, known, transport, clock)
         try:
             if options.command == "announce":
@@ -67,6 +69,31 @@ def main(
         return Exit.CRASHED
 
 
+def find_url(options: argparse.Namespace, environment: Mapping[str, str]) -> str:
+    """Returns the server's address. Raises `UsageError`."""
+    url = options.url or environment.get("FIELDFLAME_URL", "")
+    if not url:
+        raise UsageError("Say where the server is: set FIELDFLAME_URL, or use --url.")
+    return check_url(url)
+
+
+def serve_mcp(options: argparse.Namespace, environment: Mapping[str, str]) -> int:
+    """Serves assistants until their client leaves. Raises `UsageError` or `DeniedError` at once."""
+    url, token, http = find_url(options, environment), environment.get("FIELDFLAME_TOKEN"), None
+    if options.http is not None:
+        http = read_address(options.http)
+    elif token is None:
+        raise DeniedError("Set FIELDFLAME_TOKEN to a token of the project with the scope read.")
+    else:
+        check_token(token)
+    try:
+        from fieldflame.mcp.serving import serve  # the packages of an extra
+    except ModuleNotFoundError as error:
+        raise UsageError(f"mcp needs the package {error.name}: install fieldflame[mcp].") from None
+    serve(url, options.project, token, http)
+    return Exit.OK
+
+
 def connect(
     options: argparse.Namespace,
     environment: Mapping[str, str],
@@ -74,9 +101,7 @@ def connect(
     clock: Clock | None,
 ) -> Server:
     """Returns the server that is asked. Raises `UsageError` or `DeniedError`."""
-    url = options.url or environment.get("FIELDFLAME_URL", "")
-    if not url:
-        raise UsageError("Say where the server is: set FIELDFLAME_URL, or use --url.")
+    url = find_url(options, environment)
     token = environment.get("FIELDFLAME_TOKEN")
     if token is None:
         raise DeniedError("Set FIELDFLAME_TOKEN to a token of the project, as a secret of the build.")

@@ -36,10 +36,12 @@ class Server:
         *,
         transport: httpx.BaseTransport | None = None,
         sleep: Callable[[float], None] = time.sleep,
+        pauses_s: Sequence[float] = PAUSES_S,
     ) -> None:
         self.url = check_url(url)
         self.project = project
         self._sleep = sleep
+        self._pauses_s = pauses_s
         self._client = httpx.Client(
             base_url=f"{self.url}/api/v1/projects/{quote(project, safe='')}/",
             headers={
@@ -63,6 +65,12 @@ class Server:
         """Closes the connections."""
         self._client.close()
 
+    def __enter__(self) -> "Server":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
     def get(self, name: str, params: Pairs = ()) -> Json:
         """Returns the answer of an address of the project. Raises `CommandError`."""
         return self._ask("GET", name, params=list(params))
@@ -77,7 +85,7 @@ class Server:
         return f"{self.url}/projects/{quote(self.project, safe='')}/{path}" + (f"?{query}" if params else "")
 
     def _ask(self, method: str, name: str, **options: Any) -> Json:  # Any: of httpx
-        for pause_s in (*PAUSES_S, None):
+        for pause_s in (*self._pauses_s, None):
             least_s = 0.0
             try:
                 status, headers, body = self._send(method, name, options)
@@ -122,7 +130,7 @@ class Server:
             field = answer.get("field") if isinstance(answer, dict) else None
             named = f"{clean(field, 80)}: " if isinstance(field, str) and not detail.startswith(field) else ""
             raise UsageError(f"The server refused the request ({status}): {named}{detail or 'it does not say why'}")
-        if status != 200:
+        if not 200 <= status < 300:
             raise CommandError(f"{self.url} answered {status}. {detail}".rstrip())
         if not isinstance(answer, dict):
             raise CommandError(f"{self.url} answered something else than JSON: is that the address of a Fieldflame?")
