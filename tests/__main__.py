@@ -36,7 +36,7 @@ from tests.runner.servers import STORE_NAMES, Stores, run_stores
 
 ROOT = Path(__file__).resolve().parent.parent
 RUN_NAME = "FIELDFLAME_TEST_RUN"  # in the environment of all processes that one run starts
-NODE_FOLDERS = ("tests/node", "ingest/snippet", "ops/demo/shop")
+NODE_FOLDERS = ("tests/node", "ingest/snippet", "ops/demo/shop", "packages/fieldflame-vscode")
 EXTERNAL_NAME = "FIELDFLAME_TEST_EXTERNAL"
 NPM_LIMIT_S = 600
 FORMATS = ("tests/profcore/formats", "tests/acceptance/readers", "tests/acceptance/test_formats_agree.py")

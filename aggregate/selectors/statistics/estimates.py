@@ -39,8 +39,8 @@ SUMS_OF_ROW: Final[Mapping[Measure, Callable[[FunctionRow], int]]] = {
 class TableQuery:
     """A query for a slice's table. `group_by` is `function` or one of `GROUPINGS`, `sort` one of `PAGE_SORTS`.
 
-    `categories` and `search` choose rows; the slice's sums stay the same. Who needs no totals and views of groups saves
-    most of the time without `counts_once` (`select_group_table`).
+    `categories`, `search` and `source_paths` (of functions, in source maps) choose rows; the slice's sums stay. Who needs
+    no totals and views of groups saves most of the time without `counts_once` (`select_group_table`).
     """
 
     group_by: str = "function"
@@ -49,6 +49,7 @@ class TableQuery:
     categories: Sequence[str] = ()
     measure: Measure = "self"
     search: str = ""
+    source_paths: Sequence[str] = ()
     counts_once: bool = True
 
 
@@ -66,7 +67,14 @@ def select_estimated(
     sort, limit = ("self_ms", ALL) if by_percentile else (query.sort, query.limit)
     if query.group_by == "function":
         table = select_function_table(
-            slice_, sort=sort, limit=limit, categories=query.categories, search=query.search, reading=reading, code=code
+            slice_,
+            sort=sort,
+            limit=limit,
+            categories=query.categories,
+            search=query.search,
+            keep=_keep_sources(query.source_paths),
+            reading=reading,
+            code=code,
         )
     else:
         table = select_group_table(
@@ -88,6 +96,11 @@ def select_estimated(
             sample = sum_sample(sample, table.row_of, numbers, with_totals=query.group_by == "function")
         table = _with_estimates(table, sample, numbers, query.measure)
     return _sort_by_percentile(table, query.limit) if by_percentile else table
+
+
+def _keep_sources(paths: Sequence[str]) -> Callable[[FunctionRow], bool] | None:
+    wanted = frozenset(paths)
+    return (lambda row: row.mapped is not None and row.mapped.original.source in wanted) if wanted else None
 
 
 def _select_by_view(slice_: Slice, query: TableQuery, reading: Reading | None, code: Symbols | None) -> FunctionTable:

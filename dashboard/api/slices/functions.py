@@ -1,5 +1,6 @@
 """`functions`: the functions of a slice by their exact sums."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Final, Self
 
@@ -12,7 +13,7 @@ from aggregate.selectors.slice.reading import Reading
 from aggregate.selectors.slice.slices import Slice
 from aggregate.selectors.statistics.estimates import TABLE_SORTS, TableQuery, select_estimated
 from dashboard.api.core.answer import Answer, Interval, doc
-from dashboard.api.core.parameters import CATEGORY, GROUP_BY, SEARCH, Text, limit_of
+from dashboard.api.core.parameters import CATEGORY, GROUP_BY, SEARCH, Text, limit_of, many
 from dashboard.api.core.parts import (
     ArrivalsAnswer,
     DisplayAnswer,
@@ -29,12 +30,15 @@ from dashboard.api.core.parts import (
 from dashboard.api.core.views import ProjectView
 from dashboard.api.slices.queries import Query
 from dashboard.web.cache import answer_table
-from dashboard.web.params import MEASURES, read_measure, read_narrowing
+from dashboard.web.params import MEASURES, ParamError, read_measure, read_narrowing
 from dashboard.web.project_pages import PageTraits
 
 # A heavy page has some thousands of functions; the limit keeps an answer to a few MB.
 LIMIT: Final = limit_of(10_000)
 SORT: Final = Text("sort", choices=TABLE_SORTS, default="self_ms")
+# The files of a large change: a longer address than this many paths make is refused by servers.
+MAX_SOURCE_PATHS: Final = 100
+SOURCE_PATH: Final = many("source_path", "Only functions that source maps have in this original source.")
 MEASURE: Final = Text("measure", "Of `estimates`.", choices=MEASURES, default="self")
 
 
@@ -85,6 +89,18 @@ class FunctionAnswer(FuncAnswer):
         )
 
 
+def read_source_paths(params: QueryDict, *, group_by: str) -> Sequence[str]:
+    """Returns the paths of original sources whose functions are asked for. Raises `ParamError`."""
+    paths = params.getlist(SOURCE_PATH.name)
+    if paths and group_by != "function":
+        raise ParamError(SOURCE_PATH.name, "source_path works only with group_by=function.")
+    if len(paths) > MAX_SOURCE_PATHS:
+        raise ParamError(
+            SOURCE_PATH.name, f"source_path occurs {len(paths)} times; it may occur {MAX_SOURCE_PATHS} times."
+        )
+    return tuple(sorted(set(paths)))
+
+
 class FunctionsAnswer(Answer):
     """The sums of a slice, and its functions."""
 
@@ -108,7 +124,7 @@ class FunctionsQuery(Query):
     """`functions`: the slice's functions, or groups of them."""
 
     kind = "functions"
-    params = (CATEGORY, SEARCH, GROUP_BY, SORT, MEASURE, LIMIT)
+    params = (CATEGORY, SEARCH, SOURCE_PATH, GROUP_BY, SORT, MEASURE, LIMIT)
     table: TableQuery
 
     @classmethod
@@ -123,6 +139,7 @@ class FunctionsQuery(Query):
                 limit=LIMIT.read(params),
                 categories=narrowing.categories,
                 search=narrowing.search,
+                source_paths=read_source_paths(params, group_by=grouping),
             )
         )
 

@@ -45,13 +45,14 @@ def make_parser() -> argparse.ArgumentParser:
         allow_abbrev=False,
     )
     parser.add_argument("--version", action="version", version=f"fieldflame {__version__}")
-    commands = parser.add_subparsers(dest="command", required=True, metavar="check | announce | lab | mcp")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="check | announce | lab | mcp | lsp")
     add_check(
         commands.add_parser("check", help="exit with 1 if a release is slower", epilog=EXITS, formatter_class=raw)
     )
     add_announce(commands.add_parser("announce", help="tell the server about a release: its commit, time and links"))
     add_lab(commands.add_parser("lab", help="estimate what a change that a build recorded would cost real users"))
     add_mcp(commands.add_parser("mcp", help="answer an assistant's questions (Model Context Protocol)"))
+    add_lsp(commands.add_parser("lsp", help="show in an editor what functions cost (Language Server Protocol)"))
     return parser
 
 
@@ -147,6 +148,17 @@ def add_mcp(parser: argparse.ArgumentParser) -> None:
         metavar="HOST:PORT",
         help="serve by streamable HTTP at /mcp instead; each client sends its own token as Authorization: Bearer",
     )
+
+
+def add_lsp(parser: argparse.ArgumentParser) -> None:
+    """Adds the options of `lsp`."""
+    parser.allow_abbrev = False
+    parser.description = (
+        "Serve an editor by the Language Server Protocol, on standard input and output: above each function of an open "
+        "file, what it costs real users. Needs FIELDFLAME_TOKEN (scope read), source maps, and fieldflame[lsp]."
+    )
+    parser.add_argument("--url", help="the server's address; default: FIELDFLAME_URL")
+    parser.add_argument("--project", required=True, metavar="P", help="the project's slug")
 
 
 def read_address(text: str) -> tuple[str, int]:

@@ -1,4 +1,4 @@
-"""The command `fieldflame`: `check`, `announce`, `lab` and `mcp`."""
+"""The command `fieldflame`: `check`, `announce`, `lab`, `mcp` and `lsp`."""
 
 import argparse
 import json
@@ -45,8 +45,8 @@ def main(
     known = os.environ if environment is None else environment
     try:
         options = make_parser().parse_args(arguments)
-        if options.command == "mcp":
-            return serve_mcp(options, known)
+        if options.command in ("mcp", "lsp"):
+            return serve(options, known)
         server = connect(options, known, transport, clock)
         try:
             if options.command == "announce":
@@ -77,20 +77,27 @@ def find_url(options: argparse.Namespace, environment: Mapping[str, str]) -> str
     return check_url(url)
 
 
-def serve_mcp(options: argparse.Namespace, environment: Mapping[str, str]) -> int:
-    """Serves assistants until their client leaves. Raises `UsageError` or `DeniedError` at once."""
+def serve(options: argparse.Namespace, environment: Mapping[str, str]) -> int:
+    """Serves an assistant or an editor until it leaves. Raises `UsageError` or `DeniedError` at once."""
     url, token, http = find_url(options, environment), environment.get("FIELDFLAME_TOKEN"), None
-    if options.http is not None:
+    if options.command == "mcp" and options.http is not None:
         http = read_address(options.http)
     elif token is None:
         raise DeniedError("Set FIELDFLAME_TOKEN to a token of the project with the scope read.")
     else:
         check_token(token)
-    try:
-        from fieldflame.mcp.serving import serve  # the packages of an extra
+    try:  # the packages of an extra
+        if options.command == "lsp":
+            from fieldflame.lsp.serving import serve as serve_editor
+        else:
+            from fieldflame.mcp.serving import serve as serve_assistants
     except ModuleNotFoundError as error:
-        raise UsageError(f"mcp needs the package {error.name}: install fieldflame[mcp].") from None
-    serve(url, options.project, token, http)
+        extra = options.command
+        raise UsageError(f"{extra} needs the package {error.name}: install fieldflame[{extra}].") from None
+    if options.command == "lsp":
+        serve_editor(url, options.project, token or "")
+    else:
+        serve_assistants(url, options.project, token, http)
     return Exit.OK
 
 

@@ -5,9 +5,10 @@ from typing import Any
 import pytest
 from django.test import Client
 
+from aggregate.models import Func
 from profcore.trace.dimensions import DIMENSIONS
 from projects.models import Project
-from tests.builders import MONDAY, make_cell, make_func, make_hotspot
+from tests.builders import MONDAY, make_cell, make_func, make_hotspot, make_label
 
 ADDRESS = "/api/v1/projects/shop/functions"
 
@@ -235,3 +236,23 @@ def test_answers_are_kept_out_of_shared_caches(member: Client) -> None:
     response = member.get(ADDRESS)
     assert response["Cache-Control"] == "private, no-cache"
     assert "Cookie" in response["Vary"]
+
+
+def test_the_functions_of_a_source_are_those_that_source_maps_have_in_it(member: Client, shop: Project) -> None:
+    main, draw = (Func.objects.get(project=shop, name=name) for name in ("main", "draw"))
+    make_label(main, "1.0.0", "src/main.ts", "start", line=3)
+    make_label(draw, "1.0.0", "web/src/draw.ts", "draw", line=7)
+    whole = ask(member)
+    found = ask(member, "source_path=src/main.ts")
+    assert [function["label"] for function in found["functions"]] == ["start"]
+    assert (found["function_count"], found["time_ms"]) == (1, whole["time_ms"])
+    both = ask(member, "source_path=src/main.ts&source_path=web/src/draw.ts&source_path=nowhere.ts")
+    assert {function["label"] for function in both["functions"]} == {"start", "draw"}
+    assert ask(member, "source_path=main.ts")["functions"] == []
+    assert ask(member, "source_path=")["functions"] == []
+
+
+@pytest.mark.parametrize("query", ["source_path=a.ts&group_by=file", "&".join(["source_path=a.ts"] * 101)])
+def test_source_paths_are_bounded_and_of_functions(member: Client, query: str) -> None:
+    response = member.get(f"{ADDRESS}?{query}")
+    assert (response.status_code, response.json()["field"]) == (400, "source_path")
