@@ -39,8 +39,8 @@ SUMS_OF_ROW: Final[Mapping[Measure, Callable[[FunctionRow], int]]] = {
 class TableQuery:
     """A query for a slice's table. `group_by` is `function` or one of `GROUPINGS`, `sort` one of `PAGE_SORTS`.
 
-    `categories`, `search` and `source_paths` (of functions, in source maps) choose rows; the slice's sums stay. Who needs
-    no totals and views of groups saves most of the time without `counts_once` (`select_group_table`).
+    `categories`, `search` and `source_paths` choose rows; the slice's sums stay the same.
+    Who needs no totals and views of groups saves most time without `counts_once` (`select_group_table`).
     """
 
     group_by: str = "function"

@@ -45,12 +45,15 @@ def make_parser() -> argparse.ArgumentParser:
         allow_abbrev=False,
     )
     parser.add_argument("--version", action="version", version=f"fieldflame {__version__}")
-    commands = parser.add_subparsers(dest="command", required=True, metavar="check | announce | lab | mcp | lsp")
+    commands = parser.add_subparsers(
+        dest="command", required=True, metavar="check | announce | lab | review | mcp | lsp"
+    )
     add_check(
         commands.add_parser("check", help="exit with 1 if a release is slower", epilog=EXITS, formatter_class=raw)
     )
     add_announce(commands.add_parser("announce", help="tell the server about a release: its commit, time and links"))
     add_lab(commands.add_parser("lab", help="estimate what a change that a build recorded would cost real users"))
+    add_review(commands.add_parser("review", help="say what the functions that a change touches cost real users"))
     add_mcp(commands.add_parser("mcp", help="answer an assistant's questions (Model Context Protocol)"))
     add_lsp(commands.add_parser("lsp", help="show in an editor what functions cost (Language Server Protocol)"))
     return parser
@@ -132,6 +135,26 @@ def add_lab(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--markdown", metavar="FILE", help="also write Markdown")
     parser.add_argument("--json", metavar="FILE", help="also write the estimate for programs")
+
+
+def add_review(parser: argparse.ArgumentParser) -> None:
+    """Adds the options of `review`."""
+    parser.allow_abbrev = False
+    parser.description = (
+        "Run it in a checkout of the change. Without --release it says what the touched functions cost real users now; "
+        "with it, what that release changed about them. It needs source maps on the server."
+    )
+    parser.add_argument("--url", help="the server's address; default: FIELDFLAME_URL")
+    parser.add_argument("--project", required=True, metavar="P", help="the project's slug")
+    parser.add_argument(
+        "--diff", metavar="FILE", help="a unified diff; - is standard input; default: that of the commits"
+    )
+    parser.add_argument(
+        "--against", default="origin/main", metavar="C", help="commits are those since here; default: origin/main"
+    )
+    parser.add_argument("--release", metavar="R", help="the deployed release with the change")
+    parser.add_argument("--base", metavar="B", help="with --release: what it is compared with")
+    parser.add_argument("--markdown", metavar="FILE", help="also write Markdown, for one comment on the pull request")
 
 
 def add_mcp(parser: argparse.ArgumentParser) -> None:

@@ -1,4 +1,4 @@
-"""The command `fieldflame`: `check`, `announce`, `lab`, `mcp` and `lsp`."""
+"""The command `fieldflame`: `check`, `announce`, `lab`, `review`, `mcp` and `lsp`."""
 
 import argparse
 import json
@@ -16,12 +16,14 @@ from fieldflame.arguments import make_parser, read_address
 from fieldflame.builds import Build, read_build
 from fieldflame.clean import clean
 from fieldflame.exits import CommandError, DeniedError, Exit, UsageError
-from fieldflame.lab.command import run_lab, write_file
+from fieldflame.files import write_file
+from fieldflame.lab.command import run_lab
 from fieldflame.outcome import Outcome, judge
 from fieldflame.question import FILTERS, Question, read_duration, read_fail_on, read_percent
 from fieldflame.reports.junit import write_junit
 from fieldflame.reports.markdown import write_markdown
 from fieldflame.reports.text import write_text
+from fieldflame.review.command import run_review
 from fieldflame.server import Server, check_token, check_url
 from fieldflame.waiting import Clock, ask, check_base
 
@@ -51,6 +53,8 @@ def main(
         try:
             if options.command == "announce":
                 return announce(server, options, known)
+            if options.command == "review":
+                return run_review(server, options, known)
             if options.command == "lab":
                 return lab(server, options, known, transport, clock)
             return check(server, options, known, clock)

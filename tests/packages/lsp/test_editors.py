@@ -14,25 +14,12 @@ from lsprotocol import types
 from pygls.lsp.client import LanguageClient
 from pytest_django.live_server_helper import LiveServer
 
-from projects.creation import create_project
 from projects.models import Project
 from projects.tokens import create_token
-from tests.aggregate.bundled_views import HASHED, func, view
-from tests.aggregate.posting import fold_all, post
-from tests.builders import make_label
 from tests.packages.conftest import PACKAGES
+from tests.packages.measured_app import EDITED, SOURCE, make_app
 
 pytestmark = [pytest.mark.stack, pytest.mark.slow(20), pytest.mark.django_db(transaction=True)]
-SOURCE: Final = """\
-export function render(rows) {
-  return rows.map((row) => {
-    row.measure();
-    return row.cells;
-  });
-}
-export function gone() {}
-"""
-EDITED: Final = "// A comment.\n" + SOURCE.replace("export function gone() {}\n", "")
 WAIT_S: Final = 60
 NEOVIM: Final = """\
 local id = vim.lsp.start_client({
@@ -51,17 +38,7 @@ vim.cmd("qa!")
 
 @pytest.fixture
 def app(transactional_db: None) -> Project:
-    """`render` costs 20 ms in 1.0.0 and 50 in 2.0.0, the function inside it 10, and `gone` 10."""
-    project, _ = create_project(slug="app", key="KEY-app", origins=["*"])
-    for release, script in HASHED.items():
-        slow = 5 if release == "2.0.0" else 2
-        columns = ["a"] * slow + ["a b"] + ["c"] + ["-"]
-        post("KEY-app", *(view(f"{release}-{n}", "\n".join(columns), release, script) for n in range(30)))
-        fold_all()
-        for name, original, line in (("a", "render", 1), ("b", None, 2), ("c", "gone", 7)):
-            made = func(project, name, script)
-            make_label(made, release, "src/table.ts", original, line=line, column=17, content=SOURCE, is_shared=True)
-    return project
+    return make_app()
 
 
 @pytest.fixture

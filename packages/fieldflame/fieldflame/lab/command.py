@@ -4,12 +4,12 @@ import argparse
 import json
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Any, Final
 
 from fieldflame.answers import read_names, read_views
 from fieldflame.clean import clean
 from fieldflame.exits import CommandError, Exit, UsageError
+from fieldflame.files import write_file
 from fieldflame.lab.costs import Compared, FieldTable, read_compared, read_field
 from fieldflame.lab.estimates import Agreement, Estimate, Guess, estimate, is_moved, measure_agreement, total
 from fieldflame.lab.profiles import compare_profiles
@@ -179,14 +179,3 @@ def encode(report: LabReport, compared: Compared) -> dict[str, Any]:
             "allowance": agreement.allowance,
         },
     }
-
-
-def write_file(name: str, text: str, environment: Mapping[str, str]) -> None:
-    """Writes a file, or adds to the summary of a job of GitHub. Raises `UsageError`."""
-    try:
-        with Path(name).open(
-            "a" if name == environment.get("GITHUB_STEP_SUMMARY") else "w", encoding="utf-8", errors="replace"
-        ) as file:
-            file.write(text)
-    except OSError as error:
-        raise UsageError(f"{clean(name)} cannot be written: {error.strerror}.") from None

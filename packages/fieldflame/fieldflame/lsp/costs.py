@@ -65,10 +65,13 @@ class _Releases:
 
 
 class Costs:
-    """Asks the server. One instance is used by one thread at a time."""
+    """Asks the server, about one release or the newest. One instance is used by one thread at a time."""
 
-    def __init__(self, server: Server, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, server: Server, *, release: str | None = None, clock: Callable[[], float] = time.monotonic
+    ) -> None:
         self.server = server
+        self._release = release
         self._clock = clock
         self._files: dict[str, tuple[float, FileCosts]] = {}
         self._lines: dict[tuple[str, str], Sequence[str] | None] = {}
@@ -117,6 +120,8 @@ class Costs:
         return self._releases[1]
 
     def _ask_releases(self) -> _Releases:
+        if self._release is not None:
+            return _Releases(head=self._release, base=None, deltas={})
         verdict = self.server.get("verdict")
         base, head = verdict.get("base"), verdict.get("head")
         if base is None or head is None:

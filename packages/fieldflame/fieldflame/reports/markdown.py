@@ -54,7 +54,7 @@ def _list_lines(outcome: Outcome, project: str, link: str) -> Iterator[str]:
     verdict = outcome.verdict
     yield f"### {SIGNS[outcome.code]} Fieldflame: {outcome.word}"
     yield ""
-    yield _write_sentence(verdict)
+    yield write_sentence(verdict)
     yield ""
     for line in [*describe_rollback(outcome, code), *describe_base(outcome, code)]:
         yield line
@@ -77,7 +77,8 @@ def _list_lines(outcome: Outcome, project: str, link: str) -> Iterator[str]:
     yield f"- {write_link('Compare the functions', link)} of {code(project)}"
 
 
-def _write_sentence(verdict: Verdict) -> str:
+def write_sentence(verdict: Verdict) -> str:
+    """Returns the verdict's sentence."""
     parts = []
     for text, role in verdict.sentence:
         if role == "name":
