@@ -118,6 +118,19 @@ def read_networks(name: str, environ: Mapping[str, str] = os.environ) -> list[st
     return networks
 
 
+def read_viewers(name: str, default: Mapping[str, str], environ: Mapping[str, str] = os.environ) -> dict[str, str]:
+    """Returns the origins of viewers by their names, such as `speedscope=https://speedscope.example`."""
+    viewers = {}
+    for entry in read_list(name, [f"{viewer}={origin}" for viewer, origin in default.items()], environ):
+        viewer, _, origin = entry.partition("=")
+        parts = urlsplit(origin)
+        if viewer not in default or parts.scheme not in ("http", "https") or not parts.netloc:
+            names = " and ".join(default)
+            raise ImproperlyConfigured(f"{name} must be {names} with their origins, such as {viewer or 'x'}=https://…")
+        viewers[viewer] = origin.rstrip("/")
+    return viewers
+
+
 def read_group_roles(name: str, environ: Mapping[str, str] = os.environ) -> list[GroupRole]:
     """Returns entries such as `shop-team=shop:member; ops=superuser`. The group may have `=`, `:` and commas in it."""
     roles = []

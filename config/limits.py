@@ -3,7 +3,7 @@
 Those that are read from the environment are for operators: `docs/settings.md` lists them. The others are constants.
 """
 
-from config.env import read_bool, read_int, read_networks, read_ports, read_str
+from config.env import read_bool, read_int, read_networks, read_ports, read_str, read_viewers
 
 # --- The endpoint: limits (each with its reason) --------------------------------------------------------------------------
 INGEST_MAX_BODY_BYTES = read_int("FIELDFLAME_MAX_BODY_BYTES", 5 * 2**20)  # contract; p95 of a recorded trace is 52 kB
@@ -235,6 +235,10 @@ TABLE_STATISTICS_MAX_VIEWS = 1_000
 TREND_MAX_VIEWS = 24_000
 CHANGE_MAX_VIEWS = 2_000
 VIEWER_ORIGIN = read_str("FIELDFLAME_VIEWER_ORIGIN", "https://profiler.firefox.com")
+# The other viewers of the menu "Export". One that is left out has no button.
+OTHER_VIEWERS = read_viewers(
+    "FIELDFLAME_OTHER_VIEWERS", {"speedscope": "https://www.speedscope.app", "perfetto": "https://ui.perfetto.dev"}
+)
 # Links to exports need no credentials: an hour is enough to open one, a month to answer a ticket with one.
 EXPORT_LINK_DEFAULT_S = 3_600
 EXPORT_LINK_MAX_S = read_int("FIELDFLAME_EXPORT_LINK_MAX_S", 30 * 86_400, low=60)

@@ -17,6 +17,8 @@ from projects.models import Project
 
 # So that a double click in the viewer shows code.
 WITH_TEXTS: Final = ("sources", "content")
+# The title of a viewer, and the format that it gets.
+OTHER_VIEWERS: Final = {"speedscope": ("speedscope", "speedscope"), "perfetto": ("Perfetto", "trace-event")}
 ID_CHARS: Final = 8  # of a view's id, which is enough to distinguish a few views
 
 
@@ -28,6 +30,16 @@ class Download:
     purpose: str
     link: str
     suffix: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Viewer:
+    """Another viewer of the slice: speedscope fetches it by a link for anyone, Perfetto gets it from the page."""
+
+    name: str
+    title: str
+    origin: str
+    profile_url: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,6 +55,7 @@ class ExportMenu:
     profile_search: str  # what the viewer searches for when it opens
     links_url: str
     viewer_origin: str
+    viewers: Sequence[Viewer]
     downloads: Sequence[Download]
     link_life: str  # how long a copied link works
     is_difference: bool = False
@@ -91,6 +104,11 @@ def build_export_menu(
         profile_search=max(func.split(","), key=len).strip(),  # the viewer takes a comma for several searches
         links_url=reverse("api-links", args=[project.slug]),
         viewer_origin=settings.VIEWER_ORIGIN,
+        viewers=[
+            Viewer(name=name, title=title, origin=origin, profile_url=_link_export(project, exported, export))
+            for name, (title, export) in OTHER_VIEWERS.items()
+            if (origin := settings.OTHER_VIEWERS.get(name)) and kind in EXPORTERS[export].kinds
+        ],
         downloads=downloads,
         link_life=write_ms(settings.EXPORT_LINK_DEFAULT_S * 1_000),
         is_difference=kind == "difference",

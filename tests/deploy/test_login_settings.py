@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from django.core.exceptions import ImproperlyConfigured
 
-from config.env import read_group_roles, read_issuer
+from config.env import read_group_roles, read_issuer, read_viewers
 from projects.accounts.group_roles import GroupRole
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -98,3 +98,13 @@ def test_a_command_without_its_database_says_so_in_one_sentence(arguments: list[
     assert done.returncode == 1
     assert "PostgreSQL does not answer" in done.stderr.splitlines()[-1]
     assert "Traceback" not in done.stderr
+
+
+def test_other_viewers_are_named_with_their_origins() -> None:
+    default = {"speedscope": "https://www.speedscope.app", "perfetto": "https://ui.perfetto.dev"}
+    assert read_viewers("V", default, {}) == default
+    assert read_viewers("V", default, {"V": "perfetto=https://p.example/"}) == {"perfetto": "https://p.example"}
+    assert read_viewers("V", default, {"V": ""}) == {}
+    for text in ("pprof=https://p.example", "perfetto", "perfetto=javascript:x", "perfetto=https://"):
+        with pytest.raises(ImproperlyConfigured, match="V must be speedscope and perfetto with their origins"):
+            read_viewers("V", default, {"V": text})

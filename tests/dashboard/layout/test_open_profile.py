@@ -4,8 +4,11 @@ A real browser, this server, and a stand-in for the viewer that speaks its messa
 """
 
 import json
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 from django.test import Client
@@ -16,6 +19,7 @@ from pytest_django.live_server_helper import LiveServer
 from projects.models import Project
 from tests.dashboard.layout.viewer import STAND_IN, VIEWER
 from tests.e2e.browser import lend_chromium
+from tests.format_judges import MODULES, find_node
 
 pytestmark = [pytest.mark.e2e, pytest.mark.django_db(transaction=True)]
 
@@ -70,6 +74,8 @@ class TestOpenInFirefoxProfiler:
             entries = page.locator(".exports li:visible").all_inner_texts()
             names = [
                 "Open in Firefox Profiler",
+                "Open in speedscope",
+                "Open in Perfetto",
                 "Copy page link",
                 "Copy profile link (1\u202fh)",
                 "Download",
@@ -93,6 +99,57 @@ class TestOpenInFirefoxProfiler:
             page.wait_for_timeout(1_500)  # several times what a true viewer takes to answer
             expect(popup.value.locator("#got")).to_be_empty()
             expect(page.locator("#open-status")).to_have_text("Fetching the profile…")
+
+
+@pytest.fixture
+def speedscope(settings: Settings) -> Iterator[str]:
+    """The address of speedscope itself, as npm has it."""
+    find_node()  # skips where the packages of tests/node are missing
+    folder = MODULES / "speedscope" / "dist" / "release"
+    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(QuietFiles, directory=str(folder)))
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    try:
+        origin = f"http://127.0.0.1:{server.server_port}"
+        settings.OTHER_VIEWERS = {"speedscope": origin, "perfetto": VIEWER}
+        yield origin
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+class QuietFiles(SimpleHTTPRequestHandler):
+    """Files without a log."""
+
+    def log_message(self, *_: object) -> None:
+        """Says nothing."""
+
+
+PERFETTO = """<!doctype html><title>perfetto</title><p id=got></p><script>
+addEventListener("message", ({ data, source, origin }) => {
+  if (data === "PING") source.postMessage("PONG", origin);
+  if (data.perfetto) {
+    const trace = JSON.parse(new TextDecoder().decode(data.perfetto.buffer));
+    document.getElementById("got").textContent = `${data.perfetto.title}: ${trace.traceEvents.length > 0}`;
+  }
+});
+</script>"""
+
+
+@pytest.mark.usefixtures("shop")
+def test_the_menu_opens_speedscope_and_perfetto(live_server: LiveServer, member: Client, speedscope: str) -> None:
+    with open_page(live_server, member, PERFETTO) as (_, page):
+        page.locator(".exports summary").click()
+        with page.expect_popup() as popup:
+            page.get_by_role("button", name="Open in speedscope").click()
+        popup.value.wait_for_url(f"{speedscope}/#profileURL=**")
+        expect(popup.value).to_have_title("shop /cart - speedscope")  # it has read the profile
+        expect(page.locator("#open-status")).to_contain_text("Anyone with its address can see the profile until")
+        page.locator(".exports summary").click()
+        with page.expect_popup() as popup:
+            page.get_by_role("button", name="Open in Perfetto").click()
+        expect(popup.value.locator("#got")).to_have_text("shop /cart: true")
 
 
 def test_no_page_violates_the_content_policy(live_server: LiveServer, member: Client, shop: Project) -> None:

@@ -1,27 +1,22 @@
-// Creates a link that opens the profile in the viewer without logging in, and copies it. For a difference, opens both
-// sides in the viewer, which fetches them with such a link. The link expires. Also copies the address of the page.
+// Creates a link that opens the profile in the viewer without logging in, and copies it. Also opens what viewers fetch by
+// such a link: both sides of a difference, and profiles for speedscope. The link expires. Also copies the address of the page.
 
 import { say } from "./toast.js";
 
-const BUTTONS = "button[data-links-url]:not(#open-comparison)"; // a part of the page may add one later
-const PAGE_BUTTON = "#copy-page";
-const showButtons = (host) => { for (const button of host.querySelectorAll(`${BUTTONS}, ${PAGE_BUTTON}`)) button.hidden = false; };
+const OPENING = "#open-comparison, button[data-fetched-by]";
+const COPYING = `button[data-links-url]:not(${OPENING}), #copy-page`;
+const SHOWN = navigator.clipboard ? `${OPENING}, ${COPYING}` : OPENING;
+const showButtons = (host) => { for (const button of host.querySelectorAll(SHOWN)) button.hidden = false; };
 
-if (navigator.clipboard) {
-  showButtons(document);
-  document.body.addEventListener("htmx:afterSwap", (event) => showButtons(event.detail.target));
-  document.addEventListener("click", (event) => {
-    const button = event.target.closest(BUTTONS);
-    if (button) copyLink(button);
-    else if (event.target.closest(PAGE_BUTTON)) copyPageLink();
-  });
-}
-
-const comparison = document.getElementById("open-comparison");
-if (comparison) {
-  comparison.hidden = false;
-  comparison.addEventListener("click", openComparison);
-}
+showButtons(document);
+document.body.addEventListener("htmx:afterSwap", (event) => showButtons(event.detail.target)); // a part may add some
+document.addEventListener("click", (event) => {
+  const button = event.target.closest(SHOWN);
+  if (!button) return;
+  if (button.matches(OPENING)) openByLink(button);
+  else if (button.id === "copy-page") copyPageLink();
+  else copyLink(button);
+});
 
 // Copies the address of the page itself, which needs a login.
 async function copyPageLink() {
@@ -56,23 +51,27 @@ function withSearch(address, search) {
   return url.href;
 }
 
-async function openComparison() {
+async function openByLink(button) {
   const viewer = window.open("", "_blank"); // open it during the click: later, the browser would block it as a pop-up
   if (!viewer) return say("The browser blocked the new window. Allow pop-ups for this site and try again.");
   viewer.opener = null;
-  comparison.disabled = true;
+  button.disabled = true;
   let link = null;
   try {
-    link = await makeLink(comparison.dataset);
+    link = await makeLink(button.dataset);
     if (!link) return;
-    viewer.location.replace(link.compare_url);
-    say(`Opened in a new window. Anyone with its address can see both sides until ${untilOf(link)}.${warnOf(link)}`);
+    const { fetchedBy, profileName } = button.dataset;
+    const hash = `#profileURL=${encodeURIComponent(link.url)}&title=${encodeURIComponent(profileName)}`;
+    const address = fetchedBy ? `${fetchedBy}/${hash}` : link.compare_url;
+    viewer.location.replace(address);
+    const what = fetchedBy ? "the profile" : "both sides";
+    say(`Opened in a new window. Anyone with its address can see ${what} until ${untilOf(link)}.${warnOf(link, address)}`);
   } catch (error) {
     say("The link could not be created. Check the connection and try again.");
     console.error(error);
   } finally {
     if (!link) viewer.close();
-    comparison.disabled = false;
+    button.disabled = false;
   }
 }
 
@@ -97,8 +96,8 @@ function untilOf(link) {
 }
 
 // Returns a warning if browsers will block the viewer's request: their own messages do not explain it.
-function warnOf(link) {
-  const [here, viewer] = [new URL(link.url), new URL(link.viewer_url)];
+function warnOf(link, address = link.viewer_url) {
+  const [here, viewer] = [new URL(link.url), new URL(address)];
   if (here.protocol === "https:" || viewer.protocol === "http:") return "";
   const isLocal = ["localhost", "127.0.0.1", "[::1]"].includes(here.hostname);
   return isLocal

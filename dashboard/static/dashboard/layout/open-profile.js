@@ -1,4 +1,4 @@
-// Opens a profile in the Firefox Profiler. The click opens a window of the viewer; once the viewer is ready, this page
+// Opens a profile in the Firefox Profiler or in Perfetto. The click opens a window of the viewer; once the viewer is ready, this page
 // fetches the profile with its session and posts it to the window, only for the viewer's origin. A page can have several
 // such buttons; parts of the page may add some later.
 
@@ -6,6 +6,23 @@ import { say } from "./toast.js";
 
 const ASK_EVERY_MS = 250;
 const DEADLINE_MS = 30_000;
+
+// How each viewer is asked whether it listens, answers that, and is given a profile.
+const FIREFOX = {
+  address: ({ viewerOrigin, profileName, profileSearch }) => {
+    const search = profileSearch ? `&search=${encodeURIComponent(profileSearch)}` : "";
+    return `${viewerOrigin}/from-post-message/calltree/?profileName=${encodeURIComponent(profileName)}${search}`;
+  },
+  question: { name: "ready:request" },
+  isReady: (data) => data?.name === "ready:response",
+  message: (profile) => ({ name: "inject-profile", profile }),
+};
+const PERFETTO = {
+  address: ({ viewerOrigin }) => viewerOrigin,
+  question: "PING",
+  isReady: (data) => data === "PONG",
+  message: (buffer, { profileName }) => ({ perfetto: { buffer, title: profileName } }),
+};
 
 const BUTTONS = "button[data-viewer-origin]";
 const showButtons = (host) => { for (const button of host.querySelectorAll(BUTTONS)) button.hidden = false; };
@@ -18,11 +35,10 @@ document.addEventListener("click", (event) => {
 });
 
 async function openProfile(button) {
-  const { viewerOrigin, profileUrl, profileName, profileSearch } = button.dataset;
-  const search = profileSearch ? `&search=${encodeURIComponent(profileSearch)}` : "";
-  const address = `${viewerOrigin}/from-post-message/calltree/?profileName=${encodeURIComponent(profileName)}${search}`;
+  const { viewerOrigin, profileUrl } = button.dataset;
+  const contract = button.dataset.viewer === "perfetto" ? PERFETTO : FIREFOX;
   // Open it during the click: later, the browser would block it as a pop-up.
-  const viewer = window.open(address, "_blank");
+  const viewer = window.open(contract.address(button.dataset), "_blank");
   if (!viewer) {
     say("The browser blocked the new window. Allow pop-ups for this site and try again.");
     return;
@@ -33,9 +49,9 @@ async function openProfile(button) {
   try {
     const [profile] = await Promise.all([
       fetchProfile(profileUrl, waiting.signal),
-      waitUntilListening(viewer, viewerOrigin, waiting.signal),
+      waitUntilListening(viewer, viewerOrigin, contract, waiting.signal),
     ]);
-    viewer.postMessage({ name: "inject-profile", profile }, viewerOrigin, [profile]);
+    viewer.postMessage(contract.message(profile, button.dataset), viewerOrigin, [profile]);
     say("Opened in a new window.");
   } catch (error) {
     say(error instanceof Problem ? error.message : "The profile could not be opened. See the browser’s console for details.");
@@ -65,18 +81,18 @@ async function fetchProfile(url, signal) {
   }
 }
 
-function waitUntilListening(viewer, origin, signal) {
+function waitUntilListening(viewer, origin, contract, signal) {
   return new Promise((resolve, reject) => {
     // This message has no content, so any origin may see it. Until the viewer is loaded, the window is blank.
     const asking = setInterval(() => {
       if (viewer.closed) reject(new Problem("The new window was closed before the profile was ready."));
-      else viewer.postMessage({ name: "ready:request" }, "*");
+      else viewer.postMessage(contract.question, "*");
     }, ASK_EVERY_MS);
     const deadline = setTimeout(() => {
       reject(new Problem(`The viewer at ${origin} did not answer. Download the profile and drop it onto the viewer.`));
     }, DEADLINE_MS);
     const hear = (event) => {
-      if (event.source === viewer && event.origin === origin && event.data?.name === "ready:response") resolve();
+      if (event.source === viewer && event.origin === origin && contract.isReady(event.data)) resolve();
     };
     window.addEventListener("message", hear);
     signal.addEventListener("abort", () => {

@@ -88,6 +88,20 @@ test("both sides of a comparison open in a window that was opened by the click",
   assert.match(said(), /blocked the new window/);
 });
 
+test("speedscope fetches the profile by a link", async () => {
+  const viewer = { location: { replace(url) { viewer.shown = url; } }, close() { viewer.isClosed = true; } };
+  const html = `<button id="open" data-fetched-by="https://speedscope.test" data-links-url="/links" data-profile-url="/profile?format=speedscope" data-profile-name="shop /cart" hidden>Open</button>`;
+  const { asked, copied } = await open("layout/copy-link.js", html, { answers: { "/links": LINK }, hasClipboard: false });
+  assert.equal(byId("open").hidden, false);
+  window.open = () => viewer;
+  byId("open").click();
+  await settle();
+  assert.equal(viewer.shown, "https://speedscope.test/#profileURL=https%3A%2F%2Ffieldflame.example%2Fp%2F1&title=shop%20%2Fcart");
+  assert.deepEqual(JSON.parse(asked[0].body), { params: { format: ["speedscope"] } });
+  assert.deepEqual([copied, viewer.opener], [[], null]);
+  assert.match(said(), /can see the profile until 12:30 PM\.$/);
+});
+
 const PROFILE = `<button id="open" data-viewer-origin="${VIEWER}" data-profile-url="/profile" data-profile-name="shop /cart" data-profile-search="a & b" hidden>Open</button>`;
 
 // Opens the viewer's window with a click; `heard` are the messages that it was sent.
@@ -119,6 +133,26 @@ test("the viewer gets the profile once it is ready, with a name and a search", a
   assert.equal(byId("open").disabled, false);
   mock.timers.tick(60_000);
   assert.equal(viewer.heard.length, 3); // it asks no longer
+});
+
+test("Perfetto is asked and answered in its own words", async () => {
+  mock.timers.reset();
+  mock.timers.enable({ apis: ["setTimeout", "setInterval"] });
+  const html = PROFILE.replace("<button", `<button data-viewer="perfetto"`);
+  await open("layout/open-profile.js", html, { answers: { "/profile": new Response("profile") } });
+  const viewer = { closed: false, heard: [], postMessage: (...message) => viewer.heard.push(message) };
+  window.open = (address) => Object.assign(viewer, { address });
+  byId("open").click();
+  await settle();
+  assert.equal(viewer.address, VIEWER);
+  mock.timers.tick(250);
+  fire(window, "message", { source: viewer, origin: VIEWER, data: "PONG" });
+  await settle();
+  const [question, [message, origin]] = viewer.heard;
+  assert.deepEqual(question, ["PING", "*"]);
+  assert.equal(origin, VIEWER);
+  assert.equal(message.perfetto.title, "shop /cart");
+  assert.equal(message.perfetto.buffer.byteLength, 7);
 });
 
 test("another origin or another window gets nothing", async () => {
