@@ -9,7 +9,7 @@ from fieldflame.lsp.places import Place
 from fieldflame.review.diff import load_diff, read_diff
 from fieldflame.review.functions import find_end, pick_touched
 
-from tests.packages.lsp.test_places import LINES, make_cost
+from tests.packages.written_code import LINES, make_cost
 
 DIFF = """\
 diff --git a/src/cart.ts b/src/cart.ts
