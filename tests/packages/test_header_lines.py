@@ -121,7 +121,7 @@ def test_the_code_of_a_host_draws_a_tenth_of_the_pages(name: str, tmp_path: Path
 
 
 def test_each_block_of_javascript_is_run_here_or_checked() -> None:
-    assert set(read_blocks()) == {*HOSTS, "next.config.mjs"}
+    assert set(read_blocks()) == {*HOSTS, "next.config.mjs", "vite.config.mjs", "electron-main.mjs"}
 
 
 def test_the_configuration_of_next_names_the_header(tmp_path: Path) -> None:
@@ -131,13 +131,34 @@ def test_the_configuration_of_next_names_the_header(tmp_path: Path) -> None:
     assert f"{header['key']}: {header['value']}" == HEADER_LINE
 
 
+def test_the_configuration_of_vite_names_the_header(tmp_path: Path) -> None:
+    code = make_module(read_blocks()["vite.config.mjs"], "chosen")
+    headers = run_node(tmp_path, f"{code}\nconsole.log(JSON.stringify(chosen.preview.headers));")
+    assert [f"{name}: {value}" for name, value in headers.items()] == [HEADER_LINE]
+
+
+def test_electron_adds_the_header_to_pages_alone(tmp_path: Path) -> None:
+    asked = """
+    const answers = [];
+    for (const resourceType of ['mainFrame', 'script']) {
+      heard({ resourceType, responseHeaders: { Etag: ['x'] } }, ({ responseHeaders }) => answers.push(responseHeaders));
+    }
+    console.log(JSON.stringify(answers));
+    """
+    stub = "let heard; const session = { defaultSession: { webRequest: { onHeadersReceived(f) { heard = f; } } } };"
+    page, script = run_node(tmp_path, f"{stub}\n{read_blocks()['electron-main.mjs']}\n{asked}")
+    name, _, value = HEADER_LINE.partition(": ")
+    assert page == {"Etag": ["x"], name: [value]}
+    assert script == {"Etag": ["x"]}
+
+
 def test_every_host_has_the_header_as_the_doctor_advises_it() -> None:
     text = DOCUMENT.read_text(encoding="utf-8")
     values = re.findall(r"js-profiling[^\n\"'`]*", text)
     wrong = {value for value in values if value.startswith("js-profiling,")} - {"js-profiling, js-profiling-mode=lazy"}
     assert wrong == set()
-    sections = text.split("\n## ")[2:-1]  # behind the reasons, before the other hosts
-    assert len(sections) == 12
+    sections = text.split("\n## ")[2:-2]  # behind the reasons, before the other hosts
+    assert len(sections) == 14
     assert [section[:20] for section in sections[1:] if "js-profiling, js-profiling-mode=lazy" not in section] == []
 
 
