@@ -1,16 +1,17 @@
 """Writing states: a state, its change and the outgoing notices are one transaction, that of the alert's claim."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import asdict, replace
 from datetime import datetime
 from typing import Any
 
 from alerts.models import AlertRule, AlertState, Channel, Notice, StateChange
 from alerts.outbox import choose_due
-from alerts.subjects import Finding, Subject
+from alerts.subjects import Finding, Subject, owners_of
 from ingest.storage.groups import allocate_ids
 from profcore.alerts.routing import is_page_wanted
 from profcore.alerts.states import QUIET_TO_RESOLVE, Evidence, Standing, State, step, step_accepted
+from projects.models import Project
 
 Cause = StateChange.Cause
 
@@ -141,9 +142,11 @@ def is_notable(change: StateChange, *, tells_suspected: bool) -> bool:
     return change.state == State.RESOLVED
 
 
-def concerns(channel: Channel, alert: AlertRule, change: StateChange) -> bool:
-    """Returns whether a change is about the alerts and pages that a channel gets messages about."""
+def concerns(channel: Channel, alert: AlertRule, change: StateChange, owners: Collection[str] = ()) -> bool:
+    """Returns whether a change is about the alerts, pages and owners that a channel gets messages about."""
     if channel.alert_ids is not None and alert.id not in channel.alert_ids:
+        return False
+    if channel.owners is not None and not set(channel.owners) & set(owners):
         return False
     page = change.page if change.page is not None else alert.question.get("page")
     return is_page_wanted(channel.pages, page)
@@ -151,7 +154,9 @@ def concerns(channel: Channel, alert: AlertRule, change: StateChange) -> bool:
 
 def _write_notices(alert: AlertRule, change: StateChange) -> None:
     """Writes one row of the outbox for each channel that wants to know."""
-    channels = Channel.objects.filter(project_id=change.project_id, is_on=True).order_by("id")
+    channels = list(Channel.objects.filter(project_id=change.project_id, is_on=True).order_by("id"))
+    by_owner = any(channel.owners is not None for channel in channels)
+    owners = owners_of(Project.objects.get(pk=change.project_id), change) if by_owner else ()
     Notice.objects.bulk_create(
         Notice(
             project_id=change.project_id,
@@ -161,5 +166,5 @@ def _write_notices(alert: AlertRule, change: StateChange) -> None:
             due_at=choose_due(channel, change.at),
         )
         for channel in channels
-        if is_notable(change, tells_suspected=channel.tells_suspected) and concerns(channel, alert, change)
+        if is_notable(change, tells_suspected=channel.tells_suspected) and concerns(channel, alert, change, owners)
     )

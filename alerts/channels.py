@@ -20,6 +20,7 @@ from alerts.models import AlertRule, Channel, Message, Notice
 from alerts.rules import NUMBER, RELEASE_ALERT_ID, RELEASE_SLUG, SLUG, clean_name, clean_slug
 from alerts.sealing import SealBroken, Sealed, open_seal, seal
 from ingest.storage.groups import allocate_ids
+from profcore.code.owners import MAX_OWNER_CHARS
 from projects.audit.acts import Act
 from projects.audit.entries import record
 from projects.models import Project
@@ -29,6 +30,7 @@ SECRET_BYTES: Final = 32
 SECRET_PREFIX: Final = "whsec_"  # noqa: S105  # the prefix of https://www.standardwebhooks.com
 DAY_MINUTES: Final = 24 * 60
 MAX_HINT_CHARS: Final = 255
+MAX_OWNERS: Final = 50  # of one channel
 MAX_PATTERNS: Final = 50  # of pages, for one channel: each change is matched with all of them
 MAX_PATTERN_CHARS: Final = 500
 LOCAL_PART: Final = re.compile(r"([^\s<>,;:'\"@])[^\s<>,;:'\"@]*@")
@@ -38,7 +40,8 @@ LOCAL_PART: Final = re.compile(r"([^\s<>,;:'\"@])[^\s<>,;:'\"@]*@")
 class Terms:
     """When a channel gets messages, and about what. Quiet hours are minutes of the day, both or neither.
 
-    Without `alert_ids` it gets those of all alerts, without `pages` those about all pages.
+    Without `alert_ids` it gets those of all alerts, without `pages` those about all pages, and without `owners` those
+    about all functions, and about whole pages.
     """
 
     is_on: bool = True
@@ -49,6 +52,7 @@ class Terms:
     time_zone: str = "UTC"
     alert_ids: tuple[int, ...] | None = None
     pages: tuple[str, ...] | None = None
+    owners: tuple[str, ...] | None = None
 
 
 def write_minutes(minutes: int | None) -> str:
@@ -231,6 +235,7 @@ def check_terms(terms: Terms) -> None:
     if terms.quiet_from is not None and terms.quiet_from == terms.quiet_to:
         raise ValidationError({"quiet_to": "Quiet hours must end at another time. Or switch the channel off."})
     check_pages(terms.pages)
+    check_owners(terms.owners)
     try:
         ZoneInfo(terms.time_zone)
     except (ZoneInfoNotFoundError, ValueError, OSError):
@@ -246,6 +251,19 @@ def check_pages(patterns: Sequence[str] | None) -> None:
     for pattern in patterns:
         if not pattern or len(pattern) > MAX_PATTERN_CHARS or not pattern.isprintable():
             raise ValidationError({"pages": f"A page has 1 to {MAX_PATTERN_CHARS} characters."})
+
+
+def check_owners(owners: Sequence[str] | None) -> None:
+    """Raises `ValidationError` for owners that no rule can name, or for too many."""
+    if owners is None:
+        return
+    if not 0 < len(owners) <= MAX_OWNERS:
+        raise ValidationError({"owners": f"Give 1 to {MAX_OWNERS} owners, or none at all for everything."})
+    for owner in owners:
+        if len(owner.split()) != 1 or len(owner) > MAX_OWNER_CHARS or not owner.isprintable():
+            raise ValidationError(
+                {"owners": f"An owner is a word of 1 to {MAX_OWNER_CHARS} characters, as in the rules."}
+            )
 
 
 def find_alert_ids(project_id: int, called: Sequence[str | int]) -> tuple[int, ...]:
@@ -306,5 +324,5 @@ def _set_terms(channel: Channel, terms: Terms) -> None:
 def terms_of(channel: Channel) -> Terms:
     """Returns the terms of a channel."""
     columns = {name: getattr(channel, name) for name in Terms.__slots__}
-    lists = {name: None if columns[name] is None else tuple(columns[name]) for name in ("alert_ids", "pages")}
+    lists = {name: None if columns[name] is None else tuple(columns[name]) for name in ("alert_ids", "pages", "owners")}
     return Terms(**{**columns, **lists})

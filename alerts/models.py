@@ -135,8 +135,8 @@ class Channel(models.Model):
     """Where messages of a project go. `sealed` holds its address and its secret, encrypted (`alerts.sealing`).
 
     `hint` is what can be shown of the address. Times of quiet hours are minutes of the day in `time_zone`. It gets
-    messages of the alerts in `alert_ids` about the pages that `pages` match (`profcore.alerts.routing`); null is all.
-    `slug` is as of alerts.
+    messages of the alerts in `alert_ids` about the pages that `pages` match (`profcore.alerts.routing`), and about the
+    functions that `owners` own; null is all. `slug` is as of alerts.
     """
 
     class Kind(models.TextChoices):
@@ -160,6 +160,7 @@ class Channel(models.Model):
     time_zone = models.CharField(max_length=64, default="UTC")
     alert_ids = ArrayField(models.IntegerField(), null=True)
     pages = ArrayField(models.TextField(), null=True)
+    owners = ArrayField(models.TextField(), null=True)
     created_at = models.DateTimeField()
     slug = models.CharField(max_length=64, null=True)
 

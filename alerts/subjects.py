@@ -7,9 +7,13 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Final
 
+from alerts.models import StateChange
 from profcore.alerts.evidence import SubjectName
+from profcore.code.owners import find_rules
+from projects.models import Project
 
 KEY_BYTES: Final = 16
+IN: Final = " in "  # between a function and its place, as the release alert names its subjects
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,3 +59,11 @@ class Finding:
     bound: float | None = None
     culprit: str | None = None
     party: str | None = None
+
+
+def owners_of(project: Project, change: StateChange) -> tuple[str, ...]:
+    """Returns the owners of the function that a change names; none of a whole page, and of a script's address."""
+    _, is_placed, path = (change.subject or "").rpartition(IN)
+    if not project.owner_rules or not is_placed or "://" in path:
+        return ()
+    return find_rules(project.owner_rules).find(path)

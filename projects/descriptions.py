@@ -7,6 +7,8 @@ from django.db import transaction
 
 from profcore.code.code_rules import read_code_rules
 from profcore.code.display_rules import DisplayRules, encode_display_rules
+from profcore.code.issue_links import check_issue_template
+from profcore.code.owners import read_owners
 from profcore.code.source_links import check_template
 from profcore.trace.routes import RouteRuleError, check_rule
 from projects.audit.acts import Act
@@ -36,6 +38,27 @@ def change_source_link(project: Project, template: str) -> None:
         with transaction.atomic():
             project.save(update_fields=["source_link_template"])
             record(Act.SOURCE_LINK_CHANGED, project=project, template=template)
+
+
+def change_owners(project: Project, rules: str) -> None:
+    """Replaces the owners of a project's sources. Raises `OwnerRuleError`, which names the line."""
+    read_owners(rules)
+    if rules != project.owner_rules:
+        project.owner_rules = rules
+        with transaction.atomic():
+            project.save(update_fields=["owner_rules"])
+            record(Act.OWNERS_CHANGED, project=project, lines=len(rules.splitlines()))
+
+
+def change_issue_link(project: Project, template: str) -> None:
+    """Sets the form for a new issue; an empty text means none. Raises `TemplateError`."""
+    if template:
+        check_issue_template(template)
+    if template != project.issue_link_template:
+        project.issue_link_template = template
+        with transaction.atomic():
+            project.save(update_fields=["issue_link_template"])
+            record(Act.ISSUE_LINK_CHANGED, project=project, template=template)
 
 
 def change_code_rules(project: Project, rules: Any) -> None:  # Any: JSON, checked by its reader

@@ -19,9 +19,9 @@ from projects.models import Project
 # Slack takes 50 blocks, and people read a few. The page that the message links to has all changes; so has a webhook.
 SHOWN_CHANGES: Final = 10
 # Of a text (https://docs.slack.dev/reference/block-kit/composition-objects/text-object). A change is a headline and up
-# to four lines with their labels. Escapes are up to five times as long as what they stand for.
+# to five lines with their labels. Escapes are up to five times as long as what they stand for.
 MAX_SLACK_CHARS: Final = 3_000
-MAX_SLACK_LINE_CHARS: Final = 580
+MAX_SLACK_LINE_CHARS: Final = 480
 SLACK_ESCAPES: Final = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
 
 Json = dict[str, Any]  # Any: JSON
@@ -35,6 +35,7 @@ class DescribedChange:
     alert: AlertRule | None
     said: Said
     links: Links
+    owners: Sequence[str] = ()
 
     @property
     def key(self) -> str:
@@ -110,6 +111,7 @@ def encode_change(described: DescribedChange) -> Json:
         "views": [change.base_views, change.views],
         "culprit": change.culprit,
         "party": change.party,
+        "owners": list(described.owners),
         "text": described.said.headline,
         "url": described.links.slice,
         "profile_url": described.links.profile or None,

@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Final
 from uuid import UUID, uuid4
@@ -17,7 +18,9 @@ from alerts.delivery.links import absolute, make_links
 from alerts.delivery.wording import clean, say_change, write_title
 from alerts.models import AlertRule, Channel, Message, Notice, StateChange
 from alerts.outbox import leave_quiet
+from alerts.subjects import owners_of
 from profcore.alerts.states import State
+from profcore.code.issue_links import make_issue_link
 from projects.audit.acts import Act
 from projects.audit.entries import DAY, HOUR, check_rate, record
 from projects.models import AuditEntry, Project
@@ -169,9 +172,12 @@ def describe_changes(project: Project, changes: Sequence[StateChange]) -> list[D
 
 
 def _describe_change(project: Project, alert: AlertRule | None, change: StateChange) -> DescribedChange:
-    return DescribedChange(
-        change=change, alert=alert, said=say_change(alert, change), links=make_links(project, alert, change)
-    )
+    owners = owners_of(project, change)
+    said = say_change(alert, change, owners)
+    links = make_links(project, alert, change)
+    text = "\n".join([*(f"- {label}: {text}" for label, text in said.lines()), f"- Page: {links.slice}"])
+    issue = make_issue_link(project.issue_link_template, said.headline, text) or ""
+    return DescribedChange(change=change, alert=alert, said=said, links=replace(links, issue=issue), owners=owners)
 
 
 def write_letter(message: Message) -> Letter:

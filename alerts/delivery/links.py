@@ -19,11 +19,15 @@ from projects.models import Project
 
 @dataclass(frozen=True, slots=True)
 class Links:
-    """Addresses, with this server's own where FIELDFLAME_ADDRESS names it. `profile` is empty without a difference."""
+    """Addresses, with this server's own where FIELDFLAME_ADDRESS names it. `profile` is empty without a difference.
+
+    `issue` opens the form for an issue about it; empty if the project has none.
+    """
 
     slice: str
     profile: str
     history: str
+    issue: str = ""
 
 
 def make_links(project: Project, alert: AlertRule | None, change: StateChange) -> Links:

@@ -33,6 +33,7 @@ class Said:
     how_much: str
     how_sure: str
     since: str
+    owners: str = ""
 
     def lines(self) -> list[tuple[str, str]]:
         """Returns what has a value, with its label."""
@@ -41,11 +42,12 @@ class Said:
             ("How much", self.how_much),
             ("How sure", self.how_sure),
             ("Since", self.since),
+            ("Owners", self.owners),
         )
         return [(label, text) for label, text in named if text]
 
 
-def say_change(alert: AlertRule | None, change: StateChange) -> Said:
+def say_change(alert: AlertRule | None, change: StateChange, owners: Sequence[str] = ()) -> Said:
     """Returns a change in words. `alert` is as it was then; None if it was deleted and that is unknown."""
     return Said(
         headline=_plain(_headline(alert, change)),
@@ -53,6 +55,7 @@ def say_change(alert: AlertRule | None, change: StateChange) -> Said:
         how_much=_plain(_how_much(alert, change)),
         how_sure=_plain(_how_sure(alert, change)),
         since=_since(change),
+        owners=clean(", ".join(owners)),
     )
 
 

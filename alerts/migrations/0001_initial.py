@@ -32,6 +32,7 @@ class Migration(migrations.Migration):
                 ('time_zone', models.CharField(default='UTC', max_length=64)),
                 ('alert_ids', django.contrib.postgres.fields.ArrayField(base_field=models.IntegerField(), null=True, size=None)),
                 ('pages', django.contrib.postgres.fields.ArrayField(base_field=models.TextField(), null=True, size=None)),
+                ('owners', django.contrib.postgres.fields.ArrayField(base_field=models.TextField(), null=True, size=None)),
                 ('created_at', models.DateTimeField()),
                 ('slug', models.CharField(max_length=64, null=True)),
                 ('project', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.CASCADE, to='projects.project')),

@@ -20,6 +20,8 @@ class Act(StrEnum):
     ROUTES_CHANGED = "routes.changed"
     CODE_RULES_CHANGED = "code.rules_changed"
     SOURCE_LINK_CHANGED = "code.source_link_changed"
+    OWNERS_CHANGED = "code.owners_changed"
+    ISSUE_LINK_CHANGED = "code.issue_link_changed"
     DISPLAY_RULES_CHANGED = "display.rules_changed"
     SOURCE_MAPS_UPLOADED = "source_maps.uploaded"
     SOURCE_MAPS_MOVED = "source_maps.moved"

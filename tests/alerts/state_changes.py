@@ -29,12 +29,18 @@ FINDING: Final = Finding(
 
 
 def change_state(
-    project: Project, state: State, *, page: str | None = "/cart", release: str = "1.1", at: datetime = NOON
+    project: Project,
+    state: State,
+    *,
+    page: str | None = "/cart",
+    release: str = "1.1",
+    at: datetime = NOON,
+    name: str = "",
 ) -> StateChange | None:
-    """Gives a page of a release another state."""
+    """Gives a page of a release another state, or the function `name` on it."""
     make_release_alert(project.pk, NOON - timedelta(days=1))
     alert = AlertRule.objects.get(project=project, id=RELEASE_ALERT_ID)
-    subject = Subject(release=release, page=page)
+    subject = Subject(release=release, page=page, name=name)
     with transaction.atomic():
         before = select_states(alert).get(subject.key)
         return write_standing(alert, subject, before, Standing(state), FINDING, at=at, cause=Cause.LOOK)

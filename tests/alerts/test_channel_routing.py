@@ -2,14 +2,18 @@
 
 from datetime import timedelta
 from typing import Any
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from django.core.exceptions import ValidationError
 
 from alerts.channels import Terms, change_channel, create_channel, find_alert_ids, terms_of
+from alerts.delivery.bodies import encode_change
+from alerts.delivery.gathering import describe_changes
 from alerts.models import Channel, Notice
 from alerts.rules import delete_alert
 from profcore.alerts.states import State
+from projects.descriptions import change_issue_link, change_owners
 from projects.models import Project
 from tests.alerts.alerted_days import alert_it, evaluate, receive
 from tests.alerts.costly_days import TODAY
@@ -58,6 +62,35 @@ def test_a_channel_of_some_alerts_gets_what_these_found(project: Project) -> Non
     Notice.objects.all().delete()
     change_state(project, State.CONFIRMED, at=NOON + timedelta(hours=1))
     assert names_of_notices() == {"releases", "cart"}
+
+
+def test_a_channel_of_owners_gets_what_is_about_their_functions(project: Project) -> None:
+    change_owners(project, "src/ @all\nsrc/cart/ @cart @shop\n")
+    for name, owners in (("every", None), ("cart", ("@cart",)), ("two", ("@all", "@shop")), ("none", ("@list",))):
+        make(project, name, owners=owners)
+    change_state(project, State.CONFIRMED, name="sum in src/cart/sum.ts")
+    assert names_of_notices() == {"every", "cart", "two"}
+    for subject in ("", "go in https://tags.example/src/tag.js", "fetch"):  # a page, a foreign script, a built-in
+        Notice.objects.all().delete()
+        change_state(project, State.CONFIRMED, page=f"/{subject[:2]}", name=subject)
+        assert names_of_notices() == {"every"}
+    for wrong in ((), ("",), ("a b",), ("@" + "x" * 100,), ("@a",) * 51):
+        with pytest.raises(ValidationError) as refused:
+            make(project, "wrong", owners=wrong)
+        assert list(refused.value.message_dict) == ["owners"]
+
+
+def test_messages_name_the_owners_and_offer_an_issue(project: Project) -> None:
+    change_owners(project, "src/cart/ @cart @shop\n")
+    change_issue_link(project, "https://git.example/new?title={title}&body={body}")
+    change = change_state(project, State.CONFIRMED, name="sum in src/cart/sum.ts")
+    assert change is not None
+    (described,) = describe_changes(project, [change])
+    assert described.said.lines()[-1] == ("Owners", "@cart, @shop")
+    assert encode_change(described)["owners"] == ["@cart", "@shop"]
+    (title,), (body,) = parse_qs(urlsplit(described.links.issue).query).values()
+    assert title == "1.1 made sum in src/cart/sum.ts on /cart slower: +13 ms per view"
+    assert "- Owners: @cart, @shop\n- Page: " in body
 
 
 def test_a_channel_of_a_deleted_alert_gets_its_end_and_never_all_others(project: Project) -> None:

@@ -61,6 +61,7 @@ class AlertStateAnswer(Answer):
     ]
     culprit: str | None
     party: Annotated[str | None, doc("The third party that did it, if likely the release did not.")]
+    owners: Annotated[list[str], doc("Of the function's source, by the project's `owner_rules`.")]
     text: str
     url: str
     profile_url: str | None

@@ -44,6 +44,7 @@ class ChannelAnswer(Answer):
     quiet_to: str | None
     alerts: Annotated[Sequence[int] | None, doc("Ids of the alerts whose messages it gets; null: all.")]
     pages: Annotated[Sequence[str] | None, doc("Pages that it gets messages about; null: all.")]
+    owners: Annotated[Sequence[str] | None, doc("Owners of the functions that it gets messages about; null: all.")]
     created_at: Instant
 
     @classmethod

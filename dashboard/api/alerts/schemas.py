@@ -8,18 +8,19 @@ from typing import Any, Final
 
 from django.core.exceptions import ValidationError
 
-from alerts.channels import MAX_PATTERN_CHARS, MAX_PATTERNS, MAX_RECIPIENTS, Terms, write_minutes
+from alerts.channels import MAX_OWNERS, MAX_PATTERN_CHARS, MAX_PATTERNS, MAX_RECIPIENTS, Terms, write_minutes
 from alerts.models import AlertRule, Channel
 from alerts.queries import MEASURES, SUBJECTS, AlertQuery, clean_alert_query
 from alerts.rules import MAX_NAME_CHARS
 from dashboard.web.params import ParamError, read_changes
+from profcore.code.owners import MAX_OWNER_CHARS
 from profcore.trace.dimensions import DEVICE_CLASSES
 
 ALERT_FIELDS: Final = ("kind", "name", "question", "is_on")
 PREVIEW_FIELDS: Final = ("kind", "question")
 SWITCHES: Final = ("is_on", "tells_suspected", "is_digest")
 TIMES: Final = ("quiet_from", "quiet_to")
-CHANNEL_FIELDS: Final = ("kind", "name", "addresses", *SWITCHES, *TIMES, "time_zone", "alerts", "pages")
+CHANNEL_FIELDS: Final = ("kind", "name", "addresses", *SWITCHES, *TIMES, "time_zone", "alerts", "pages", "owners")
 TIME: Final = re.compile(r"([01][0-9]|2[0-3]):([0-5][0-9])")
 MAX_SENT_ADDRESSES: Final = 4 * MAX_RECIPIENTS  # before repeated ones are left out
 
@@ -86,6 +87,13 @@ CHANNEL: Final[dict[str, Any]] = {  # Any: as above
             "maxItems": MAX_PATTERNS,
             "nullable": True,
             "description": "Pages that it gets messages about; `*` is any text. Null means all.",
+        },
+        "owners": {
+            "type": "array",
+            "items": {**TEXT, "maxLength": MAX_OWNER_CHARS},
+            "maxItems": MAX_OWNERS,
+            "nullable": True,
+            "description": "Owners of the functions that it gets messages about. Null means all, and whole pages.",
         },
     },
     "additionalProperties": False,
@@ -160,6 +168,7 @@ def read_channel(body: object, kept: Given) -> ChannelBody:
         time_zone=_read_text(fields, "time_zone"),
         alert_ids=None if kept_ids is None else tuple(kept_ids),
         pages=None if fields.get("pages") is None else tuple(_read_texts(fields, "pages", MAX_PATTERNS)),
+        owners=None if fields.get("owners") is None else tuple(_read_texts(fields, "owners", MAX_OWNERS)),
     )
     kind, name = _read_text(fields, "kind"), _read_text(fields, "name")
     return ChannelBody(kind=kind, name=name, addresses=addresses, terms=terms, alerts=_read_alerts(changes))
@@ -169,7 +178,8 @@ def write_terms(terms: Terms | Channel) -> dict[str, Any]:  # Any: JSON
     """Returns terms as bodies and answers have them."""
     written = {name: getattr(terms, name) for name in (*SWITCHES, "time_zone")}
     written |= {name: write_minutes(getattr(terms, name)) or None for name in TIMES}
-    return written | {"alerts": _write_list(terms.alert_ids), "pages": _write_list(terms.pages)}
+    lists = {"alerts": terms.alert_ids, "pages": terms.pages, "owners": terms.owners}
+    return written | {name: _write_list(values) for name, values in lists.items()}
 
 
 def _write_list(values: Sequence[Any] | None) -> list[Any] | None:  # Any: JSON

@@ -1,7 +1,8 @@
 """`code`: a project's rules for its code, with a preview; `matches`: functions that seem to be the same."""
 
 from collections import Counter
-from typing import Annotated, Any, Final
+from collections.abc import Callable
+from typing import Annotated, Any, Final, NamedTuple
 
 from msgspec import field as wire
 from rest_framework.exceptions import PermissionDenied
@@ -18,12 +19,28 @@ from dashboard.web.access import may_administer
 from dashboard.web.params import ParamError, read_changes, read_side
 from dashboard.web.project_pages import PageTraits
 from profcore.code.code_rules import CodeRuleError, CodeSpec, read_code_rules
+from profcore.code.issue_links import check_issue_template
+from profcore.code.owners import OwnerRuleError, read_owners
 from profcore.code.parties import known_parties
 from profcore.code.source_links import TemplateError, check_template
-from projects.descriptions import change_code_rules, change_source_link
-from projects.models import ApiToken
+from projects.descriptions import change_code_rules, change_issue_link, change_owners, change_source_link
+from projects.models import ApiToken, Project
 
 NO_GROUP: Final = "(none)"
+
+
+class CodeText(NamedTuple):
+    """A text that admins give: what checks it, and what keeps it."""
+
+    check: Callable[[str], object]
+    change: Callable[[Project, str], None]
+
+
+TEXTS: Final = {
+    "source_link_template": CodeText(check_template, change_source_link),
+    "owner_rules": CodeText(read_owners, change_owners),
+    "issue_link_template": CodeText(check_issue_template, change_issue_link),
+}
 RULES: Final[dict[str, Any]] = {  # Any: a JSON Schema
     "type": "object",
     "properties": {name: {"type": "array", "items": {"type": "object"}} for name in CodeSpec.__struct_fields__},
@@ -31,7 +48,7 @@ RULES: Final[dict[str, Any]] = {  # Any: a JSON Schema
 }
 CHANGES: Final[dict[str, Any]] = {  # Any: as above
     "type": "object",
-    "properties": {"rules": RULES, "source_link_template": {"type": "string"}},
+    "properties": {"rules": RULES, **{name: {"type": "string"} for name in TEXTS}},
     "additionalProperties": False,
 }
 PREVIEWED: Final[dict[str, Any]] = {  # Any: as above
@@ -47,6 +64,8 @@ class CodeAnswer(Answer):
 
     rules: Annotated[dict[str, Any], doc("categories, parties, packages, same_funcs (docs/identity.md).")]  # Any: JSON
     source_link_template: str
+    owner_rules: Annotated[str, doc("Who owns which sources, in the format of CODEOWNERS.")]
+    issue_link_template: Annotated[str, doc("The form for a new issue, with `{title}` and `{body}`.")]
     third_parties: Annotated[str, doc("The list of known third parties and its version.")]
     may_change: bool
 
@@ -88,25 +107,24 @@ class MatchesAnswer(Answer):
 
 class CodeView(ProjectView):
     def get(self, request: Request, slug: str) -> CodeAnswer:
-        """The project's rules for its code: categories, parties, packages, same functions, source links."""
+        """The project's rules for its code: categories, parties, packages, same functions; owners and links."""
         return self.answer()
 
     @operation("change_code", body={"application/json": CHANGES}, errors=ADMINS_ONLY)
     def patch(self, request: Request, slug: str) -> CodeAnswer:
-        """Replaces the rules, the link template, or both. For administrators. No stored sums change."""
+        """Replaces what is given: rules, owners, link templates. For administrators. No stored sums change."""
         if not self.may_change():
             raise PermissionDenied(
                 "Only administrators of the project can change its code rules; a token can only read."
             )
-        changes = read_changes(request.data, ("rules", "source_link_template"))
+        changes = read_changes(request.data, ("rules", *TEXTS))
         if "rules" in changes:
             read_rules(changes["rules"])
-        if "source_link_template" in changes:
-            read_template(changes["source_link_template"])
+        texts = {name: read_text(changes[name], name) for name in TEXTS if name in changes}
         if "rules" in changes:
             change_code_rules(self.project, changes["rules"])
-        if "source_link_template" in changes:
-            change_source_link(self.project, changes["source_link_template"])
+        for name, text in texts.items():
+            TEXTS[name].change(self.project, text)
         return self.answer()
 
     def may_change(self) -> bool:
@@ -117,7 +135,7 @@ class CodeView(ProjectView):
         listed = known_parties()
         return CodeAnswer(
             rules=self.project.code_rules,
-            source_link_template=self.project.source_link_template,
+            **{name: getattr(self.project, name) for name in TEXTS},
             third_parties=f"{listed.package} {listed.version} ({listed.licence})",
             may_change=self.may_change(),
         )
@@ -170,15 +188,16 @@ def read_rules(rules: object) -> Any:  # Any: CodeRules; mypy takes msgspec's fi
         raise ParamError(f"rules.{error.field}"[:80], error.detail) from None
 
 
-def read_template(template: object) -> str:
-    if not isinstance(template, str):
-        raise ParamError("source_link_template", "source_link_template must be a text; an empty text means no links.")
+def read_text(text: object, name: str) -> str:
+    """Returns a checked text of the project's code. Raises `ParamError`."""
+    if not isinstance(text, str):
+        raise ParamError(name, f"{name} must be a text; an empty text means none.")
     try:
-        if template:
-            check_template(template)
-    except TemplateError as error:
-        raise ParamError("source_link_template", f"source_link_template: {error}.") from None
-    return template
+        if text:
+            TEXTS[name].check(text)
+    except (TemplateError, OwnerRuleError) as error:
+        raise ParamError(name, f"{name}: {error}.") from None
+    return text
 
 
 def _name_counts(counts: Counter[str | None]) -> dict[str, int]:

@@ -11,6 +11,7 @@ from dashboard.api.core.answer import Answer, doc
 from dashboard.api.core.parameters import Text
 from dashboard.api.core.parts import FuncAnswer
 from dashboard.api.slices.calls import FuncView
+from profcore.code.owners import find_rules
 from profcore.code.source_links import make_link
 from projects.models import Project
 
@@ -41,6 +42,7 @@ class FunctionSourceAnswer(Answer):
     ]
     source: Annotated[ExcerptAnswer | None, doc("Null if no source map covers it.")]
     link: Annotated[str | None, doc("By the project's `source_link_template`.")]
+    owners: Annotated[list[str], doc("By the project's `owner_rules`.")]
     note: str
 
 
@@ -61,8 +63,16 @@ class SourceView(FuncView):
             if excerpt
             else None,
             link=link_of_source(self.project, func),
+            owners=list(owners_of_func(self.project, func)),
             note=NOTE,
         )
+
+
+def owners_of_func(project: Project, func: FunctionRow) -> tuple[str, ...]:
+    """Returns who owns a function's original source; none without a source map or a rule for it."""
+    if func.mapped is None or not project.owner_rules:
+        return ()
+    return find_rules(project.owner_rules).find(func.mapped.original.source)
 
 
 def link_of_source(project: Project, func: FunctionRow) -> str | None:

@@ -14,6 +14,7 @@ from django.urls import reverse
 from django.utils.cache import add_never_cache_headers
 
 from alerts.channels import (
+    MAX_OWNERS,
     MAX_PATTERN_CHARS,
     MAX_PATTERNS,
     Terms,
@@ -29,6 +30,7 @@ from alerts.rules import MAX_NAME_CHARS, RELEASE_ALERT_ID, RELEASE_NAME
 from alerts.sealing import SealBroken
 from dashboard.layout.forms import SettingsForm, read_lines
 from dashboard.pages.settings.layout import SettingsRequest, settings_page
+from profcore.code.owners import MAX_OWNER_CHARS
 from projects.audit.entries import TooManyActs
 
 SECTION: Final = "settings-alerts"
@@ -74,6 +76,13 @@ class TermsForm(SettingsForm):
         widget=forms.Textarea({"rows": 2, "spellcheck": "false", "autocomplete": "off"}),
         help_text="One per line; * is any text, as in /checkout/*. If it is empty, messages are about all pages.",
     )
+    owners = forms.CharField(
+        label="Only messages about functions of these owners",
+        required=False,
+        max_length=MAX_OWNERS * (MAX_OWNER_CHARS + 2),
+        widget=forms.Textarea({"rows": 2, "spellcheck": "false", "autocomplete": "off"}),
+        help_text="One per line, as in the rules under Code. Messages about whole pages then go to other channels.",
+    )
     is_on = forms.BooleanField(label="Send messages", required=False, initial=True)
 
     def __init__(self, *args: Any, project_id: int, kept: Sequence[int] = (), **kwargs: Any) -> None:  # Any: stubs'
@@ -90,6 +99,9 @@ class TermsForm(SettingsForm):
 
     def clean_pages(self) -> tuple[str, ...] | None:
         return tuple(dict.fromkeys(read_lines(self.cleaned_data["pages"]))) or None
+
+    def clean_owners(self) -> tuple[str, ...] | None:
+        return tuple(dict.fromkeys(read_lines(self.cleaned_data["owners"]))) or None
 
     def clean_quiet_from(self) -> int | None:
         return _minutes(self.cleaned_data["quiet_from"])
@@ -181,7 +193,7 @@ def render_channel(
     """Renders the page of a channel, with its newest messages."""
     initial = {name: getattr(channel, name) for name in ("name", *Terms.__slots__)}
     initial |= {name: write_minutes(getattr(channel, name)) for name in ("quiet_from", "quiet_to")}
-    initial["pages"] = "\n".join(channel.pages or ())
+    initial |= {name: "\n".join(getattr(channel, name) or ()) for name in ("pages", "owners")}
     response = page.render(
         "channel",
         status=status,

@@ -8,6 +8,9 @@ from django.urls import reverse
 
 from aggregate.selectors.slice.sides import BASE, HEAD
 from aggregate.selectors.statistics.comparisons import SliceComparison
+from aggregate.selectors.verdict.sentence import write_sentence
+from aggregate.selectors.verdict.verdict import Verdict as VerdictAnswer
+from alerts.delivery.links import absolute
 from dashboard.layout.sides import SIDE_WORDS, SideName, name_side
 from dashboard.layout.verdict_text import describe_verdict
 from dashboard.pages.compare.comparison import ComparisonRequest
@@ -17,6 +20,8 @@ from dashboard.web.answers import Json
 from dashboard.web.params import EVERY_FUNCTION
 from dashboard.web.queries import write_query
 from dashboard.web.verdicts import answer_verdict
+from profcore.code.issue_links import make_issue_link
+from profcore.numbers import write_change
 from profcore.stats.comparison import Comparison
 from profcore.stats.views import Measure
 from profcore.trace.dimensions import DEVICE_CLASSES, NAVIGATIONS
@@ -142,12 +147,27 @@ def _describe_verdict(comparison: ComparisonRequest) -> Json:
     params = [*sides.pairs(), *comparison.options.params()]
     return {
         **describe_verdict(comparison.project, verdict, *names),
+        "issue_link": _link_issue(comparison, verdict, *names) if verdict.leading.has_changed else None,
         "pages": [
             (page, write_query([*replace(slice_, pages=(page.page or "",)).params(), *params]))
             for page in pages[:SHOWN_PAGES]
         ],
         "page_count": len(pages),
     }
+
+
+def _link_issue(comparison: ComparisonRequest, verdict: VerdictAnswer, base: str, head: str) -> str | None:
+    """Returns the form for an issue about a change, with its functions and this page in it."""
+    template, slug = comparison.project.issue_link_template, comparison.project.slug
+    sentence = "".join(part.text for part in write_sentence(verdict, base, head))
+    functions = [
+        f"- `{each.func.label}`"
+        + (f" (`{each.func.place}`)" if each.func.place else "")
+        + f": {write_change(each.difference.delta_ms)} per view"
+        for each in verdict.culprits
+    ]
+    page = f"{absolute(reverse('compare', args=[slug]))}?{write_query(comparison.sides.params())}"
+    return make_issue_link(template, sentence.partition(": ")[0], "\n".join([sentence, *functions, f"- {page}"]))
 
 
 def _plain_name(name: SideName, side: str) -> str:

@@ -71,7 +71,7 @@ def show_compared(request: HttpRequest, slug: str) -> HttpResponse:
     releases = describe_changed_releases(comparison.sides.base, comparison.sides.head, request.user)
     response = answer_if_changed(
         request,
-        make_etag(query, may_change, fingerprint_server(), releases, *comparison.key),
+        make_etag(query, may_change, fingerprint_server(), releases, project.issue_link_template, *comparison.key),
         lambda: render(request, PART, build_content(comparison, may_change=may_change) | releases),
     )
     response["HX-Replace-Url"] = f"{reverse('compare', args=[slug])}?{query}"  # the address says what is shown

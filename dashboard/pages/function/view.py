@@ -16,6 +16,7 @@ from aggregate.selectors.functions.display_rows import is_made_id
 from aggregate.selectors.project.arrivals import select_arrivals
 from aggregate.selectors.project.pages import select_releases
 from aggregate.selectors.slice.slices import SliceError, read_func_id
+from dashboard.api.slices.source import owners_of_func
 from dashboard.layout.shell import Shell, build_shell, build_tabs
 from dashboard.pages.function.costs import Context, build_cost, build_days, build_dimension, build_pages
 from dashboard.pages.function.drill import build_calls, build_views
@@ -29,6 +30,7 @@ from dashboard.web.decorators import project_page
 from dashboard.web.etags import answer_unchanged
 from dashboard.web.params import read_choice
 from dashboard.web.queries import read_page_narrowing
+from profcore.code.issue_links import make_issue_link
 from profcore.stats.summaries import MIN_RAN, MIN_VIEWS
 from profcore.trace.dimensions import DIMENSIONS
 
@@ -78,6 +80,7 @@ def show_function(request: HttpRequest, slug: str, func_id: str) -> HttpResponse
         **_common(query),
         **({} if isinstance(request.user, Guest) else describe_source(query, request.GET)),
         **_describe_code(query),
+        "issue_link": _link_issue(query, request),
         "arrivals": select_arrivals(query.slice_),
         "measures": [(name, word, meaning, _measure_link(query, name)) for name, word, meaning in MEASURES],
         "links": links,
@@ -89,13 +92,28 @@ def show_function(request: HttpRequest, slug: str, func_id: str) -> HttpResponse
     return render(request, "dashboard/function/page.html", context)
 
 
+def _link_issue(query: FunctionQuery, request: HttpRequest) -> str | None:
+    """Returns the form for an issue about the function, with its place, owners and this page in it."""
+    func, project = query.func, query.project
+    owners = ", ".join(owners_of_func(project, func))
+    lines = [
+        f"`{func.label}` costs page views time, as Fieldflame measured it.",
+        f"- Defined at: `{func.place}`" if func.place else "",
+        f"- Owners: {owners}" if owners else "",
+        f"- Cost, callers and trend: {request.build_absolute_uri(query.link())}",
+    ]
+    title = f"{func.label} takes time"
+    return make_issue_link(project.issue_link_template, title, "\n".join(filter(None, lines)))
+
+
 def _describe_code(query: FunctionQuery) -> dict[str, object]:
-    """Returns whose code the function is: its package and party."""
+    """Returns whose code the function is: its package and party, and who owns its source."""
     func = query.func
     code = load_symbols(query.project.pk)
     return {
         "package": code.package_of(func.key, func.mapped),
         "party": code.party_of(func.key, func.mapped),
+        "owners": owners_of_func(query.project, func),
     }
 
 

@@ -21,8 +21,13 @@ from profcore.code.code_rules import (
     CodeRules,
     read_code_rules,
 )
+from profcore.code.issue_links import MAX_TEMPLATE_CHARS, check_issue_template
+from profcore.code.owners import MAX_CHARS as MAX_OWNERS_CHARS
+from profcore.code.owners import OwnerRuleError, read_owners
 from profcore.code.parties import known_parties
-from projects.descriptions import change_code_rules
+from profcore.code.source_links import TemplateError
+from projects.descriptions import change_code_rules, change_issue_link, change_owners
+from projects.models import Project
 
 PREVIEW_DAYS: Final = 7  # of script time in a preview: takes 0.2 s with 100,000 page views a month
 MAX_MOVED: Final = 30  # functions that a preview lists
@@ -109,6 +114,56 @@ class SameForm(SettingsForm):
         return [{"from": old, "to": new} for old, new in pairs]
 
 
+class TeamForm(SettingsForm):
+    """Who owns which sources, and where issues are written."""
+
+    owner_rules = forms.CharField(
+        label="Owners of sources",
+        required=False,
+        max_length=MAX_OWNERS_CHARS,
+        widget=forms.Textarea(
+            attrs={
+                "rows": 4,
+                "spellcheck": "false",
+                "autocomplete": "off",
+                "placeholder": "/src/checkout/ @shop/checkout",
+            }
+        ),
+        help_text="Your CODEOWNERS file: a pattern and its owners on each line; the last that matches wins.",
+    )
+    issue_link_template = forms.CharField(
+        label="Form for a new issue",
+        required=False,
+        max_length=MAX_TEMPLATE_CHARS,
+        widget=forms.TextInput(
+            attrs={
+                "autocomplete": "off",
+                "spellcheck": "false",
+                "inputmode": "url",
+                "placeholder": "https://github.com/acme/shop/issues/new?title={title}&body={body}",
+            }
+        ),
+        help_text="An address with {title} and {body}: functions, comparisons and alerts get “Create an issue”.",
+    )
+
+    def clean_owner_rules(self) -> str:
+        rules: str = self.cleaned_data["owner_rules"]
+        try:
+            read_owners(rules)
+        except OwnerRuleError as error:
+            raise forms.ValidationError(f"{str(error).capitalize()}.") from None
+        return rules
+
+    def clean_issue_link_template(self) -> str:
+        template: str = self.cleaned_data["issue_link_template"]
+        try:
+            if template:
+                check_issue_template(template)
+        except TemplateError as error:
+            raise forms.ValidationError(f"{str(error).capitalize()}.") from None
+        return template
+
+
 def rows_of(form: type[SettingsForm], *, can_order: bool = False) -> type[SettingsRows]:
     """Returns the formset class for one kind of rule."""
     made: Any = formset_factory(  # Any: Django's stubs type what it makes by the form alone
@@ -132,16 +187,18 @@ KINDS: Final = {
 
 
 class CodeForms:
-    """The whole form of the page: a formset for each kind of rule, and the overrides."""
+    """The whole form of the page: a formset for each kind of rule, the overrides, owners and the form for issues."""
 
-    def __init__(self, stored: Any, sent: Any = None) -> None:  # Any: JSON that was checked; a QueryDict
+    def __init__(self, project: Project, sent: Any = None) -> None:  # Any: a QueryDict
+        stored: Any = project.code_rules  # JSON that was checked
         self.rows = {kind: rows(sent, prefix=kind, initial=stored.get(kind, [])) for kind, rows in KINDS.items()}
         pairs = [f"{pair['from']} {pair['to']}" for pair in stored.get("same_funcs", [])]
         self.same = SameForm(sent, initial={"same_funcs": "\n".join(pairs)})
+        self.team = TeamForm(sent, initial={name: getattr(project, name) for name in TeamForm.base_fields})
 
     def is_valid(self) -> bool:
         """Returns whether each field on its own is valid."""
-        return all([*(rows.is_valid() for rows in self.rows.values()), self.same.is_valid()])
+        return all([*(rows.is_valid() for rows in self.rows.values()), self.same.is_valid(), self.team.is_valid()])
 
     def read(self) -> tuple[Rules, CodeRules] | None:
         """Returns the rules as JSON and ready to use; None if a rule is wrong, with an error in the form."""
@@ -157,13 +214,16 @@ class CodeForms:
 
 @settings_page("settings-code", heavy="yes")
 def show_code(page: SettingsRequest) -> HttpResponse:
-    forms_ = CodeForms(page.project.code_rules, page.request.POST if page.has_posted else None)
+    forms_ = CodeForms(page.project, page.request.POST if page.has_posted else None)
     read = forms_.read() if page.has_posted and forms_.is_valid() else None
-    context: dict[str, object] = {**forms_.rows, "same": forms_.same}
+    context: dict[str, object] = {**forms_.rows, "same": forms_.same, "team": forms_.team}
     if read is not None:
         rules, checked = read
         if "preview" not in page.request.POST:
-            change_code_rules(page.project, rules)
+            if rules != page.project.code_rules:
+                change_code_rules(page.project, rules)
+            change_owners(page.project, forms_.team.cleaned_data["owner_rules"])
+            change_issue_link(page.project, forms_.team.cleaned_data["issue_link_template"])
             page.log_change("code rules changed:", *(f"{kind} {len(kind_rules)}" for kind, kind_rules in rules.items()))
             return page.redirect("The rules are saved. They apply immediately, to all recorded data.")
         since = (datetime.now(UTC) - timedelta(days=PREVIEW_DAYS)).replace(minute=0, second=0, microsecond=0)

@@ -158,6 +158,8 @@ ACTS: Final[dict[Act, Steps]] = {
     Act.COLLECTION_CHANGED: _only(lambda p: collection.change_collection(p, Collection(off=True))),
     Act.ROUTES_CHANGED: _only(lambda p: descriptions.change_route_rules(p, ["/user/:name"])),
     Act.CODE_RULES_CHANGED: _only(lambda p: descriptions.change_code_rules(p, {})),
+    Act.OWNERS_CHANGED: _only(lambda p: descriptions.change_owners(p, "src/ @shop")),
+    Act.ISSUE_LINK_CHANGED: _only(lambda p: descriptions.change_issue_link(p, "https://git.example/new?t={title}")),
     Act.SOURCE_LINK_CHANGED: _only(lambda p: descriptions.change_source_link(p, "https://git.example/{path}")),
     Act.DISPLAY_RULES_CHANGED: _only(lambda p: descriptions.change_display_rules(p, read_display_rules([]))),
     Act.SOURCE_MAPS_UPLOADED: _only(_upload),

@@ -87,12 +87,14 @@ def _describe_cost(found: Json, figures: models.FunctionCost) -> list[str]:
 def _describe_source(server: Server, found: Json, filters: Pairs) -> list[str]:
     releases = [(name, value) for name, value in filters if name == "release"]
     answer = server.get(f"functions/{found['id']}/source", releases[:1])
+    owners = [f"Owners: {', '.join(map(quote, answer['owners']))}."] if answer.get("owners") else []
     if answer["source"] is None:
-        return []
+        return owners
     source = answer["source"]
     shown = [line for line in source["lines"] if line["number"] >= source["line"]][:MAX_LINES]
     code = "\n".join(f"{line['number']:>5} {clean(line['text'].expandtabs(2))}" for line in shown)[:MAX_CODE_CHARS]
     return [
+        *owners,
         f"Source, {quote(source['path'])} (it is defined in its first line):",
         "~~~",
         code.replace("~~~", "~ ~"),

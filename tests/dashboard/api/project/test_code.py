@@ -27,6 +27,8 @@ def test_readers_read_it_and_admins_alone_change_it(
     assert client.get(CODE, headers=bearer).json() == {
         "rules": {},
         "source_link_template": "",
+        "owner_rules": "",
+        "issue_link_template": "",
         "third_parties": "third-party-web 0.30.0 (MIT)",
         "may_change": False,
     }
@@ -43,6 +45,9 @@ def test_readers_read_it_and_admins_alone_change_it(
     shop.refresh_from_db()
     assert (shop.code_rules, shop.source_link_template) == (rules, template)
     assert send(client, CODE, {"source_link_template": ""}).json()["rules"] == rules
+    texts = {"owner_rules": "src/ @shop", "issue_link_template": "https://git.example/new?t={title}&b={body}"}
+    answer = send(client, CODE, texts).json()
+    assert {name: answer[name] for name in texts} == texts
 
 
 @pytest.mark.parametrize(
@@ -55,6 +60,9 @@ def test_readers_read_it_and_admins_alone_change_it(
         ({"rules": None}, "rules.rules"),
         ({"source_link_template": "javascript:{path}"}, "source_link_template"),
         ({"source_link_template": 1}, "source_link_template"),
+        ({"owner_rules": "!src/ @a"}, "owner_rules"),
+        ({"owner_rules": None}, "owner_rules"),
+        ({"issue_link_template": "https://git.example/new"}, "issue_link_template"),
     ],
 )
 def test_a_change_that_cannot_be_made_names_its_field(

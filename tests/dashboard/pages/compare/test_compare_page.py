@@ -5,6 +5,7 @@ import html
 import io
 import re
 from datetime import date, timedelta
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from django.test import Client
@@ -28,6 +29,17 @@ def lab(people: People) -> Project:
     Membership.objects.create(project=project, user=people.member)
     Membership.objects.create(project=project, user=people.owner, role=Membership.Role.ADMIN)
     return project
+
+
+def test_a_change_offers_an_issue_with_its_functions_and_this_page(lab: Project, member: Client) -> None:
+    assert "Create an issue" not in text_of(member, PAGE + "?plain=1")
+    Project.objects.filter(pk=lab.pk).update(issue_link_template="https://git.example/new?title={title}&body={body}")
+    page = member.get(PAGE + "?plain=1").content.decode()
+    link = html.unescape(re.search(r'href="(https://git\.example/[^"]+)"', page)[1])  # type: ignore[index]
+    (title,), (body,) = parse_qs(urlsplit(link).query).values()
+    assert title == "1.1.0 made /cart slower"
+    assert "- `slow` (`app.js:1:4`): +50" in body
+    assert f"{PAGE}?{SIDES}" in body
 
 
 @pytest.mark.usefixtures("lab")

@@ -1,9 +1,11 @@
 """The source of a function of two releases: each release's own text, and what changed between them."""
 
+import html
 import json
 import re
 from dataclasses import replace
 from typing import Any
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from django.contrib.auth.models import User
@@ -61,6 +63,19 @@ def test_the_api_has_the_text_of_the_asked_release_and_of_the_newest_otherwise(c
         assert HASHED[release] in answer["function"]["uri"]
     path = f"/api/v1/projects/shop/functions/{func(app, 'a', HASHED['1.0.0']).id}/source"
     assert client.get(f"{path}?release=3.0.0").status_code == 404
+
+
+def test_the_page_names_the_owners_of_the_source_and_offers_an_issue(client: Client, app: Project) -> None:
+    assert "Owners" not in text_of(client, address(app))
+    template = "https://git.example/new?title={title}&body={body}"
+    Project.objects.filter(pk=app.pk).update(owner_rules="src/ @tables", issue_link_template=template)
+    assert "Owners @tables" in text_of(client, address(app))
+    assert ask(client, app)["owners"] == ["@tables"]
+    page = client.get(address(app)).content.decode()
+    link = html.unescape(re.search(r'href="(https://git\.example/[^"]+)"', page)[1])  # type: ignore[index]
+    (title,), (body,) = parse_qs(urlsplit(link).query).values()
+    assert title == "render takes time"
+    assert body.splitlines()[1:3] == ["- Defined at: `table.ts:2:17`", "- Owners: @tables"]
 
 
 def test_the_page_has_the_text_of_the_newest_release_of_its_slice(client: Client, app: Project) -> None:

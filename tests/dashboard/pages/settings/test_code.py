@@ -17,9 +17,17 @@ from tests.dashboard.pages.settings.conftest import SETTINGS, read, text_in
 KINDS = ("categories", "parties", "packages")
 
 
-def send(client: Client, *, same: str = "", preview: bool = False, **rows: list[dict[str, str]]) -> HttpResponse:
+def send(
+    client: Client,
+    *,
+    same: str = "",
+    preview: bool = False,
+    team: tuple[str, str] = ("", ""),
+    **rows: list[dict[str, str]],
+) -> HttpResponse:
     """Posts the form with rows by kind, and as a browser does, an empty one behind them."""
     fields: dict[str, Any] = {"same_funcs": same} | ({"preview": "1"} if preview else {})
+    fields |= dict(zip(("owner_rules", "issue_link_template"), team, strict=True))
     for kind in KINDS:
         given = [*rows.get(kind, []), {}][:MAX_RULES]
         fields |= {f"{kind}-TOTAL_FORMS": len(given), f"{kind}-INITIAL_FORMS": 0}
@@ -172,3 +180,21 @@ def test_a_form_that_says_it_has_many_rows_is_drawn_with_few(owner: Client, shop
     assert response.status_code == 400
     fields = response.content.decode().count('-name"')  # two in each row: the name, and its label
     assert 2 * len(KINDS) * MAX_RULES < fields < 2 * len(KINDS) * (MAX_RULES + 3)
+
+
+def test_owners_and_the_form_for_issues_are_kept_or_told_what_is_wrong(owner: Client, shop: Project) -> None:
+    team = ("/src/cart/ @cart", "https://git.example/new?title={title}&body={body}")
+    assert send(owner, team=team).status_code == 302
+    stored = Project.objects.get(pk=shop.pk)
+    assert (stored.owner_rules, stored.issue_link_template) == team
+    page = owner.get(SETTINGS + "code/").content.decode()
+    assert "/src/cart/ @cart" in page
+    assert "https://git.example/new?title={title}&amp;body={body}" in page
+    for wrong, words in (
+        (("!src/ @a", ""), "Line 1: a pattern cannot begin with !"),
+        (("", "https://git.example/new"), "It needs {title}."),
+    ):
+        answer = send(owner, team=wrong)
+        assert answer.status_code == 400
+        assert words in text_in(answer)
+    assert Project.objects.get(pk=shop.pk).owner_rules == team[0]
