@@ -109,6 +109,42 @@ def test_a_client_gets_lenses_and_hovers(app: Project, checkout: Path, live_serv
     assert not any("stale" in lens.command.title for lens in after if lens.command)
 
 
+def test_what_is_wrong_is_said_once_and_the_editor_goes_on(
+    app: Project, checkout: Path, live_server: LiveServer
+) -> None:
+    uri = (checkout / "web" / "src" / "table.ts").as_uri()
+    document, environment = types.TextDocumentIdentifier(uri), make_environment(app, live_server)
+    shown: list[str] = []
+
+    async def ask() -> list[object]:
+        client = LanguageClient("test", "1")
+
+        @client.feature(types.WINDOW_SHOW_MESSAGE)
+        def hear(params: types.ShowMessageParams) -> None:
+            shown.append(params.message)
+
+        await client.start_io(*COMMAND, env={**environment, "FIELDFLAME_TOKEN": "ff_unknown"})
+        folder = types.WorkspaceFolder(checkout.as_uri(), "app")
+        await client.initialize_async(types.InitializeParams(types.ClientCapabilities(), workspace_folders=[folder]))
+        opened = types.TextDocumentItem(uri, "typescript", 1, EDITED)
+        client.text_document_did_open(types.DidOpenTextDocumentParams(opened))
+        answers = [await client.text_document_code_lens_async(types.CodeLensParams(document)) for _ in range(2)]
+        other = types.TextDocumentIdentifier(uri.replace(".ts", ".md"))
+        answers.append(await client.text_document_code_lens_async(types.CodeLensParams(other)))
+        await client.shutdown_async(None)
+        client.exit(None)
+        await client.stop()  # type: ignore[no-untyped-call]
+        return list(answers)
+
+    async def ask_in_time() -> list[object]:
+        return await asyncio.wait_for(ask(), WAIT_S)
+
+    assert asyncio.run(ask_in_time()) == [(), (), ()]
+    assert len(shown) == 1
+    assert "does not know the token" in shown[0]
+    assert "ff_unknown" not in shown[0]
+
+
 @pytest.mark.skipif(shutil.which("nvim") is None, reason="Neovim is not installed")
 def test_a_headless_neovim_gets_the_same_lenses(
     app: Project, checkout: Path, live_server: LiveServer, tmp_path: Path
