@@ -119,7 +119,7 @@ def test_what_is_wrong_is_said_once_and_the_editor_goes_on(
     async def ask() -> list[object]:
         client = LanguageClient("test", "1")
 
-        @client.feature(types.WINDOW_SHOW_MESSAGE)
+        @client.feature(types.WINDOW_SHOW_MESSAGE)  # type: ignore[untyped-decorator]
         def hear(params: types.ShowMessageParams) -> None:
             shown.append(params.message)
 
