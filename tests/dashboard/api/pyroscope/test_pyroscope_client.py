@@ -204,3 +204,23 @@ def test_errors_have_codes_that_the_client_knows(recorded: Project, client_of: A
     ):
         (refused,) = Asker(client_of.command[1], token).ask_all(flames)
         assert refused["code"] == code
+
+
+def test_profilecli_reads_us(recorded: Project, client_of: Asker) -> None:
+    profilecli = shutil.which("profilecli")
+    if profilecli is None:
+        pytest.skip("Pyroscope's profilecli is not on the PATH")
+    times = find_range(client_of)
+    _, url, token = client_of.command
+    where = ("--url", url, "--token", token, "--from", str(times["start"] // 1000), "--to", str(times["end"] // 1000))
+
+    def run(*words: str) -> str:
+        command = [profilecli, "query", *words, *where]
+        return subprocess.run(command, capture_output=True, text=True, check=True, timeout=ASK_S).stdout
+
+    time = select_overview(Slice(project_id=recorded.pk), [], limit=1).whole.time
+    kind = ("--profile-type", type_id("script_and_hidden"))
+    top = json.loads(run("top", *kind, "--label-names", "release", "--output", "json"))
+    assert sum(one["total"] for one in top["series"]) == 1_000 * (time.js_us + time.hidden_us)
+    assert f"Comment: js_ms: {time.js_us / 1000}\n" in run("profile", *kind)
+    assert " page " in run("series")
