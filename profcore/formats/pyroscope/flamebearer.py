@@ -1,5 +1,7 @@
 """Charts as Pyroscope's flame graphs: names, and levels of bars whose places are relative to the bar before."""
 
+import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -10,6 +12,7 @@ from profcore.sums.calltree import CallTree, total_us
 
 ROOT_NAME: Final = "total"
 NS_PER_US: Final = 1_000
+FILE: Final = re.compile(r"^[^?#]*/([^/?#]+)/*(?:[?#].*)?$", re.DOTALL)  # the last part of an address's path
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,7 +33,7 @@ def write_flamebearer(chart: Chart) -> Flamebearer:
     """Returns the flame graph of a chart, whose nodes are depth first. Nodes without time are left out."""
     self_us, _ = chart.sum_runs()
     totals = total_us(CallTree(list(chart.prefix), list(chart.func), self_us))
-    frames = [name_func(func) for func in chart.funcs]
+    frames = name_funcs(chart.funcs)
     index: dict[str, int] = {ROOT_NAME: 0}
     levels: list[list[int]] = [[]]
     ends: list[int] = [0]  # of the last bar of each level
@@ -56,10 +59,22 @@ def write_flamebearer(chart: Chart) -> Flamebearer:
     return Flamebearer(names=list(index), levels=levels, total=total, max_self=max(self_us, default=0) * NS_PER_US)
 
 
-def name_func(func: ChartFunc) -> str:
-    """Returns the name and the place of a func: Grafana's table adds up what has one name, and so may tools."""
-    place = func.place
-    if place is None:
+def name_funcs(funcs: Sequence[ChartFunc]) -> list[str]:
+    """Returns the name of each func with the place of its definition: Grafana's table adds up what has one name.
+
+    The place is `file:line:column`, with the whole address of the file if it would be that of several funcs.
+    """
+    short = [_name(func, FILE.sub(r"\1", func.place.uri) if func.place else "") for func in funcs]
+    times = Counter(short)
+    return [
+        _name(func, func.place.uri) if func.place and times[name] > 1 else name
+        for func, name in zip(funcs, short, strict=True)
+    ]
+
+
+def _name(func: ChartFunc, file: str) -> str:
+    if func.place is None:
         return func.label
     label = ANONYMOUS if func.label.startswith(ANONYMOUS) else func.label  # the label of such a func has its place
-    return " ".join((label, ":".join(str(part) for part in place if part is not None)))
+    numbers = [str(number) for number in func.place[1:] if number is not None]
+    return f"{label} {':'.join((file, *numbers))}"

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import pytest
 
 from profcore.formats.chart.model import ChartFunc, ChartPlace
-from profcore.formats.pyroscope.flamebearer import Flamebearer, name_func, write_flamebearer
+from profcore.formats.pyroscope.flamebearer import Flamebearer, name_funcs, write_flamebearer
 from profcore.formats.pyroscope.profile_types import PROFILE_TYPES, ProfileType
 from profcore.formats.slice import ExportFunc, SliceExport
 from profcore.sums.calltree import CallTree
@@ -108,14 +108,26 @@ def test_a_deep_stack_is_no_problem() -> None:
     assert flames.levels[depth][1] == 1_000
 
 
+APP = "https://shop.example/assets/app.js?v=1#x"
+
+
 @pytest.mark.parametrize(
     ("func", "name"),
     [
         (ChartFunc("(hidden)", None, None), "(hidden)"),
-        (ChartFunc("draw", ChartPlace("app.js", 3, 4), None), "draw app.js:3:4"),
-        (ChartFunc("draw", ChartPlace("app.js", 3, 4), ChartPlace("src/a.ts", 1, None)), "draw src/a.ts:1"),
-        (ChartFunc("(anonymous) a.ts:1:2", ChartPlace("src/a.ts", 1, 2), None), "(anonymous) src/a.ts:1:2"),
+        (ChartFunc("draw", ChartPlace(APP, 3, 4), None), "draw app.js:3:4"),
+        (ChartFunc("draw", ChartPlace("https://shop.example/", 3, 4), None), "draw shop.example:3:4"),
+        (ChartFunc("draw", ChartPlace("app.js", 3, None), None), "draw app.js:3"),
+        (ChartFunc("draw", ChartPlace("/?q/", 3, 4), None), "draw /?q/:3:4"),
+        (ChartFunc("draw", ChartPlace(APP, 3, 4), ChartPlace("src/a.ts", 1, None)), "draw a.ts:1"),
+        (ChartFunc("(anonymous) a.ts:1:2", ChartPlace("src/a.ts", 1, 2), None), "(anonymous) a.ts:1:2"),
     ],
 )
-def test_functions_of_one_name_stay_apart_by_their_places(func: ChartFunc, name: str) -> None:
-    assert name_func(func) == name
+def test_a_function_has_its_place(func: ChartFunc, name: str) -> None:
+    assert name_funcs([func]) == [name]
+
+
+def test_functions_of_one_name_stay_apart() -> None:
+    places = [ChartPlace(f"src/{folder}/index.ts", 1, 2) for folder in ("cart", "pay")]
+    funcs = [ChartFunc("draw", place, None) for place in (*places, ChartPlace("src/cart/index.ts", 9, 2))]
+    assert name_funcs(funcs) == ["draw src/cart/index.ts:1:2", "draw src/pay/index.ts:1:2", "draw index.ts:9:2"]
