@@ -26,7 +26,7 @@ def traffic(shop: Project) -> Project:
         (4_000, {"page": "/product/:id", "release": "2.0.0", "starts_at": MONDAY + timedelta(hours=2)}),
         (8_000, {"page": "/cart", "release": "1.0.0", "browser": "bot"}),
     ):
-        make_call_tree(make_cell(shop, js_us=us, **cell), [(-1, func, us)])  # type: ignore[arg-type]  # fields of a cell
+        make_call_tree(make_cell(shop, js_us=us, **cell), [(-1, func, us)])
     return shop
 
 

@@ -61,8 +61,8 @@ class Asker:
         results: list[dict[str, Any]] = json.loads(done.stdout)
         return results
 
-    def ask(self, method: str, *, is_json: bool = False, **request: Any) -> Any:  # Any: an answer, as JSON
-        """Returns the answer to one question."""
+    def ask(self, method: str, is_json: bool = False, /, **request: Any) -> Any:  # Any: an answer, as JSON
+        """Returns the answer to one question, which is sent in protocol buffers or in JSON."""
         (result,) = self.ask_all({"method": method, "request": request, "json": is_json})
         assert "answer" in result, result
         return result["answer"]
@@ -141,7 +141,7 @@ def test_flame_graphs_are_ours_to_the_microsecond(client: Client, recorded: Proj
         whole = 1_000 * sum(getattr(time, f"{part}_us") for part in parts)
         asked = {"profileTypeID": type_id(kind), "labelSelector": '{service_name="shop"}', "maxNodes": 100_000, **times}
         for is_json in (False, True):
-            graph = client_of.ask("SelectMergeStacktraces", is_json=is_json, **asked).get("flamegraph")
+            graph = client_of.ask("SelectMergeStacktraces", is_json, **asked).get("flamegraph")
             if graph is None:
                 assert whole == 0
                 continue
@@ -168,12 +168,12 @@ def test_labels_and_types_are_listed(client_of: Asker) -> None:
     assert types[0]["name"] == "browser"
     times = find_range(client_of)
     for is_json in (False, True):
-        names = client_of.ask("LabelNames", is_json=is_json, matchers=["{}"], **times)["names"]
+        names = client_of.ask("LabelNames", is_json, matchers=["{}"], **times)["names"]
         assert {"service_name", "page", "release", "device", "browser", "environment"} <= set(names)
-        pages = client_of.ask("LabelValues", is_json=is_json, name="page", matchers=["{}"], **times)["names"]
+        pages = client_of.ask("LabelValues", is_json, name="page", matchers=["{}"], **times)["names"]
         grouped = client_of.ask(
             "SelectSeries",
-            is_json=is_json,
+            is_json,
             profileTypeID=type_id("script"),
             labelSelector="{}",
             step=86_400,

@@ -49,6 +49,7 @@ def picture(names: Sequence[str], levels: Sequence[Sequence[int]]) -> list[str]:
 def sum_paths(names: Sequence[str], levels: Sequence[Sequence[int]]) -> dict[tuple[str, ...], tuple[int, int]]:
     """Returns the self and total of each path of names below the root, in ns."""
     sums: dict[tuple[str, ...], tuple[int, int]] = {}
+    pending: list[tuple[tuple[str, ...], Bar]]
     pending = [((callee.name,), callee) for callee in read_levels(names, levels).callees]
     while pending:
         path, bar = pending.pop()
