@@ -19,6 +19,7 @@ from dashboard.api.project import (
     settings,
     sourcemaps,
 )
+from dashboard.api.pyroscope import connect, listing, series, stacktraces
 from dashboard.api.slices import (
     calls,
     calltree,
@@ -36,9 +37,11 @@ from dashboard.api.slices import (
     verdict,
     vitals,
 )
+from dashboard.web.unavailable import QUERIER_PATH
 
 PROJECT: str = "api/v1/projects/<slug:slug>/"
 CHANNEL: str = "channels/<str:channel>/"
+QUERIER: str = PROJECT.removesuffix("/") + QUERIER_PATH  # clients of Pyroscope append it to what they are given
 
 # What the OpenAPI document describes.
 ENDPOINTS: tuple[URLPattern, ...] = (
@@ -94,8 +97,21 @@ ENDPOINTS: tuple[URLPattern, ...] = (
     path(PROJECT + "links", links.LinksView.as_view(), name="api-links"),
     path("api/v1/shared/<str:token>/<str:file_name>", links.SharedProfileView.as_view(), name="shared-profile"),
 )
+# Methods of another protocol, which its own clients know.
+METHODS: dict[str, type[connect.ConnectView]] = {
+    "ProfileTypes": listing.ProfileTypesView,
+    "LabelNames": listing.LabelNamesView,
+    "LabelValues": listing.LabelValuesView,
+    "Series": listing.SeriesView,
+    "GetProfileStats": listing.ProfileStatsView,
+    "SelectSeries": series.SelectSeriesView,
+    "SelectMergeStacktraces": stacktraces.MergeStacktracesView,
+    "SelectMergeProfile": stacktraces.MergeProfileView,
+    "<str:method>": connect.UnimplementedView,
+}
 urlpatterns: list[URLPattern] = [
     *ENDPOINTS,
+    *(path(QUERIER + method, view.as_view(), name="pyroscope") for method, view in METHODS.items()),
     path("api/v1/schema", answer_document, {"patterns": ENDPOINTS}, name="api-schema"),
 ]
 # Last of all addresses: what leads nowhere under /api/ is answered in JSON.

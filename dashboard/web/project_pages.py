@@ -62,6 +62,11 @@ def find_traits(match: ResolverMatch | None) -> PageTraits:
     return traits
 
 
+def only_reads(match: ResolverMatch | None) -> bool:
+    """Returns whether an endpoint changes nothing by any method (`ProjectView.only_reads`)."""
+    return bool(getattr(getattr(match and match.func, "cls", None), "only_reads", False))
+
+
 def make_paths(*views: Any) -> list[URLPattern]:  # Any: views that `project_page` has decorated
     """Returns the addresses of decorated views, and adds their pages to the registry: tabs in this order."""
     PAGES.update({view.traits.name: view.traits for view in views})

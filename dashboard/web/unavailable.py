@@ -6,6 +6,7 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 
 API_PATH: Final = "/api/"
+QUERIER_PATH: Final = "/querier.v1.QuerierService/"  # below a project's: its clients read the errors of Connect
 
 
 def answer_later(
@@ -19,7 +20,9 @@ def answer_later(
 ) -> HttpResponse:
     """Returns the answer for a browser or a client. A part of a page says it in its place, with status 200."""
     if request.path_info.startswith(API_PATH):
-        return JsonResponse({"detail": api_detail}, status=status, headers={"Retry-After": str(retry_after_s)})
+        is_querier = QUERIER_PATH in request.path_info
+        words = {"code": "unavailable", "message": api_detail} if is_querier else {"detail": api_detail}
+        return JsonResponse(words, status=status, headers={"Retry-After": str(retry_after_s)})
     values = {"error": {"detail": page_detail}, "title": title}
     if "HX-Request" in request.headers:
         return render(request, "dashboard/layout/_bad_part.html", values)

@@ -67,7 +67,7 @@ class ProjectView(APIView):
 
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:  # Any: as in DRF's stubs
         """Answers a read within one context. What a write reads afterwards is selected anew."""
-        with read_context() if request.method in SAFE else nullcontext():
+        with read_context() if request.method in SAFE or self.only_reads else nullcontext():
             return super().dispatch(request, *args, **kwargs)
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:  # Any: as in DRF's stubs

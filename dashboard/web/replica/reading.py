@@ -16,7 +16,7 @@ from prometheus_client import Counter, Histogram
 from aggregate.replica.lag import WATCH
 from aggregate.replica.source import at_replica, drop_replica_connection, has_replica, open_replica
 from aggregate.selectors.slice.read_context import read_context
-from dashboard.web.project_pages import find_traits
+from dashboard.web.project_pages import find_traits, only_reads
 from ingest.deadline import DeadlineExceeded
 
 HEADER: Final = "Fieldflame-Replica-Lag"
@@ -55,8 +55,9 @@ class ReplicaRead:
 
 
 def may_read_there(request: HttpRequest) -> bool:
-    """Returns whether the replica may answer a request."""
-    return has_replica() and request.method in SAFE and find_traits(request.resolver_match).on_replica
+    """Returns whether the replica may answer a request. Some posts only read."""
+    is_read = request.method in SAFE or only_reads(request.resolver_match)
+    return has_replica() and is_read and find_traits(request.resolver_match).on_replica
 
 
 def answer_from_replica(request: HttpRequest, make: Callable[[], Response]) -> Response:

@@ -61,10 +61,11 @@ def write_chart(chart: Chart, *, base: str | None = None) -> Iterator[bytes]:
 
     The other samples are compared with those of the track `base`.
     """
-    return gzip_stream(gather(_messages(chart, base)))
+    return gzip_stream(gather(write_messages(chart, base)))
 
 
-def _messages(chart: Chart, base: str | None) -> Iterator[bytes]:
+def write_messages(chart: Chart, base: str | None = None) -> Iterator[bytes]:
+    """Yields the fields of a profile of a chart, which is not packed, piece by piece."""
     strings, paths = Strings(), Paths(chart)
     yield _head(chart, strings)
     for index, func in enumerate(paths.funcs):

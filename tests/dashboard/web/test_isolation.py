@@ -73,6 +73,7 @@ OPEN_ADDRESSES = {
     *("api-alert", "api-accept", "api-alert-preview", "api-channels", "api-channel", "api-channel-secret"),
     *("api-channel-test", "api-deliveries", "api-replay"),
     "style",  # of no project, and with DEBUG only: test_style
+    "pyroscope",  # takes messages, by token only: test_connect
 }
 
 

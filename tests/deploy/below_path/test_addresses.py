@@ -158,8 +158,9 @@ def check_api(server: WebServer) -> Iterator[str]:
         api = f"{PATH}/api/v1/projects/{SLUG}/"
         job = client.post(f"{api}jobs", json={"kind": "functions", "params": {}})
         link = client.post(f"{api}links", json={"params": {"format": "firefox"}})
-        for answer in (job, link):
-            assert answer.status_code in (201, 202), answer.text
+        types = client.post(f"{api}querier.v1.QuerierService/ProfileTypes", json={})
+        for answer in (job, link, types):
+            assert answer.status_code in (200, 201, 202), answer.text
             yield from check_answer(answer)
         assert job.json()["url"].startswith(api)
         assert link.json()["url"].startswith(f"http://127.0.0.1:{server.port}{PATH}/api/v1/shared/")

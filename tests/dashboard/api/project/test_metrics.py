@@ -178,7 +178,7 @@ def test_the_documentation_names_all_metrics_and_no_others(client: Client, beare
     add_views(shop, [10], release="2.0.0", page="/a")
     alert(shop, 7, "Budget", [State.OK], evaluated_at=datetime.now(UTC))
     names = {name for family in scrape(client, bearer).values() for name in (family.name, *_names(family))}
-    text = (Path(django_settings.BASE_DIR) / "docs" / "metrics-for-grafana.md").read_text()
+    text = (Path(django_settings.BASE_DIR) / "docs" / "grafana.md").read_text()
     documented = set(re.findall(r"fieldflame_\w+", text))
     assert documented <= names
     assert {name for name in names if not name.endswith(("_gcount", "_gsum"))} <= documented

@@ -27,6 +27,7 @@ from projects.models import Membership, Project
 from projects.tokens import create_token
 from tests.aggregate.selectors.vitals.recorded_visits import post_visits, read_visits
 from tests.builders import make_project
+from tests.dashboard.api.pyroscope.asking import SERVICE, question
 from tests.dashboard.conftest import People, make_people, make_shop
 from tests.dashboard.web.addresses import API_ADDRESSES, PAGE_ADDRESSES, list_names
 from tests.object_stores import MemoryStore, objects  # noqa: F401  # a fixture
@@ -152,8 +153,20 @@ def test_vitals_read_raw_bodies_there(
 def test_every_address_that_may_be_read_there_is_tested() -> None:
     tested = {resolve(address.partition("?")[0]).url_name for address in PAGE_ADDRESSES + API_ADDRESSES}
     assert list_names(lambda traits: traits.on_replica) - tested == {
-        "api-timeline"
-    }  # needs a trace that can be decoded; it is read as `api-trace` is
+        "api-timeline",  # needs a trace that can be decoded; it is read as `api-trace` is
+        "pyroscope",  # the next test
+    }
+
+
+@pytest.mark.parametrize("method", ["ProfileTypes", "GetProfileStats", "SelectMergeStacktraces"])
+def test_posts_that_only_read_are_read_there(client: Client, bearer: dict[str, str], method: str) -> None:
+    failed = counted("failed")
+    message = question() if method.startswith("Select") else {}
+    answer = client.post(SERVICE + method, message, content_type="application/json", headers=bearer)
+    assert (answer.status_code, HEADER in answer.headers) == (200, True)
+    other = client.post("/api/v1/projects/shop/code/preview", {}, content_type="application/json", headers=bearer)
+    assert HEADER not in other.headers
+    assert counted("failed") == failed
 
 
 def test_a_page_says_how_far_it_may_be_behind(member: Client, lag: Callable[[float | None], None]) -> None:

@@ -1,0 +1,1 @@
+"""What Grafana's Pyroscope data source asks with, and the answers that it draws."""
