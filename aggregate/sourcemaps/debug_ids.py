@@ -1,7 +1,7 @@
 """Scripts that are found by their debug ids: a trace says which id the script of a URL has, an upload has its map.
 
 Anybody may post a trace. So a URL that an upload names, or that has got its map by an id, keeps it; of several ids that
-traces gave one URL of a release, the first counts that has a map. A lie labels no other URL than its own.
+traces gave one URL of a release, the first counts that has a map. A lie labels no other URL or release than its own.
 """
 
 from collections import defaultdict
@@ -13,7 +13,7 @@ from aggregate.sourcemaps.deleting import delete_scripts
 from aggregate.sourcemaps.script_locks import lock_scripts
 from aggregate.sourcemaps.scripts import ScriptRow, write_scripts
 from aggregate.sourcemaps.wildcards import COVERS, HAS_WILDCARD
-from profcore.symbolicate.paths import ANYWHERE, has_content_hash
+from profcore.symbolicate.paths import ANYWHERE
 
 BATCH: Final = 1_000  # scripts of one transaction
 # The scripts that traces named and no upload, with the files of one that has the same debug id.
@@ -50,7 +50,7 @@ def place_scripts(project_id: int) -> int:
             row = ScriptRow(
                 uri=uri,
                 file=file,
-                is_shared=has_content_hash(uri),
+                is_shared=False,  # each release's traces say it: what was said of another one is not believed here
                 bundle_id=bundle_id,
                 map_id=map_id,
                 debug_id=debug_id,

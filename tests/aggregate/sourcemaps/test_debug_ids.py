@@ -131,6 +131,14 @@ def test_a_lie_labels_its_own_address_only(shop: Project) -> None:
     assert picture(shop.pk) == names("1")
 
 
+def test_a_lie_labels_its_own_release_only_whatever_its_address(shop: Project) -> None:
+    hashed = URI.replace("main", "main-3f2a1b9c")
+    upload_anywhere(shop)
+    see(shop, "evil", uri=hashed)
+    label_all()
+    assert not ReleaseScript.objects.get(release="evil").is_shared
+
+
 def test_another_projects_maps_are_not_found(shop: Project) -> None:
     other = make_project("other")
     upload_anywhere(other)
