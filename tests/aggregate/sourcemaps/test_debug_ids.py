@@ -7,7 +7,7 @@ import pytest
 from django.db.models import F
 
 from aggregate.label_models import Artifact, ReleaseScript
-from aggregate.sourcemaps.debug_ids import place_scripts
+from aggregate.sourcemaps.debug_ids import BATCH, place_scripts
 from aggregate.sourcemaps.deleting import delete_release, expire_source_maps
 from aggregate.sourcemaps.labelling import label_all
 from aggregate.sourcemaps.uploading import UploadError, store_build
@@ -118,6 +118,14 @@ def test_of_several_ids_the_first_that_has_a_map_counts_and_stays(shop: Project)
     see(shop, debug_id=OTHER)
     label_all()
     assert picture(shop.pk) == names("1")
+
+
+def test_more_scripts_than_a_transaction_takes_are_placed(shop: Project) -> None:
+    upload_anywhere(shop)
+    uris_of = {f"https://shop.example/{number}.js": ID for number in range(BATCH + 1)}
+    execute_in_transaction(INSERT, [str(shop.pk), "1", msgspec.json.encode(uris_of).decode()])
+    label_all()
+    assert ReleaseScript.objects.count() == BATCH + 1
 
 
 def test_a_lie_labels_its_own_address_only(shop: Project) -> None:
