@@ -40,9 +40,20 @@ class Artifact(models.Model):
         ]
 
 
+class UploadChunk(models.Model):
+    """A part of an upload by Sentry's tools, by its SHA-1, until all are there. Private."""
+
+    pk = models.CompositePrimaryKey("project_id", "digest")
+    project = models.ForeignKey(Project, on_delete=models.CASCADE, db_index=False, db_constraint=False)
+    digest = models.BinaryField()
+    body = models.BinaryField()
+    created_at = models.DateTimeField()
+
+
 class ReleaseScript(models.Model):
     """A script of a release: its URL as funcs have it, its path in the build folder, its bundle and its map.
 
+    A URL below `~/` is not known yet: traces give one to the script's debug id (`aggregate.sourcemaps.debug_ids`).
     With `is_shared`, the URL has a content hash, so its labels also serve releases that have no script of that URL. The
     row is the queue entry of symbolication: it is pending while `pending_at` is set. Funcs of its URL up to
     `labelled_func_id` have their labels. `attempts` is the token of the worker that holds it until `claimed_until`.

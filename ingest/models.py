@@ -13,6 +13,7 @@ from django.db.models import Q
 from ingest import chunk_models as _registers_chunks  # noqa: F401
 from ingest import count_models as _registers_counts  # noqa: F401
 from ingest import pack_models as _registers_itself  # noqa: F401
+from ingest import script_models as _registers_scripts  # noqa: F401
 from projects.models import Project
 
 

@@ -368,6 +368,16 @@ class Migration(migrations.Migration):
             },
         ),
         migrations.CreateModel(
+            name='UploadChunk',
+            fields=[
+                ('pk', models.CompositePrimaryKey('project_id', 'digest', blank=True, editable=False, primary_key=True, serialize=False)),
+                ('digest', models.BinaryField()),
+                ('body', models.BinaryField()),
+                ('created_at', models.DateTimeField()),
+                ('project', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.CASCADE, to='projects.project')),
+            ],
+        ),
+        migrations.CreateModel(
             name='ReleaseScript',
             fields=[
                 ('pk', models.CompositePrimaryKey('project_id', 'id', blank=True, editable=False, primary_key=True, serialize=False)),

@@ -10,7 +10,7 @@ from django.db import OperationalError, connection
 from aggregate.label_models import MAPPED, ReleaseScript
 from aggregate.sourcemaps.wildcards import is_among
 from ingest.deadline import drop_silent_connection, with_deadline
-from profcore.symbolicate.paths import script_uri
+from profcore.symbolicate.paths import ANYWHERE, script_uri
 from profcore.trace.addresses import escape_path, wildcard_forms
 
 MAX_SEEN_SCRIPTS: Final = 2_000  # of a release, those with most functions: more are inline scripts of many pages
@@ -62,6 +62,8 @@ class Coverage:
         """The result in words."""
         if not self.all_functions:
             return f"No trace of release {self.release} was received yet. Names appear with the first one."
+        if not self.matched and self.prefixes == (ANYWHERE,):
+            return f"No trace of release {self.release} has named a debug id of these files yet."
         if not self.matched:
             came_from = ", ".join(self.folders)
             return (

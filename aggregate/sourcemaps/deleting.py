@@ -79,8 +79,8 @@ def delete_unused_artifacts(project_id: int, artifact_ids: Sequence[int]) -> Non
 def expire_source_maps(project_id: int, now: datetime, *, keep_days: int, shared_days: int) -> int:
     """Deletes scripts uploaded before `keep_days` whose release has no cells; returns their number.
 
-    Scripts that may serve other releases stay for `shared_days`. Also deletes files of uploads that broke off, and
-    sources that no label points to because another map replaced theirs.
+    Scripts that may serve other releases stay for `shared_days`. Also deletes files of uploads that broke off, sources
+    that no label points to because another map replaced theirs, and debug ids that belong to no script.
     """
     with connection.cursor() as cursor:
         cursor.execute(
@@ -105,6 +105,17 @@ def expire_source_maps(project_id: int, now: datetime, *, keep_days: int, shared
                    SELECT FROM aggregate_releasescript s
                    WHERE s.project_id = %(project_id)s AND a.id IN (s.bundle_id, s.map_id))""",
             {"project_id": project_id, "before": now - timedelta(days=UPLOAD_DAYS)},
+        )
+        cursor.execute(
+            "DELETE FROM aggregate_uploadchunk WHERE project_id = %s AND created_at < %s",
+            [project_id, now - timedelta(days=UPLOAD_DAYS)],
+        )
+        cursor.execute(
+            """DELETE FROM ingest_scriptdebugid i
+               WHERE i.project_id = %(project_id)s AND i.seen_at < %(before)s AND NOT EXISTS (
+                   SELECT FROM aggregate_releasescript s
+                   WHERE s.project_id = %(project_id)s AND s.debug_id = i.debug_id AND s.release = i.release)""",
+            {"project_id": project_id, "before": now - timedelta(days=keep_days)},
         )
         cursor.execute(
             """DELETE FROM aggregate_source s WHERE s.project_id = %(project_id)s AND NOT EXISTS (

@@ -12,6 +12,7 @@ from django.db import connection, transaction
 from aggregate.child_process import CrashedAlone, run_alone
 from aggregate.label_models import Artifact, Label
 from aggregate.metrics import SCRIPTS, note
+from aggregate.sourcemaps.debug_ids import BATCH, place_scripts
 from aggregate.sourcemaps.deleting import delete_labels
 from aggregate.sourcemaps.map_reader import MapResult, MapTask, SourceRow, result_decoder
 from aggregate.sourcemaps.queue import (
@@ -71,6 +72,8 @@ def label_in_turn() -> bool:
 
 def _scan(project_id: int | None) -> None:
     for project in list_projects_with_scripts() if project_id is None else [project_id]:
+        while place_scripts(project) == BATCH:
+            pass  # each has its address then, and there are more
         scan_new_funcs(project)
 
 

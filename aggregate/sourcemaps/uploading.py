@@ -22,6 +22,7 @@ from aggregate.sourcemaps.queue import SYMBOLICATE_FLAG, SYMBOLICATE_TASK
 from aggregate.sourcemaps.scripts import ScriptRow, StoredMeanwhileDeleted, write_scripts
 from ingest.notify import notify_worker
 from ingest.storage.groups import allocate_ids
+from profcore.formats.importers.completing import UNNAMED
 from profcore.litter import is_litter
 from profcore.symbolicate.builds import (
     BundleComments,
@@ -36,7 +37,7 @@ from profcore.symbolicate.builds import (
     read_bundle,
 )
 from profcore.symbolicate.maps import MapError, read_map, read_map_debug_id
-from profcore.symbolicate.paths import has_content_hash, is_url_prefix, script_uri
+from profcore.symbolicate.paths import ANYWHERE, has_content_hash, is_url_prefix, script_uri
 from profcore.trace.funcs import MAX_URI_CHARS, is_cut
 from projects.audit.acts import Act
 from projects.audit.entries import record
@@ -46,6 +47,7 @@ PREFIX_RULE: Final = (
     "must be a URL with scheme and host, and without query and fragment. "
     "A * stands for all subdomains, first in the host: https://*.shop.example/."
 )
+NO_DEBUG_ID: Final = "it has no debug id, so say where it is served: by its URL prefix. Or inject debug ids first."
 TRIES: Final = 3  # if its files were deleted meanwhile, an upload stores them again
 
 
@@ -133,16 +135,17 @@ def store_build(
 ) -> UploadReport:
     """Stores the bundles and maps among some files, and their scripts under each prefix; notifies a worker.
 
-    A file is a map by its name, or because a bundle's comment names it. `on_file` is called with the path of each
-    bundle and map. A bad map is left out and reported; the rest is stored. An equal upload
-    changes nothing. Raises `UploadError`.
+    The prefix `ANYWHERE` is for scripts with debug ids; others are left out there. A file is a map by its name, or
+    because a bundle's comment names it. `on_file` is called with the path of each bundle and map. A bad map is left out
+    and reported; the rest is stored. An equal upload changes nothing. Raises `UploadError`.
     """
     check_upload(project_id, release, url_prefixes)
     build = [file for file in files if not is_litter(file.path)]
     if not any(is_bundle(file.path) or is_map(file.path) for file in build):
         raise UploadError("body", "there is neither a script (.js, .mjs, .cjs) nor a map among the files.")
     try:
-        announce_release(project_id, release, datetime.now(UTC))
+        if release != UNNAMED:
+            announce_release(project_id, release, datetime.now(UTC))
     except ReleaseError as error:
         raise UploadError("release", str(error)) from None
     for attempt in range(TRIES):
@@ -177,7 +180,7 @@ def check_upload(project_id: int, release: str, url_prefixes: Sequence[str]) -> 
     if not url_prefixes:
         raise UploadError("url_prefix", "say where the files are served, such as https://shop.example/assets/.")
     for prefix in url_prefixes:
-        if not is_url_prefix(prefix):
+        if prefix != ANYWHERE and not is_url_prefix(prefix):
             raise UploadError("url_prefix", f"{prefix!r} {PREFIX_RULE}")
     with connection.cursor() as cursor:
         cursor.execute(
@@ -300,11 +303,16 @@ def _store_scripts(upload: _Upload, pairs: Sequence[Pair], stored: _StoredFiles)
     rows: list[ScriptRow] = []
     report, paths = upload.report, {file.path for file in upload.files}
     for pair in pairs:
-        urls = tuple(dict.fromkeys(script_uri(prefix, pair.path) for prefix in upload.url_prefixes))
+        debug_id = stored.bundles[pair.bundle].debug_id if pair.bundle else stored.maps[pair.map or ""]
+        prefixes = [prefix for prefix in upload.url_prefixes if prefix != ANYWHERE or debug_id is not None]
+        urls = tuple(dict.fromkeys(script_uri(prefix, pair.path) for prefix in prefixes))
         if any(map(is_cut, urls)):
             report.rejected.append(BadFile(pair.path, "$", f"its URL is longer than {MAX_URI_CHARS} characters."))
             continue
-        debug_id = stored.bundles[pair.bundle].debug_id if pair.bundle else stored.maps[pair.map or ""]
+        if not urls:
+            if pair.map is not None:  # nothing is lost without a map
+                report.rejected.append(BadFile(pair.path, "$", NO_DEBUG_ID))
+            continue
         rows += [
             ScriptRow(
                 uri=url,

@@ -16,6 +16,7 @@ from dashboard.api.project import (
     metrics,
     quality,
     releases,
+    sentry_uploads,
     settings,
     sourcemaps,
 )
@@ -109,9 +110,27 @@ METHODS: dict[str, type[connect.ConnectView]] = {
     "SelectMergeProfile": stacktraces.MergeProfileView,
     "<str:method>": connect.UnimplementedView,
 }
+ORGANIZATION: str = "api/0/organizations/<str:organization>/"
+SENTRY_RELEASES: tuple[str, ...] = (ORGANIZATION, "api/0/projects/<str:organization>/<str:project>/")
+# What Sentry's tools call, whose contract is theirs.
+SENTRY_ENDPOINTS: tuple[URLPattern, ...] = (
+    path("api/0/", sentry_uploads.RootView.as_view(), name="sentry-root"),
+    path(ORGANIZATION + "chunk-upload/", sentry_uploads.ChunkUploadView.as_view(), name="sentry-chunks"),
+    path(ORGANIZATION + "artifactbundle/assemble/", sentry_uploads.AssembleView.as_view(), name="sentry-assemble"),
+    *(path(of + "releases/", sentry_uploads.ReleaseView.as_view(http_method_names=["post"])) for of in SENTRY_RELEASES),
+    *(
+        path(of + "releases/<path:release>/", sentry_uploads.ReleaseView.as_view(http_method_names=["put"]))
+        for of in SENTRY_RELEASES
+    ),
+)
+# Addresses of others' contracts, which the OpenAPI document leaves out.
+FOREIGN: tuple[URLPattern, ...] = (
+    *SENTRY_ENDPOINTS,
+    *(path(QUERIER + method, view.as_view(), name="pyroscope") for method, view in METHODS.items()),
+)
 urlpatterns: list[URLPattern] = [
     *ENDPOINTS,
-    *(path(QUERIER + method, view.as_view(), name="pyroscope") for method, view in METHODS.items()),
+    *FOREIGN,
     path("api/v1/schema", answer_document, {"patterns": ENDPOINTS}, name="api-schema"),
 ]
 # Last of all addresses: what leads nowhere under /api/ is answered in JSON.

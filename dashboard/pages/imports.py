@@ -13,7 +13,7 @@ from django.views.decorators.csrf import csrf_exempt, csrf_protect
 from dashboard.layout.shell import Shell, build_tabs
 from dashboard.web.access import get_visible_project, may_administer
 from dashboard.web.decorators import project_page
-from dashboard.web.uploads import take_files
+from dashboard.web.uploads import sent_bytes, take_files
 from ingest.imports import FileReport, import_file
 from profcore.formats.importers.registry import IMPORTERS
 from profcore.formats.importers.shapes import FileError
@@ -95,9 +95,3 @@ def show(request: HttpRequest, project: Project, *, status: int = 200, **context
         values |= {name: request.POST.get(name, "") for name in ("release", "page", "dry_run")}
     values["shell"] = Shell(build_tabs(project), None)
     return render(request, "dashboard/imports/page.html", values | context, status=status)
-
-
-def sent_bytes(request: HttpRequest) -> int:
-    """Returns how many bytes a request says its body has, before any is read."""
-    length = request.META.get("CONTENT_LENGTH") or "0"
-    return int(length) if length.isascii() and length.isdecimal() else 0

@@ -25,3 +25,9 @@ class NoFiles(FileUploadHandler):
 def take_files(request: HttpRequest) -> None:
     """Lets a form have files, which are read when they are asked for. Its view is exempt from the CSRF check before."""
     request.upload_handlers = [MemoryFileUploadHandler(request), TemporaryFileUploadHandler(request)]
+
+
+def sent_bytes(request: HttpRequest) -> int:
+    """Returns how many bytes a request says its body has, before any is read."""
+    length = request.META.get("CONTENT_LENGTH") or "0"
+    return int(length) if length.isascii() and length.isdecimal() else 0

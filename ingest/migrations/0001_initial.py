@@ -185,6 +185,18 @@ class Migration(migrations.Migration):
             },
         ),
         migrations.CreateModel(
+            name='ScriptDebugId',
+            fields=[
+                ('pk', models.CompositePrimaryKey('project_id', 'release', 'uri_hash', 'debug_id', blank=True, editable=False, primary_key=True, serialize=False)),
+                ('release', models.TextField()),
+                ('uri_hash', models.UUIDField()),
+                ('debug_id', models.UUIDField()),
+                ('uri', models.TextField()),
+                ('seen_at', models.DateTimeField()),
+                ('project', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.CASCADE, to='projects.project')),
+            ],
+        ),
+        migrations.CreateModel(
             name='PendingChunk',
             fields=[
                 ('pk', models.CompositePrimaryKey('project_id', 'profiler_id', 'chunk_id', blank=True, editable=False, primary_key=True, serialize=False)),

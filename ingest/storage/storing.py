@@ -21,6 +21,7 @@ from ingest.storage.packs.format import PackedBody
 from ingest.storage.packs.placing import place_bodies
 from ingest.storage.partitions import create_partitions
 from ingest.storage.receipt_partitions import DedupMode, dedup_mode_of
+from ingest.storage.script_ids import store_debug_ids
 from ingest.storage.store_pool import STORE_POOL, Param, execute_in_transaction
 from ingest.storage.view_dimensions import NO_HEADERS, SenderHeaders, read_codes
 from profcore.trace.dimensions import DIMENSION_COLUMNS, classify_end_reason, code_traits, hash_session
@@ -191,6 +192,7 @@ def store_arrivals(
     """
     pairs = [(arrival.envelope.release, page_of(arrival.envelope, key.route_rules)) for arrival in arrivals]
     groups = intern_groups(key.project_id, pairs)
+    store_debug_ids(key.project_id, [arrival.envelope for arrival in arrivals])
     dedup_mode = dedup_mode_of([arrival.started_ms for arrival in arrivals], received_at)
     if alone:  # a file that is imported again may say another start
         dedup_mode = max(dedup_mode, DedupMode.LOOK_BACK)

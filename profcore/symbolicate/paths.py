@@ -7,6 +7,7 @@ from urllib.parse import unquote, urlsplit
 from profcore.trace.addresses import canonical_origin, canonical_path, escape_path
 from profcore.trace.funcs import UNSTORABLE, resource_uri
 
+ANYWHERE: Final = "~/"  # the prefix of scripts whose address is not known: their debug ids say which they are
 MAX_PATH_CHARS: Final = 1_000  # parts of a source's path; more is noise
 SCHEME: Final = re.compile(r"^([A-Za-z][A-Za-z0-9+.-]+):(?://([^/]*))?")  # two letters at least: C: is a drive
 DRIVE: Final = re.compile(r"^[A-Za-z]:(?=[\\/])")
@@ -45,6 +46,8 @@ def script_uri(prefix: str, file: str) -> str:
     It is written as browsers do: scheme and host in small letters and their wire form, no default port. The path has
     its canonical spelling; a `%` in a file's name begins no escape.
     """
+    if prefix == ANYWHERE:
+        return prefix + escape_path(file)
     parts = urlsplit(prefix)
     origin = canonical_origin(parts.scheme, parts.netloc.rpartition("@")[2])
     path = canonical_path(parts.path.rstrip("/")) + "/" + escape_path(file)

@@ -17,6 +17,8 @@ from profcore.surrogates import replace_halves
 from profcore.trace.dimensions import CACHES, NAVIGATIONS
 from profcore.trace.intervals import MAX_POSTED_MS, MIN_POSTED_MS
 
+NULL: Final = msgspec.Raw(b"null")  # an absent field that may be any JSON
+
 
 class Frame(msgspec.Struct, gc=False, omit_defaults=True):
     """A wire frame: a function by its definition. Positions are 1-based; a native frame has only a name."""
@@ -90,7 +92,10 @@ class Snippet(msgspec.Struct, gc=False, omit_defaults=True):
 
 
 class Envelope(msgspec.Struct, gc=False, kw_only=True):
-    """A trace with the facts of its view. Names are those of the wire (docs/ingest.md)."""
+    """A trace with the facts of its view. Names are those of the wire (docs/ingest.md).
+
+    `debugIds` is JSON of any kind, of which profcore/symbolicate/debug_ids.py reads what it can.
+    """
 
     viewId: UUID
     seq: int
@@ -116,6 +121,7 @@ class Envelope(msgspec.Struct, gc=False, kw_only=True):
     device: Device | None = None
     marks: list[Mark] = []
     tags: dict[str, str] | list[str] | None = None
+    debugIds: msgspec.Raw = NULL
 
 
 class TraceIdOnly(msgspec.Struct, gc=False):

@@ -405,5 +405,6 @@ def test_the_limits_of_the_proxy_for_files_are_those_of_page_and_api() -> None:
     assert int(imports[1]) * MIB == settings.IMPORT_MAX_FILE_BYTES + FORM_BYTES
     assert re.match(builds[0], reverse("settings-sourcemaps", args=["shop"]))
     assert int(builds[1]) * MIB == settings.SOURCE_MAP_MAX_UPLOAD_BYTES + FORM_BYTES
-    assert re.match(uploads[0], reverse("api-sourcemaps", args=["shop"]))
+    for address in (reverse("api-sourcemaps", args=["shop"]), reverse("sentry-chunks", args=["any"])):
+        assert re.match(uploads[0], address)
     assert int(uploads[1]) * MIB == settings.SOURCE_MAP_MAX_UPLOAD_BYTES

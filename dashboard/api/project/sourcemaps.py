@@ -22,6 +22,7 @@ from dashboard.api.core.views import BUILDS_ONLY, BuildView
 from dashboard.web.params import ParamError
 from ingest.endpoint.requests import CHUNK_BYTES
 from profcore.symbolicate.builds import Match
+from profcore.symbolicate.paths import ANYWHERE
 from profcore.trace.addresses import canonical_uri
 
 MAX_LISTED: Final = 1_000
@@ -33,7 +34,7 @@ _turns = threading.BoundedSemaphore(UPLOADS_AT_ONCE)
 RELEASE: Final = Text("release", "The release, as the snippet sends it.", is_required=True)
 URL_PREFIX: Final = Parameter(
     "url_prefix",
-    "Where the archive's files are served, such as https://shop.example/. Repeatable.",
+    "Where the archive's files are served, such as https://shop.example/; ~/ if their debug ids say it. Repeatable.",
     is_many=True,
     is_required=True,
 )
@@ -80,7 +81,9 @@ class UploadAnswer(Answer):
     new_files: Annotated[int, doc("Scripts and maps that were not stored before.")]
     coverage: Annotated[
         CoverageAnswer | None,
-        doc("How many functions of the release the maps reach, by its traces so far. Null: not counted in time."),
+        doc(
+            "How many functions of the release the maps reach, by its traces so far. Null: not counted in time, or ~/."
+        ),
     ]
 
 
@@ -147,7 +150,8 @@ class SourceMapsView(BuildView):
             raise ParamError(error.field, error.detail) from None
         except ArchiveError as error:
             raise ParamError("body", str(error)) from None
-        coverage = select_coverage_in_time(self.project.pk, release, prefixes)
+        below = [prefix for prefix in prefixes if prefix != ANYWHERE]
+        coverage = select_coverage_in_time(self.project.pk, release, below) if below else None
         answer = UploadAnswer.of(
             report,
             release=release,

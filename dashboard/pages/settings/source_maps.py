@@ -22,11 +22,11 @@ from aggregate.sourcemaps.moving import move_scripts
 from aggregate.sourcemaps.uploading import UploadError, UploadReport, store_build
 from dashboard.api.project.sourcemaps import MAX_LISTED, OthersUpload, upload_turn
 from dashboard.layout.forms import SettingsForm, read_lines
-from dashboard.pages.imports import FORM_BYTES, sent_bytes
+from dashboard.pages.imports import FORM_BYTES
 from dashboard.pages.settings.layout import SettingsRequest, settings_page
 from dashboard.web.access import get_visible_project, may_administer
 from dashboard.web.decorators import private_part
-from dashboard.web.uploads import take_files
+from dashboard.web.uploads import sent_bytes, take_files
 from projects.models import Project
 
 MAX_RELEASES: Final = 100

@@ -64,7 +64,7 @@ const encode = (text: string): Bytes => new TextEncoder().encode(text);
 const POST = { method: 'POST', credentials: 'omit' } as const;
 
 /** Leaves a line with the browser. Returns whether it took it: only secure contexts have this, and there is a quota. */
-const hold = (part: Part): unknown => {
+const hold = (part: Part): AbortController | true | void => {
   if (BARE) {
     return true;
   }
@@ -72,9 +72,7 @@ const hold = (part: Part): unknown => {
   try {
     window.fetchLater!(endpoint, { ...POST, body: encode(part.line_), signal: hold.signal });
     return part.hold_ = hold;
-  } catch {
-    return;
-  }
+  } catch {}
 };
 
 const release = (parts: readonly Part[]): void => {
@@ -88,10 +86,10 @@ const release = (parts: readonly Part[]): void => {
  * Sends all that waits. `leaves`: whether the page may end at any moment, from now on. `ends`: it does now. Then the browser
  * sends what it holds, since a request of ours may be lost.
  */
-export const flush = (leaves = isLeaving, ends = false): void => {
+export const flush = (leaves = isLeaving, ends?: boolean): void => {
   isLeaving = leaves;
   if (!pauses || isLeaving) {
-    send(waiting.filter((part) => !part.isSent_ && (BARE || !ends || !part.hold_)));
+    send(waiting.filter((part) => BARE ? !part.isSent_ : !(part.isSent_ || (ends && part.hold_))));
   }
 };
 
@@ -121,7 +119,7 @@ const send = Object.values({
           keptBytes += kept = body.byteLength;
           release(parts);
         }
-        const response = await fetch(endpoint, { ...POST, body, keepalive: !!kept });
+        const response = await fetch(endpoint, { ...POST, body, keepalive: kept as unknown as boolean });
         status = response.status;
         retryAfterS = Number(response.headers.get('Retry-After'));
         said = await response.json();

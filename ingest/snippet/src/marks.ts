@@ -21,11 +21,12 @@ declare const BARE: boolean;
 const TYPES = /^(l|m|p|ev|so)/;
 
 /**
- * The facts that are kept, by the browser's names; `ours:theirs` renames. The first seven are those of a long frame's script,
- * and those from the sixth on are an entry's. Each that is read takes time.
+ * The facts that are kept, by the browser's names; `ours:theirs` renames. The first eight are those of a long frame's script,
+ * and those from the seventh on are an entry's. Each that is read takes time.
  */
-const FACTS = /* @__PURE__ */ ('function:sourceFunctionName position:sourceCharPosition forced:forcedStyleAndLayoutDuration'
-  + ' invoker invokerType start:startTime duration size value hadRecentInput interactionId processingStart processingEnd'
+const FACTS = /* @__PURE__ */ ('url:sourceURL function:sourceFunctionName position:sourceCharPosition'
+  + ' forced:forcedStyleAndLayoutDuration invoker invokerType start:startTime duration url size value hadRecentInput'
+  + ' interactionId processingStart processingEnd'
   + ' blockingDuration renderStart styleAndLayoutStart').split(' ').map((fact) => fact.split(':'));
 /** Of one view: the scripts of long frames, and the marks of each type: a page that sets many crowds out no long task. */
 const MAX_SCRIPTS = 200;
@@ -49,10 +50,8 @@ let watchedFrom: number;
 /** Returns a text without query and fragment, and cut; other values as they are. */
 const clean = (value: any): unknown => value?.match?.(TEXT)[0] ?? value;
 
-const pick = (entry: Entry, facts: readonly string[][]): any => ({
-  ...Object.fromEntries(facts.map(([ours, theirs = ours]) => [ours, clean(entry[theirs!])])),
-  url: clean(entry.sourceURL ?? entry.url),
-});
+const pick = (entry: Entry, facts: readonly string[][]): any =>
+  Object.fromEntries(facts.map(([ours, theirs = ours]) => [ours, clean(entry[theirs!])]));
 
 const keep = (entry: Entry): void => {
   const { entryType, name, startTime: start, duration } = entry;
@@ -63,13 +62,13 @@ const keep = (entry: Entry): void => {
     if ((counts[entryType] = (counts[entryType] || 0) + 1) <= (!BARE && entryType[0] === 'm' ? MAX_TIMINGS : MAX_MARKS)) {
       const element: Element | undefined = entry.target || entry.element;
       marks.push(BARE ? { type: entryType, start, duration } : {
-        ...pick(entry, FACTS.slice(5)),
+        ...pick(entry, FACTS.slice(6)),
         type: entryType === 'event' ? 'interaction' : entryType === 'paint' ? name : entryType,
         name: /^[em]/.test(entryType) ? clean(name) : undefined, // of events, marks and measures; others have no own
         target: element && element.localName + (element.id && `#${element.id}`),
         // All of a frame's or none: what lies outside a frame's scripts counts as the engine's work.
         scripts: entry.scripts && (scriptsLeft -= entry.scripts.length) >= 0
-          ? entry.scripts.map((script: Entry) => pick(script, FACTS.slice(0, 7)))
+          ? entry.scripts.map((script: Entry) => pick(script, FACTS.slice(0, 8)))
           : undefined,
       });
     } else if (!BARE) {

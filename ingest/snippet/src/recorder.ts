@@ -29,7 +29,7 @@ interface View {
   readonly navigation: string | undefined;
   readonly userAgent: string | undefined;
   /** What the server knows the snippet's own functions by: they are no work of the page. */
-  readonly snippet: Readonly<Record<string, unknown>> | undefined;
+  readonly snippet?: Readonly<Record<string, unknown>>;
   readonly isolated: boolean;
   readonly device: Readonly<Record<string, unknown>>;
   /** The number of its next trace. */
@@ -130,7 +130,7 @@ export const unpause = (): void => {
 };
 
 /** Says why a constructor threw: the header is missing, or was lost on the way, or something else. */
-export const fail = (error: unknown): void => {
+export const fail = BARE ? pause : (error: unknown): void => {
   const isRefused = /^NotA/.test((error as Error | undefined)?.name!); // NotAllowedError
   giveUp(isRefused ? (!BARE && header.on ? 'header-lost' : 'no-header') : 'constructor', error);
 };
@@ -147,7 +147,7 @@ const construct = (): void => {
       on('samplebufferfull', () => cut('samplebufferfull', true), profiler);
       // A chunk ends when a view has been recorded for 0.5, 2, 4, 6, 8, 16, 24 … s.
       const least = now() - since + EARLY_MS + leastMs;
-      const length = least < 500 ? 500 : least < 8e3 ? 2e3 : 8e3;
+      const length = least < 8e3 ? least < 500 ? 500 : 2e3 : 8e3;
       timer = setTimeout(endChunk, Math.min(since + least - (least % length) + length, endsAt) - now());
     } catch (error) {
       fail(error);
@@ -165,8 +165,14 @@ const cut = (reason: string, goesOn?: boolean, of = view): void => {
     construct();
   }
   if (old) {
-    const chunk = { ...of, reason, sampleInterval: old.sampleInterval };
-    of.seq++;
+    const { sampleInterval } = old;
+    const chunk = {
+      ...of,
+      reason,
+      sampleInterval,
+      // Which build's map each script has, as the bundlers' plugins note it: in some chunks, for scripts that come late.
+      debugIds: of.seq++ & 3 ? undefined : window._sentryDebugIds ?? window._debugIds,
+    };
     const isDue = !profiler || end - sentAt > DUE_MS;
     if (isDue) {
       sentAt = end;
@@ -176,7 +182,7 @@ const cut = (reason: string, goesOn?: boolean, of = view): void => {
         const marks = takeMarks(of.viewStart - timeOrigin, end);
         const envelope: Record<string, unknown> = { ...chunk, tags, marks, trace };
         if (!BARE) {
-          const cost = takeCost(trace, old.sampleInterval);
+          const cost = takeCost(trace, sampleInterval);
           // A view without a load of its own loads nothing.
           envelope.cache = chunk.seq || of !== loaded ? undefined : readCache();
           envelope.cost = cost;
@@ -193,7 +199,7 @@ const cut = (reason: string, goesOn?: boolean, of = view): void => {
         if (([] as { toJSON?: unknown }).toJSON) {
           strip(envelope);
         }
-        add({ viewId_: of.viewId, line_: JSON.stringify(envelope), tries_: 0 }, isDue);
+        add({ viewId_: of.viewId, tries_: 0, line_: JSON.stringify(envelope) }, isDue);
       }
     })).catch(() => {}); // an unhandled rejection would show up in the page's own error reports
   }
@@ -219,7 +225,6 @@ const begin = (navigation: string | undefined, start: number, page?: string, fro
   move();
   const rate = rateOf(page || path);
   const isDrawn = Math.random() < rate && (navigation !== 'route' || ++routes <= MAX_ROUTES + now() / ROUTE_MS);
-  const { deviceMemory: memory, hardwareConcurrency: cores, userAgent, webdriver } = navigator;
   formerSince = since;
   since = early ? start : now();
   endsAt = isDrawn ? since + numberOf('duration', DURATION_MS) : 0;
@@ -238,10 +243,16 @@ const begin = (navigation: string | undefined, start: number, page?: string, fro
     sampleRate: BARE ? rate : rate * Number(header.rate || 1),
     navigation,
     // By default the header says it. A browser that a program drives does not say so there.
-    userAgent: !BARE && isOn('bots') ? userAgent.replace('Headless', '') : webdriver ? `webdriver ${userAgent}` : undefined,
-    snippet: BARE ? undefined : { version: VERSION, url: script },
+    userAgent: !BARE && isOn('bots')
+      ? navigator.userAgent.replace('Headless', '')
+      : navigator.webdriver ? `webdriver ${navigator.userAgent}` : undefined,
+    ...(BARE ? {} : { snippet: { version: VERSION, url: script } }),
     isolated: crossOriginIsolated,
-    device: { memory, cores, mobile: /Mobi/.test(userAgent) },
+    device: {
+      memory: navigator.deviceMemory,
+      cores: navigator.hardwareConcurrency,
+      mobile: /Mobi/.test(navigator.userAgent),
+    },
   };
   if (!BARE && isOn('session')) {
     counted(() => { // a page may have no storage

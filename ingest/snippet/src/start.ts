@@ -27,7 +27,7 @@ export const start = (...words: Parameters<typeof readPage>): void => {
   /** Calls that came before the recording: before consent, or while the page is prerendered. */
   let pending: Call[] | undefined = [];
   const begin = counted(() => {
-    if (pending && isAllowed && from >= 0 && !document.prerendering) {
+    if (pending && (BARE || (isAllowed && from >= 0)) && !document.prerendering) {
       const calls = pending;
       pending = undefined;
       record(early, from);

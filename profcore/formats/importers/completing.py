@@ -11,7 +11,15 @@ import msgspec
 from profcore.errors import Reason, TraceError
 from profcore.formats.importers.building import measure_interval_ms
 from profcore.formats.importers.shapes import Draft, ImportLimits, InputTrace
-from profcore.trace.wire import MAX_EPOCH_MS, MAX_SHORT_CHARS, MIN_EPOCH_MS, Envelope, check_trace, decode_envelope
+from profcore.trace.wire import (
+    MAX_EPOCH_MS,
+    MAX_SHORT_CHARS,
+    MIN_EPOCH_MS,
+    NULL,
+    Envelope,
+    check_trace,
+    decode_envelope,
+)
 
 # Ids of imported views and traces derive from the file's content: the same file always gives the same ids.
 NAMESPACE: Final = UUID("5b0c7d1e-8a52-5d34-b7a1-3f0e6c9d2a48")
@@ -117,6 +125,5 @@ def _seq_of(digest: bytes, index: int) -> int:
 
 def _encode(envelope: Envelope) -> bytes:
     """Returns an envelope encoded as senders do: without fields that it does not have."""
-    return _encoder.encode(
-        {name: value for name, value in msgspec.structs.asdict(envelope).items() if value is not None}
-    )
+    fields = msgspec.structs.asdict(envelope)
+    return _encoder.encode({name: value for name, value in fields.items() if value is not None and value != NULL})

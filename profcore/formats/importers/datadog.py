@@ -17,6 +17,7 @@ from profcore.errors import TraceError
 from profcore.formats.importers.building import invalid, part_of
 from profcore.formats.importers.completing import is_known_time
 from profcore.formats.importers.shapes import Draft, Importer, InputTrace, Source, read_fields
+from profcore.symbolicate.debug_ids import write_debug_ids
 from profcore.trace.wire import Mark, Sample, Trace, check_trace
 
 TABLES: Final = frozenset({"frames", "stacks", "samples", "clocksOrigin"})
@@ -56,6 +57,13 @@ class PageView(msgspec.Struct, gc=False):
     viewName: str | None = None
 
 
+class ScriptId(msgspec.Struct, gc=False):
+    """The debug id of a script, which is one of the resources."""
+
+    resourceId: int
+    debugId: str
+
+
 class WallTime(msgspec.Struct, gc=False, kw_only=True):
     """The trace with the facts around it."""
 
@@ -65,6 +73,7 @@ class WallTime(msgspec.Struct, gc=False, kw_only=True):
     sampleInterval: float | None = None
     longTasks: list[LongTask] = []
     views: list[PageView] = []
+    debugIds: list[ScriptId] = []
 
 
 class Event(msgspec.Struct, gc=False):
@@ -164,7 +173,14 @@ def _draft(trace: Trace, context: WallTime, view: PageView | None, tags: Mapping
         page=None if name is None else ANY_SEGMENT.sub(":id", name),
         marks=marks,
         tags={name: value for name, value in tags.items() if name != "version"},
+        debugIds=_read_debug_ids(context),
     )
+
+
+def _read_debug_ids(context: WallTime) -> msgspec.Raw:
+    resources = context.resources
+    named = (script for script in context.debugIds if 0 <= script.resourceId < len(resources))
+    return write_debug_ids((resources[script.resourceId], script.debugId) for script in named)
 
 
 def _uuid(text: str) -> UUID | None:

@@ -10,7 +10,7 @@ from uuid import UUID
 import msgspec
 
 from profcore.errors import Reason, TraceError
-from profcore.trace.wire import UNREADABLE, Device, Limits, Mark, Trace, explain
+from profcore.trace.wire import NULL, UNREADABLE, Device, Limits, Mark, Trace, explain
 
 WHITESPACE: Final = b" \t\r\n"
 _NO_FIELDS: Final[Mapping[str, msgspec.Raw]] = MappingProxyType({})
@@ -169,6 +169,7 @@ class Draft(msgspec.Struct, gc=False, kw_only=True):
     device: Device | None = None
     marks: list[Mark] = []
     tags: dict[str, str] = {}
+    debugIds: msgspec.Raw = NULL
 
 
 @dataclass(frozen=True, slots=True)

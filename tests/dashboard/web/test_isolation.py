@@ -65,6 +65,7 @@ OPEN_ADDRESSES = {
     *("users", "user", "user-delete", "audit", "audit-export"),  # of the server, for superusers: test_users_page
     *("api-erasures", "api-erasure"),  # for admins, and tokens with their scope: test_erasures
     "api-audit",  # for admins, and tokens with its scope: test_audit_api
+    *("sentry-root", "sentry-chunks", "sentry-assemble"),  # of a token's own project: test_sentry_uploads
     # Of one state, change, release, alert or channel: test_alerts_pages, test_rollback_pages.
     "alerts-rolled-back",
     *("alerts-accept", "alerts-profile", "settings-alert-switch", "settings-channel", "settings-channel-end"),

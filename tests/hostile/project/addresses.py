@@ -74,7 +74,7 @@ LEFT_OUT: Final = frozenset(
     {
         *("open-shared", "shared-profile", "set-password", "logout", "provider-start", "provider-return"),
         *("provider-link", "style", "settings-alert-switch", "settings-shared-link", "settings-shared-end"),
-        *("settings-alert-preview", "api-erasure", "pyroscope", None),
+        *("settings-alert-preview", "api-erasure", "pyroscope", "sentry-root", "sentry-chunks", "sentry-assemble", None),
     }
 )
 SOME_FUNCS: Final = 12  # of which each part is read

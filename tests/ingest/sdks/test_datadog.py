@@ -233,3 +233,12 @@ def test_odd_addresses_are_answered(endpoint: IngestServer) -> None:
         answer = endpoint.ask("POST", b"", address=path)
         assert answer.status in (400, 401, 415)
     assert endpoint.ask("DELETE", address=f"/datadog/{endpoint.key}/x").status == 405
+
+
+def test_the_debug_ids_of_scripts_are_kept(endpoint: IngestServer) -> None:
+    profile, debug_id = sample_json("datadog.json"), "f997c982-fb7b-472d-9f0a-84d5c8ad7d7c"
+    trace = profile["wall-time.json"]
+    trace["debugIds"] = [{"resourceId": at, "debugId": debug_id} for at in (0, 9_999, -1)]
+    assert send(endpoint, make_form(make_parts(profile))).status == 202
+    kept = endpoint.rows("SELECT uri, debug_id::text FROM ingest_scriptdebugid WHERE project_id = %(project)s")
+    assert kept == [(trace["resources"][0], debug_id)]

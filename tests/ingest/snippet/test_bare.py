@@ -5,23 +5,13 @@ from playwright.sync_api import Page
 
 from ingest.snippet.views import SNIPPET_PATH
 from profcore.trace.funcs import SNIPPET_NAME
-from tests.ingest.snippet.browsing import BUSY, wait_until
+from tests.ingest.snippet.browsing import BUSY, add_bare_page, wait_until
 from tests.ingest.snippet.site import ENDPOINT_PATH, Site
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow(20)]
 
 QUIET_MS = 1_500
 STUB = SNIPPET_PATH.with_name("stub.js").read_text()
-
-
-def add_bare_page(site: Site, *, options: str = "", before: str = "", after: str = "") -> None:
-    """Adds a page that runs `before`, starts the bare core as a module, and runs `after` in the same module."""
-    site.files["/bare.mjs"] = SNIPPET_PATH.with_name("bare.mjs").read_text()
-    site.pages["/"] = (
-        f"<!doctype html><title>page</title><link rel=icon href='data:,'><script>{before}</script>"
-        "<script type=module>import { start, fieldflame } from '/bare.mjs';"
-        f"start({{key: 'site-key', release: 'r1', endpoint: '{ENDPOINT_PATH}', {options}}});{after}</script>"
-    )
 
 
 def test_it_records_a_view_in_chunks_with_long_tasks_only(site: Site, page: Page) -> None:

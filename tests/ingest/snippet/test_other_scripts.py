@@ -1,17 +1,29 @@
-"""Other scripts on the same page: another product's profiler, and old libraries that give prototypes a `toJSON`."""
+"""Other scripts on the same page: another product's profiler, old libraries with their `toJSON`, ids of bundlers."""
 
+import json
 from pathlib import Path
+from uuid import UUID
 
 import pytest
 from playwright.sync_api import Page
 
 from ingest.snippet.views import SNIPPET_PATH
+from profcore.symbolicate.debug_ids import read_debug_ids
 from tests.ingest.sdks.bundling import bundle_sdk
-from tests.ingest.snippet.browsing import BUSY, wait_until
-from tests.ingest.snippet.site import Site
+from tests.ingest.snippet.browsing import BUSY, add_bare_page, wait_until
+from tests.ingest.snippet.site import ENDPOINT_PATH, Site
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow(20)]
 
+IDS = [UUID(int=number, version=4) for number in range(3)]
+# As Sentry's plugins write it for esbuild (minified), and as ours does.
+SENTRY = """!function(){try{var e=typeof globalThis<"u"?globalThis:window,d=new e.Error().stack;
+d&&(e._sentryDebugIds=e._sentryDebugIds||{},e._sentryDebugIds[d]="%s")}catch{}}();"""
+OURS = """try{(self._debugIds=self._debugIds||{})[Error().stack]="%s"}catch(e){}\n"""
+SCRIPTS = (
+    "<script src=/classic.js></script><script type=module src=/module.js></script>"
+    "<script>setTimeout(() => import('/late.js?v=1'), 900);</script>"
+)
 STUB = SNIPPET_PATH.with_name("stub.js").read_text()
 ARRAY = "function toJSON() { return '[' + [].map.call(this, (x) => JSON.stringify(x)).join(', ') + ']'; }"
 PAGES = {
@@ -83,3 +95,40 @@ def test_the_stub_heeds_the_servers_word_on_such_a_page(site: Site, page: Page) 
     site.pages["/"] = f"<!doctype html><script>{count} {PAGES['array']} {STUB}</script>"
     page.goto(site.url())
     assert page.evaluate("() => [typeof fieldflame, window.made]") == ["function", 0]
+
+
+def read_ids(site: Site) -> dict[str, UUID]:
+    found: dict[str, UUID] = {}
+    for envelope in site.envelopes:
+        found |= read_debug_ids(json.dumps(envelope.get("debugIds")).encode())
+    return found
+
+
+@pytest.mark.parametrize("note", [SENTRY, OURS], ids=["Sentry's", "ours"])
+def test_ids_of_all_scripts_are_sent_and_those_of_late_ones_later(site: Site, page: Page, note: str) -> None:
+    names = ("classic.js", "module.js", "late.js")
+    for name, debug_id in zip(names, IDS, strict=True):
+        site.files[f"/{name}"] = note % debug_id + (BUSY + "spin(50);" if name != "late.js" else "")
+    site.add_page(attributes="data-duration=12000", after=f"{BUSY} setInterval(spin, 50, 5);")
+    site.pages["/"] = site.pages["/"].replace("<body>", SCRIPTS + "<body>")
+    page.goto(site.url())
+    expected = {site.url(f"/{name}"): debug_id for name, debug_id in zip(names, IDS, strict=True)}
+    wait_until(page, lambda: read_ids(site) == expected)
+    assert {envelope["seq"] for envelope in site.envelopes if "debugIds" in envelope} <= {0, 4, 8}
+
+
+def test_a_page_without_ids_sends_none(site: Site, page: Page) -> None:
+    site.add_page(attributes="data-duration=400")
+    page.goto(site.url())
+    assert "debugIds" not in site.wait_for_posts(1, page.wait_for_timeout)[0].envelope
+
+
+def test_the_bare_core_sends_them_too(site: Site, page: Page) -> None:
+    site.files["/classic.js"] = SENTRY % IDS[0]
+    add_bare_page(site, options="duration: 600", after=f"{BUSY} setInterval(spin, 50, 5);")
+    site.pages["/"] = site.pages["/"].replace(
+        "<script type=module", "<script src=/classic.js></script><script type=module"
+    )
+    page.goto(site.url())
+    wait_until(page, lambda: read_ids(site) == {site.url("/classic.js"): IDS[0]})
+    assert site.posts[0].path.startswith(ENDPOINT_PATH)

@@ -72,6 +72,7 @@ def _draft(
         requestedInterval=chunk.requestedInterval,
         reason=reason,
         tags=chunk.tags if isinstance(chunk.tags, dict) else {},
+        debugIds=chunk.debugIds,
     )
     if view is not None:
         draft.viewId = uuid5(NAMESPACE, f"{chunk.viewId.hex}:{view.span_id}")

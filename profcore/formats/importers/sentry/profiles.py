@@ -18,6 +18,7 @@ from profcore.formats.importers.completing import is_known_time
 from profcore.formats.importers.ours import read_time
 from profcore.formats.importers.sentry.items import iter_items
 from profcore.formats.importers.shapes import Draft, Importer, ImportLimits, InputTrace, Source, decode, read_fields
+from profcore.symbolicate.debug_ids import write_debug_ids
 from profcore.trace.wire import Trace
 
 PROFILE_FIELDS: Final = frozenset({"profile", "platform", "version"})
@@ -82,6 +83,19 @@ class ClientSdk(msgspec.Struct, gc=False):
     version: str | None = None
 
 
+class Image(msgspec.Struct, gc=False):
+    """A script with a debug id, which the bundler's plugin gave it."""
+
+    code_file: str | None = None
+    debug_id: str | None = None
+
+
+class DebugMeta(msgspec.Struct, gc=False):
+    """The scripts of a profile that have debug ids."""
+
+    images: list[Image] = []
+
+
 class Profile(msgspec.Struct, gc=False, kw_only=True):
     """A chunk or a transaction's profile."""
 
@@ -98,6 +112,7 @@ class Profile(msgspec.Struct, gc=False, kw_only=True):
     transactions: list[Transaction] = []
     transaction: Transaction | None = None
     runtime: Runtime | None = None
+    debug_meta: DebugMeta | None = None
 
 
 class ReadProfile(NamedTuple):
@@ -173,10 +188,16 @@ def read_profile(body: bytes, limits: ImportLimits, path: str = "$") -> ReadProf
         reason="samplebufferfull" if is_chunk and len(times) >= BUFFER_SAMPLES else None,
         userAgent=profile.runtime.version if profile.runtime is not None else None,
         tags={"env": profile.environment} if profile.environment else {},
+        debugIds=_read_images(profile.debug_meta),
     )
     count = 0 if idle is None else sum(sample.stack_id == idle for sample in tables.samples)
     found = InputTrace(draft, (NOTE_IDLE.format(count=count),) if count else ())
     return ReadProfile(found, is_chunk, read_id(profile.chunk_id if is_chunk else named.id if named else None))
+
+
+def _read_images(meta: DebugMeta | None) -> msgspec.Raw:
+    images = meta.images if meta else []
+    return write_debug_ids((image.code_file, image.debug_id) for image in images)
 
 
 def _has_idle_in_first_stack(profile: Profile) -> bool:
