@@ -52,6 +52,7 @@ class DimensionColumns(models.Model):
     navigation = models.SmallIntegerField(db_default=0)
     cache = models.SmallIntegerField(db_default=0)
     environment = models.SmallIntegerField(db_default=0)
+    sdk = models.SmallIntegerField(db_default=0)
 
     class Meta:
         abstract = True

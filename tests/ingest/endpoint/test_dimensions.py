@@ -12,6 +12,7 @@ from profcore.trace.dimensions import (
     END_REASONS,
     ENVIRONMENTS,
     NAVIGATIONS,
+    SDKS,
     VERSIONS,
     hash_session,
 )
@@ -194,6 +195,31 @@ def test_an_environment_is_known_by_the_words_in_its_name(
 ) -> None:
     (code,) = receipt_of(endpoint, "environment", environment=name)
     assert ENVIRONMENTS[code] == wanted
+
+
+@pytest.mark.parametrize(
+    ("tags", "wanted"),
+    [
+        (None, "fieldflame"),
+        ({"sdk": "sentry", "env": "production"}, "sentry"),
+        ({"sdk": "datadog"}, "datadog"),
+        ({"sdk": "faro"}, "other"),
+        ({"imported": "sentry"}, "sentry"),
+        ({"imported": "cpuprofile"}, "other"),
+        ({"plan": "free"}, "fieldflame"),
+        (["sdk:sentry"], "fieldflame"),
+    ],
+)
+def test_the_sdk_is_that_of_the_tags_and_else_our_own(
+    endpoint: IngestServer, tags: dict[str, str] | list[str] | None, wanted: str
+) -> None:
+    (code,) = receipt_of(endpoint, "sdk", tags=tags)
+    assert SDKS[code] == wanted
+
+
+def test_a_tag_of_a_site_with_our_snippet_names_no_sdk(endpoint: IngestServer) -> None:
+    (code,) = receipt_of(endpoint, "sdk", tags={"sdk": "payments-2.1"}, snippet={"version": "1.1.1"})
+    assert SDKS[code] == "fieldflame"
 
 
 def test_the_version_of_the_engine_and_long_ticks_are_kept_as_traits(endpoint: IngestServer) -> None:

@@ -5,6 +5,7 @@ from uuid import UUID
 import pytest
 
 from profcore.errors import Reason
+from profcore.trace.dimensions import SDKS
 from projects.keys import create_key
 from projects.models import Project
 from tests.ingest.endpoint.posting import IngestServer
@@ -43,6 +44,7 @@ def test_a_chunk_has_the_page_of_the_span_around_it(endpoint: IngestServer, is_c
     assert (body["timeOrigin"], body["viewStart"]) == (START_MS, START_MS)
     assert body["tags"] == {"sdk": "sentry", "env": "production"}
     assert body["environment"] == "production"
+    assert endpoint.receipts("sdk") == [(SDKS.index("sentry"),)]
     assert (body["requestedInterval"], body["sampleInterval"]) == (10, 10)
     assert [frame["name"] for frame in body["trace"]["frames"]] == ["main", "render", "price"]
     assert body["trace"]["samples"][0]["timestamp"] == pytest.approx(1_000, abs=0.01)
