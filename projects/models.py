@@ -29,6 +29,8 @@ class Project(models.Model):
     # The rules on the project's own code (profcore.code.code_rules), and the links to it (profcore.code.source_links).
     code_rules = models.JSONField(default=dict, blank=True, db_default=models.Value({}, models.JSONField()))
     source_link_template = models.CharField(max_length=400, default="", db_default="", blank=True)
+    # The link from a page view to its trace in a tracing system (profcore.code.source_links).
+    trace_link_template = models.CharField(max_length=400, default="", db_default="", blank=True)
     # How functions are shown (profcore.code.display_rules).
     display_rules = models.JSONField(default=list, blank=True, db_default=models.Value([], models.JSONField()))
     # What pages record, for the snippet (profcore.trace.collection). Null, or empty, leaves it to the page.

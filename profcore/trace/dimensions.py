@@ -182,6 +182,10 @@ WORD: Final = re.compile(r"[a-z0-9]+")
 # Every browser that has this API names the version of its engine so: Chrome, Edge, Opera, WebView.
 ENGINE: Final = re.compile(r"Chrom(?:e|ium)/(\d{1,4})\b")
 VERSIONS: Final = 1 << 10  # versions below this are known, others are 0: unknown
+# W3C's Trace Context: version, trace, parent, flags; later versions may add fields.
+TRACEPARENT: Final = re.compile(r"[0-9a-f]{2}-([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}(?:-.*)?", re.IGNORECASE)
+TRACE_ID: Final = re.compile("[A-Za-z0-9_-]{1,64}")  # tracing systems have 16 or 32 digits, or a UUID
+HEXADECIMAL: Final = re.compile("[0-9A-Fa-f]+")
 # Chrome ticks every 10 ms, on Windows every 16 ms. A short function is then seen in fewer views, for longer.
 LONG_TICK_MS: Final = 13.0
 
@@ -257,6 +261,19 @@ def code_traits(user_agent: str, interval_ms: float) -> int:
     found = ENGINE.search(user_agent)
     version = int(found[1]) if found else 0
     return (version if version < VERSIONS else 0) + VERSIONS * (interval_ms >= LONG_TICK_MS)
+
+
+def read_request_trace(text: str | None) -> str | None:
+    """Returns the id of a trace in a tracing system: that of a W3C `traceparent`, or the text itself.
+
+    Hexadecimal ids are in lower case. None for what is no such id, has only zeros, as an unset one has, or is a
+    script's word for nothing.
+    """
+    found = TRACEPARENT.fullmatch(text or "")
+    trace = found[1] if found else text or ""
+    if not TRACE_ID.fullmatch(trace) or not trace.strip("0-") or trace.lower() in ("undefined", "null"):
+        return None
+    return trace.lower() if HEXADECIMAL.fullmatch(trace) else trace
 
 
 def hash_session(session: str, project_id: int, day_on: date) -> int:

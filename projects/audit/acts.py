@@ -20,6 +20,7 @@ class Act(StrEnum):
     ROUTES_CHANGED = "routes.changed"
     CODE_RULES_CHANGED = "code.rules_changed"
     SOURCE_LINK_CHANGED = "code.source_link_changed"
+    TRACE_LINK_CHANGED = "project.trace_link_changed"
     DISPLAY_RULES_CHANGED = "display.rules_changed"
     SOURCE_MAPS_UPLOADED = "source_maps.uploaded"
     SOURCE_MAPS_MOVED = "source_maps.moved"

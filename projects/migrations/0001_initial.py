@@ -48,6 +48,7 @@ class Migration(migrations.Migration):
                 ('max_kept_mb', models.PositiveIntegerField(blank=True, null=True)),
                 ('code_rules', models.JSONField(blank=True, db_default=models.Value({}, models.JSONField()), default=dict)),
                 ('source_link_template', models.CharField(blank=True, db_default='', default='', max_length=400)),
+                ('trace_link_template', models.CharField(blank=True, db_default='', default='', max_length=400)),
                 ('display_rules', models.JSONField(blank=True, db_default=models.Value([], models.JSONField()), default=list)),
                 ('collection_off', models.BooleanField(db_default=False, default=False)),
                 ('collection_rate', models.FloatField(blank=True, null=True)),

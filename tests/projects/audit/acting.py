@@ -159,6 +159,7 @@ ACTS: Final[dict[Act, Steps]] = {
     Act.ROUTES_CHANGED: _only(lambda p: descriptions.change_route_rules(p, ["/user/:name"])),
     Act.CODE_RULES_CHANGED: _only(lambda p: descriptions.change_code_rules(p, {})),
     Act.SOURCE_LINK_CHANGED: _only(lambda p: descriptions.change_source_link(p, "https://git.example/{path}")),
+    Act.TRACE_LINK_CHANGED: _only(lambda p: descriptions.change_trace_link(p, "https://traces.example/{trace_id}")),
     Act.DISPLAY_RULES_CHANGED: _only(lambda p: descriptions.change_display_rules(p, read_display_rules([]))),
     Act.SOURCE_MAPS_UPLOADED: _only(_upload),
     Act.SOURCE_MAPS_MOVED: (_upload, lambda p, _: move_scripts(p.pk, "1.0.0", "https://cdn.example/")),

@@ -18,6 +18,7 @@ from profcore.formats.importers.completing import is_known_time
 from profcore.formats.importers.ours import read_time
 from profcore.formats.importers.sentry.items import iter_items
 from profcore.formats.importers.shapes import Draft, Importer, ImportLimits, InputTrace, Source, decode, read_fields
+from profcore.trace.dimensions import read_request_trace
 from profcore.trace.wire import Trace
 
 PROFILE_FIELDS: Final = frozenset({"profile", "platform", "version"})
@@ -68,6 +69,7 @@ class Transaction(msgspec.Struct, gc=False):
 
     name: str | None = None
     id: str | None = None
+    trace_id: str | None = None
 
 
 class Runtime(msgspec.Struct, gc=False):
@@ -171,6 +173,7 @@ def read_profile(body: bytes, limits: ImportLimits, path: str = "$") -> ReadProf
         requestedInterval=REQUESTED_MS,
         page=(named.name or None) if named is not None and not is_chunk else None,
         reason="samplebufferfull" if is_chunk and len(times) >= BUFFER_SAMPLES else None,
+        requestTrace=read_request_trace(named.trace_id) if named is not None and not is_chunk else None,
         userAgent=profile.runtime.version if profile.runtime is not None else None,
         tags={"env": profile.environment} if profile.environment else {},
     )
