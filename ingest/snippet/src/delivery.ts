@@ -64,7 +64,7 @@ const encode = (text: string): Bytes => new TextEncoder().encode(text);
 const POST = { method: 'POST', credentials: 'omit' } as const;
 
 /** Leaves a line with the browser. Returns whether it took it: only secure contexts have this, and there is a quota. */
-const hold = (part: Part): unknown => {
+const hold = (part: Part): AbortController | true | void => {
   if (BARE) {
     return true;
   }
@@ -73,7 +73,7 @@ const hold = (part: Part): unknown => {
     window.fetchLater!(endpoint, { ...POST, body: encode(part.line_), signal: hold.signal });
     return part.hold_ = hold;
   } catch {
-    return;
+    // No room is left, or there is no such thing.
   }
 };
 
@@ -97,7 +97,7 @@ export const flush = (leaves = isLeaving, ends = false): void => {
 
 const send = Object.values({
   // Named as in `counted`: what follows an answer has no caller of ours.
-  async 'fieldflame:run'(parts: readonly Part[]): Promise<void> {
+  async 'fieldflame:run'(parts: Part[]): Promise<void> {
     const text = textOf(parts);
     if (text) {
       let body = encode(text);
@@ -147,8 +147,8 @@ const send = Object.values({
       if (said?.stop) {
         mute(said.stop * 1e3);
       } else if (!BARE && half) {
-        send(parts.slice(0, half));
-        send(parts.slice(half));
+        send(parts.splice(0, half));
+        send(parts);
       } else if (isLater) {
         pauses++;
         setTimeout(counted(() => {

@@ -91,7 +91,7 @@ export const readPage = (options: Partial<Options>, source?: string, word?: unkn
   const { endpoint: own, key } = options;
   const url = new URL((BARE ? own : own || path)!, BARE || own ? document.baseURI : source);
   url.searchParams.append('key', key!);
-  endpoint = url.href;
+  endpoint = `${url}`;
 };
 
 /**
