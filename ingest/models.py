@@ -53,6 +53,7 @@ class DimensionColumns(models.Model):
     navigation = models.SmallIntegerField(db_default=0)
     cache = models.SmallIntegerField(db_default=0)
     environment = models.SmallIntegerField(db_default=0)
+    sdk = models.SmallIntegerField(db_default=0)
 
     class Meta:
         abstract = True
@@ -90,6 +91,7 @@ class Receipt(DimensionColumns, TraitColumns):
     received_at = models.DateTimeField()
     view_started_at = models.DateTimeField()
     end_reason = models.SmallIntegerField()
+    request_trace = models.TextField(null=True)  # in a tracing system; null: its sender named none
     isolated = models.BooleanField(null=True)
     sample_rate = models.FloatField(null=True)  # null is 1, the usual value: it takes no space
     requested_interval_us = models.IntegerField(null=True)
@@ -117,6 +119,11 @@ class Receipt(DimensionColumns, TraitColumns):
                 fields=["project", "group_id", "received_at"], name="tracereceipt_group_queue", condition=Q(state=0)
             ),
             models.Index(fields=["project", "received_at"], name="tracereceipt_rejected", condition=Q(state=2)),
+            models.Index(
+                fields=["project", "request_trace"],
+                name="tracereceipt_request_trace",
+                condition=Q(request_trace__isnull=False),
+            ),
         ]
 
 

@@ -1,4 +1,4 @@
-"""The descriptions that admins give of a project: its name, routes of pages, rules on code, and links to sources."""
+"""What admins say of a project: its name, routes of pages, rules on code, and links to sources and traces."""
 
 from collections.abc import Sequence
 from typing import Any, Final
@@ -9,7 +9,7 @@ from profcore.code.code_rules import read_code_rules
 from profcore.code.display_rules import DisplayRules, encode_display_rules
 from profcore.code.issue_links import check_issue_template
 from profcore.code.owners import read_owners
-from profcore.code.source_links import check_template
+from profcore.code.source_links import check_template, check_trace_template
 from profcore.trace.routes import RouteRuleError, check_rule
 from projects.audit.acts import Act
 from projects.audit.entries import record
@@ -59,6 +59,17 @@ def change_issue_link(project: Project, template: str) -> None:
         with transaction.atomic():
             project.save(update_fields=["issue_link_template"])
             record(Act.ISSUE_LINK_CHANGED, project=project, template=template)
+
+
+def change_trace_link(project: Project, template: str) -> None:
+    """Sets the link from page views to their traces; an empty text means none. Raises `TemplateError`."""
+    if template:
+        check_trace_template(template)
+    if template != project.trace_link_template:
+        project.trace_link_template = template
+        with transaction.atomic():
+            project.save(update_fields=["trace_link_template"])
+            record(Act.TRACE_LINK_CHANGED, project=project, template=template)
 
 
 def change_code_rules(project: Project, rules: Any) -> None:  # Any: JSON, checked by its reader

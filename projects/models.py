@@ -32,6 +32,8 @@ class Project(models.Model):
     # Who owns which sources (profcore.code.owners), and the form for a new issue (profcore.code.issue_links).
     owner_rules = models.TextField(default="", db_default="", blank=True)
     issue_link_template = models.CharField(max_length=1_000, default="", db_default="", blank=True)
+    # The link from a page view to its trace in a tracing system (profcore.code.source_links).
+    trace_link_template = models.CharField(max_length=400, default="", db_default="", blank=True)
     # How functions are shown (profcore.code.display_rules).
     display_rules = models.JSONField(default=list, blank=True, db_default=models.Value([], models.JSONField()))
     # What pages record, for the snippet (profcore.trace.collection). Null, or empty, leaves it to the page.

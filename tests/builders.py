@@ -22,7 +22,7 @@ from profcore.sums.calltree import CallTree
 from profcore.symbolicate.scopes import read_scopes
 from profcore.times import DAY
 from profcore.trace.absence import ABSENCE_REASONS
-from profcore.trace.dimensions import BROWSERS, CACHES, DEVICE_CLASSES, NAVIGATIONS
+from profcore.trace.dimensions import BROWSERS, CACHES, DEVICE_CLASSES, NAVIGATIONS, SDKS
 from profcore.trace.weights import TimeParts
 from projects.creation import create_project
 from projects.models import Project
@@ -91,6 +91,7 @@ def make_cell(
     browser: str = "chrome",
     navigation: str = "unknown",
     cache: str = "unknown",
+    sdk: str = "fieldflame",
     views: int = 1,
     truncated_views: int = 0,
     traces: int = 1,
@@ -119,6 +120,7 @@ def make_cell(
         browser=BROWSERS.index(browser),
         navigation=NAVIGATIONS.index(navigation),
         cache=CACHES.index(cache),
+        sdk=SDKS.index(sdk),
         merged_into=merged_into,
         fold_version=1,
         views=views,

@@ -46,7 +46,7 @@ def _draw_nothing(
     if kind == "coarse":
         head = draw(rng, page, views, slow=SLOWER_PHONES)
         one = np.ones(views, dtype=np.int64)
-        coarse = [replace(sample, columns=replace(sample.columns, device_class=one)) for sample in (base, head)]
+        coarse = [replace(sample, columns=replace(sample.columns, device=one)) for sample in (base, head)]
         return coarse[0], coarse[1]
     if kind == "rates":
         return base, draw(rng, page, views, rates=(0.1, 1.0))

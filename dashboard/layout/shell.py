@@ -22,6 +22,7 @@ PRESETS: Final = (("Last 24 hours", timedelta(days=1)), ("7 days", timedelta(day
 ALL_WORDS: Final = {dimension.name: dimension.all_word for dimension in DIMENSIONS}
 MAX_CHOICES: Final = 500  # of one field, plus those that are selected; an address may name any
 CHIP_WORDS: Final = {
+    "sdk": "SDK",
     "func_over": "Views where a function took more than",
     "display": "Display rules",
 }
@@ -249,7 +250,11 @@ def _fields(address: _Address, project: Project, slice_: Slice, releases: Sequen
     known: dict[str, list[tuple[str, str, int | None]]] = {
         "release": [(row.release, row.release, row.views) for row in releases],
         "page": [(row.page or "", row.page or "", row.views) for row in pages],
-        **{dimension.name: [(value, value, None) for value in dimension.values] for dimension in DIMENSIONS},
+        **{
+            dimension.name: [(value, value, None) for value in dimension.values]
+            for dimension in DIMENSIONS
+            if dimension.in_bar
+        },
     }
     return [_field(address, name, values, slice_.values(name)) for name, values in known.items()]
 

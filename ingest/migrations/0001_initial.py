@@ -36,9 +36,11 @@ CREATE TABLE ingest_tracereceipt (
     navigation smallint DEFAULT 0 NOT NULL,
     cache smallint DEFAULT 0 NOT NULL,
     environment smallint DEFAULT 0 NOT NULL,
+    sdk smallint DEFAULT 0 NOT NULL,
     traits smallint DEFAULT 0 NOT NULL,
     session bigint,
     end_reason smallint NOT NULL,
+    request_trace text,
     isolated boolean,
     sample_rate double precision,
     requested_interval_us integer,
@@ -61,6 +63,7 @@ CREATE TABLE ingest_tracereceipt (
 CREATE INDEX tracereceipt_queue ON ingest_tracereceipt (received_at) WHERE state = 0;
 CREATE INDEX tracereceipt_group_queue ON ingest_tracereceipt (project_id, group_id, received_at) WHERE state = 0;
 CREATE INDEX tracereceipt_rejected ON ingest_tracereceipt (project_id, received_at) WHERE state = 2;
+CREATE INDEX tracereceipt_request_trace ON ingest_tracereceipt (project_id, request_trace) WHERE request_trace IS NOT NULL;
 """
 
 
@@ -264,9 +267,11 @@ class Migration(migrations.Migration):
                         ('navigation', models.SmallIntegerField(db_default=0)),
                         ('cache', models.SmallIntegerField(db_default=0)),
                         ('environment', models.SmallIntegerField(db_default=0)),
+                        ('sdk', models.SmallIntegerField(db_default=0)),
                         ('traits', models.SmallIntegerField(db_default=0)),
                         ('session', models.BigIntegerField(null=True)),
                         ('end_reason', models.SmallIntegerField()),
+                        ('request_trace', models.TextField(null=True)),
                         ('isolated', models.BooleanField(null=True)),
                         ('sample_rate', models.FloatField(null=True)),
                         ('requested_interval_us', models.IntegerField(null=True)),
@@ -289,7 +294,7 @@ class Migration(migrations.Migration):
                     ],
                     options={
                         'db_table': 'ingest_tracereceipt',
-                        'indexes': [models.Index(condition=models.Q(('state', 0)), fields=['received_at'], name='tracereceipt_queue'), models.Index(condition=models.Q(('state', 0)), fields=['project', 'group_id', 'received_at'], name='tracereceipt_group_queue'), models.Index(condition=models.Q(('state', 2)), fields=['project', 'received_at'], name='tracereceipt_rejected')],
+                        'indexes': [models.Index(condition=models.Q(('state', 0)), fields=['received_at'], name='tracereceipt_queue'), models.Index(condition=models.Q(('state', 0)), fields=['project', 'group_id', 'received_at'], name='tracereceipt_group_queue'), models.Index(condition=models.Q(('state', 2)), fields=['project', 'received_at'], name='tracereceipt_rejected'), models.Index(condition=models.Q(('request_trace__isnull', False)), fields=['project', 'request_trace'], name='tracereceipt_request_trace')],
                     },
                 ),
             ],

@@ -45,5 +45,7 @@ export function start(options: Options): void;
 export function fieldflame(command: 'page', route: string): void;
 /** Up to 20 short texts, which are sent with all following chunks. */
 export function fieldflame(command: 'tags', tags: readonly string[]): void;
+/** Gives the id of the page view's trace in a tracing system, or its `traceparent`. */
+export function fieldflame(command: 'trace', id: string): void;
 /** The visitor agrees; or the recording ends, or begins again. */
 export function fieldflame(command: 'consent' | 'stop' | 'start'): void;

@@ -24,7 +24,13 @@ from ingest.storage.receipt_partitions import DedupMode, dedup_mode_of
 from ingest.storage.script_ids import store_debug_ids
 from ingest.storage.store_pool import STORE_POOL, Param, execute_in_transaction
 from ingest.storage.view_dimensions import NO_HEADERS, SenderHeaders, read_codes
-from profcore.trace.dimensions import DIMENSION_COLUMNS, classify_end_reason, code_traits, hash_session
+from profcore.trace.dimensions import (
+    DIMENSION_COLUMNS,
+    classify_end_reason,
+    code_traits,
+    hash_session,
+    read_request_trace,
+)
 from profcore.trace.routes import clean_page, route_of_url
 from profcore.trace.weights import to_us
 from profcore.trace.wire import Envelope
@@ -66,7 +72,7 @@ def page_of(envelope: Envelope, route_rules: Sequence[str]) -> str:
 COLUMNS: Final = {
     **{"received_at": "timestamptz", "view_id": "uuid", "seq": "int", "group_id": "int"},
     **{"view_started_at": "timestamptz", **dict.fromkeys(DIMENSION_COLUMNS, "smallint"), "traits": "smallint"},
-    **{"session": "bigint", "end_reason": "smallint"},
+    **{"session": "bigint", "end_reason": "smallint", "request_trace": "text"},
     **{"isolated": "boolean", "sample_rate": "float8", "requested_interval_us": "int", "interval_us": "int"},
     **{"snippet_us": "int", "snippet_sampled_us": "int", "body_bytes": "int", "trace_id": "uuid"},
     **{"is_gzip": "boolean", "body": "bytea"},
@@ -84,10 +90,10 @@ def _write_arrays(columns: Mapping[str, str]) -> str:
 # The receipts of both statements, up to the rows that they are made of.
 INSERT_RECEIPTS: Final = f"""INSERT INTO ingest_tracereceipt (
         project_id, view_id, seq, group_id, received_at, view_started_at, {DIMENSION_LIST}, traits, session, end_reason,
-        isolated, sample_rate, requested_interval_us, interval_us, snippet_us, snippet_sampled_us, body_bytes, state,
-        attempts, crashes)
+        request_trace, isolated, sample_rate, requested_interval_us, interval_us, snippet_us, snippet_sampled_us,
+        body_bytes, state, attempts, crashes)
     SELECT $1::bigint, view_id, seq, group_id, received_at, view_started_at, {DIMENSION_LIST}, traits, session,
-           end_reason, isolated, nullif(sample_rate, 1), requested_interval_us, interval_us, snippet_us,
+           end_reason, request_trace, isolated, nullif(sample_rate, 1), requested_interval_us, interval_us, snippet_us,
            snippet_sampled_us, body_bytes, $3::smallint, 0, 0"""
 
 
@@ -234,6 +240,7 @@ def _make_row(
         str(code_traits(e.userAgent or headers.user_agent, e.sampleInterval)),
         "NULL" if e.session is None else str(hash_session(e.session, project_id, started_at.date())),
         str(classify_end_reason(e.reason)),
+        read_request_trace(e.requestTrace) or "NULL",
         "NULL" if e.isolated is None else str(e.isolated),
         "NULL" if e.sampleRate is None else repr(e.sampleRate),
         "NULL" if e.requestedInterval is None else str(to_us(e.requestedInterval)),

@@ -16,12 +16,14 @@ from profcore.trace.dimensions import (
     DIMENSIONS,
     ENVIRONMENT,
     NAVIGATION,
+    SDK,
     Dimension,
     classify_browser,
     classify_cache,
     classify_device,
     classify_environment,
     classify_navigation,
+    classify_sdk,
 )
 from profcore.trace.wire import Envelope
 
@@ -77,6 +79,7 @@ CODE_OF: Final[Mapping[Dimension, Callable[[Envelope, SenderHeaders], int]]] = {
     NAVIGATION: lambda envelope, _: classify_navigation(envelope.navigation),
     CACHE: lambda envelope, _: classify_cache(envelope.cache),
     ENVIRONMENT: lambda envelope, _: classify_environment(envelope.environment),
+    SDK: lambda envelope, _: classify_sdk(None if envelope.snippet else envelope.tags),  # a site's own tag may be `sdk`
 }
 
 

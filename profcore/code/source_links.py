@@ -1,11 +1,13 @@
-"""Links from an original source to the project's repository: a template, filled with one func's facts."""
+"""Links to other systems, by a template: to a source in the project's repository, or to a trace in a tracing system."""
 
 import re
+from collections.abc import Sequence
 from typing import Final
 from urllib.parse import quote, urlsplit
 
 MAX_TEMPLATE_CHARS: Final = 400
 FIELDS: Final = ("release", "path", "line", "column")
+TRACE_ID: Final = "trace_id"
 PLACEHOLDER: Final = re.compile(r"\{([^{}]*)\}")
 
 
@@ -16,17 +18,26 @@ class TemplateError(ValueError):
 def check_template(template: str) -> None:
     """Raises `TemplateError` unless a template is an http(s) address with `{path}` in it, and no unknown field.
 
-    The fields are `{release}`, `{path}`, `{line}` and `{column}`. They stand behind the host: what is in a source map
-    chooses no host.
+    The fields are `{release}`, `{path}`, `{line}` and `{column}`.
     """
+    _check(template, FIELDS, "path")
+
+
+def check_trace_template(template: str) -> None:
+    """Raises `TemplateError` unless a template is an http(s) address with `{trace_id}` in it, and no other field."""
+    _check(template, (TRACE_ID,), TRACE_ID)
+
+
+def _check(template: str, fields: Sequence[str], needed: str) -> None:
+    """Fields stand behind the host: what is in a source map, or what a page sends, chooses no host."""
     if len(template) > MAX_TEMPLATE_CHARS or not template.isprintable() or " " in template:
         raise TemplateError(f"it must be an address of at most {MAX_TEMPLATE_CHARS} characters, without spaces")
-    unknown = [name for name in PLACEHOLDER.findall(template) if name not in FIELDS]
+    unknown = [name for name in PLACEHOLDER.findall(template) if name not in fields]
     rest = PLACEHOLDER.sub("", template)
     if unknown or "{" in rest or "}" in rest:
-        raise TemplateError(f"its fields are {', '.join('{' + name + '}' for name in FIELDS)}, and no other")
-    if "{path}" not in template:
-        raise TemplateError("it needs {path}")
+        raise TemplateError(f"its fields are {', '.join('{' + name + '}' for name in fields)}, and no other")
+    if f"{{{needed}}}" not in template:
+        raise TemplateError(f"it needs {{{needed}}}")
     try:
         parts = urlsplit(template)
     except ValueError:
@@ -50,3 +61,8 @@ def make_link(template: str, *, release: str, path: str, line: int, column: int)
         "column": str(column),
     }
     return PLACEHOLDER.sub(lambda match: values[match[1]], template)
+
+
+def make_trace_link(template: str, trace_id: str) -> str | None:
+    """Returns the link of a trace in a tracing system; None without a template."""
+    return template.replace(f"{{{TRACE_ID}}}", quote(trace_id, safe="")) or None

@@ -28,7 +28,7 @@ MIN_COMPARED_VIEWS: Final = 20
 NUMBER_COLUMNS: Final = (
     "js_us",
     "hidden_us",
-    "device_class",
+    "device",
     "start",
     "sample_rate",
     "page",

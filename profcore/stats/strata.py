@@ -1,8 +1,10 @@
-"""The strata of a comparison: views of one device class, navigation, cache and page are compared with each other.
+"""The strata of a comparison: views of one device class, SDK, navigation, cache and page are compared with each other.
 
 Within these they are divided further by day or traits (`finer_strata`).
 
-A navigation and the state of the cache have one code together (`START_CODE`): how a view began.
+A device class and the SDK that recorded it have one code together (`DEVICE_CODE`): SDKs miss different parts of a view,
+so what two of them recorded is never compared. So have a navigation and the state of the cache (`START_CODE`): how a
+view began.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -18,7 +20,7 @@ import numpy.typing as npt
 from profcore.stats.finer_strata import Pair, find_bounds, find_divider, number_groups
 from profcore.stats.standardised import ClassSums
 from profcore.stats.views import IntColumn, ViewColumns
-from profcore.trace.dimensions import CACHES, NAVIGATIONS
+from profcore.trace.dimensions import CACHES, DEVICE_CLASSES, NAVIGATIONS
 
 # A stratum with a single view on one side has no variance there: its views are left out and counted.
 MIN_STRATUM_VIEWS: Final = 2
@@ -32,15 +34,22 @@ UNKNOWN_NAVIGATION: Final = NAVIGATIONS.index("unknown")
 UNKNOWN_CACHE: Final = CACHES.index("unknown")
 # The hour in which a cell `c` starts, since 1970.
 HOUR: Final = "(extract(epoch FROM c.starts_at) / 3600)::int"
+# The device of a view of a cell `c`. Of our own snippet's, it is the code of its class.
+DEVICE_CODE: Final = f"c.device_class + {len(DEVICE_CLASSES)} * c.sdk"
 # How a view of a cell `c` began. Without a known cache, it is the code of its navigation.
 START_CODE: Final = f"c.navigation + {len(NAVIGATIONS)} * c.cache"
 SEVERAL_PAGES: Final = -1  # in a mix of pages: pages that were put together
 
-Kind = tuple[int, int]  # the codes of device class and start
-PageKind = tuple[int, int, int]  # the codes of page, device class and start
+Kind = tuple[int, int]  # the codes of device and start
+PageKind = tuple[int, int, int]  # the codes of page, device and start
 KnownKinds = Mapping[Kind, ClassSums] | Mapping[PageKind, ClassSums]
 Mask = npt.NDArray[np.bool_]
 Shares = tuple[float, float]
+
+
+def device_code(device_class: int, sdk: int) -> int:
+    """Returns the device of a view, as `DEVICE_CODE` does."""
+    return device_class + len(DEVICE_CLASSES) * sdk
 
 
 def start_code(navigation: int, cache: int) -> int:
@@ -56,7 +65,7 @@ def text_code(text: str) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Stratum:
-    """The views of one device class, of some starts (None: the class is not divided), and pages (None: all).
+    """The views of one device, of some starts (None: the device is not divided), and pages (None: all).
 
     Of views that are divided further, it has some: `shares` of base and head, of the number of views and of their time.
     """
@@ -109,7 +118,7 @@ class Strata:
 
     def mix_of_devices(self, mix: Sequence[float]) -> tuple[tuple[int, float], ...]:
         """Returns the share of each device class, given that of each stratum."""
-        return _sum_shares([stratum.device for stratum in self.shared], mix)
+        return _sum_shares([stratum.device % len(DEVICE_CLASSES) for stratum in self.shared], mix)
 
     def mix_of_navigations(self, mix: Sequence[float]) -> tuple[tuple[int, float], ...]:
         """Returns the share of each navigation; that of classes that are not divided is unknown, and of several too."""
@@ -147,16 +156,17 @@ def find_strata(
 ) -> Strata:
     """Returns the strata of two samples.
 
-    A device class is not divided by navigation if most of its views on either side have an unknown one: what such views
-    are cannot be said, so nothing is a stratum of both sides. That is so until all senders name it, and of imports. In
-    the same way, a navigation of a class is not divided by the cache. `by_navigation` says whether both are strata.
+    A device is not divided by navigation if most of its views on either side have an unknown one: what such views are
+    cannot be said, so nothing is a stratum of both sides. That is so until all senders name it, and of imports. In the
+    same way, a navigation of a device is not divided by the cache. `by_navigation` says whether both are strata, and
+    `by_device` whether device classes and SDKs are.
 
     Pages are no strata if the sides have none in common. Small ones (`MIN_EXPECTED_VIEWS`, `MAX_PAGE_STRATA`) are put
     together, those with the most similar time first. So are small starts of a device class, but only with each
     other; device classes never are. With `by_tag` a page's tags are taken as pages of their own. Each of these is
     divided further by day or traits, if anything is to be.
     """
-    devices = [columns.device_class if by_device else np.zeros_like(columns.device_class) for columns in (base, head)]
+    devices = [columns.device if by_device else np.zeros_like(columns.device) for columns in (base, head)]
     starts, plain = _join_unknown_caches(devices, [columns.start for columns in (base, head)])
     parts = _Parts.of(base, head, by_page=by_page, by_tag=by_tag)
     finer = find_divider(base, head)

@@ -27,18 +27,18 @@ class NoTotalsError(ValueError):
 class ViewColumns:
     """Columns with one value for each view of a sample, by view index.
 
-    `js_us` and `hidden_us` are the view's own parts of time (hidden time, attributed or not). `device_class` and
-    `start` are the codes of its class and of how it began (`profcore.stats.strata.START_CODE`). `sample_rate` is the
-    share of views that its sender recorded (0 < rate ≤ 1). `page` is the code of its page
-    (`profcore.stats.strata.text_code`; 0: unknown), and `tag` that of its value of one tag (0: none). `hour` is the one
-    in which its cell starts, since 1970 (0: unknown). Where the hours of a day were merged, it is the day's first.
+    `js_us` and `hidden_us` are the view's own parts of time (hidden time, attributed or not). `device` and `start` are
+    the codes of its device and of how it began (`DEVICE_CODE` and `START_CODE` of `profcore.stats.strata`).
+    `sample_rate` is the share of views that its sender recorded (0 < rate ≤ 1). `page` is the code of its page
+    (`text_code` there; 0: unknown), and `tag` that of its value of one tag (0: none). `hour` is the one in which its
+    cell starts, since 1970 (0: unknown). Where the hours of a day were merged, it is the day's first.
     `traits` and `session` are those of `profcore.trace.dimensions` (0: unknown).
     `release` is its release, () if no one needs it. `page_names` has the pages by code, as far as someone needs them.
     """
 
     js_us: IntColumn
     hidden_us: IntColumn
-    device_class: IntColumn
+    device: IntColumn
     start: IntColumn
     sample_rate: FloatColumn
     page: IntColumn
@@ -54,7 +54,7 @@ class ViewColumns:
         cls,
         js_us: Sequence[int],
         hidden_us: Sequence[int],
-        device_class: Sequence[int],
+        device: Sequence[int],
         sample_rate: Sequence[float] | None = None,
         release: Sequence[str] = (),
         *,
@@ -69,7 +69,7 @@ class ViewColumns:
         """Returns columns from lists; without rates every view was recorded, what else is missing is unknown."""
         rates = np.ones(len(js_us)) if sample_rate is None else np.asarray(sample_rate, dtype=np.float64)
         known = [[0] * len(js_us) if column is None else column for column in (start, page, tag, hour, traits, session)]
-        columns = [np.asarray(column, dtype=np.int64) for column in (js_us, hidden_us, device_class, *known)]
+        columns = [np.asarray(column, dtype=np.int64) for column in (js_us, hidden_us, device, *known)]
         if any(column.size != rates.size for column in columns):
             raise ValueError("all columns of views must have the same length")
         if rates.size and not bool(np.all((rates > 0) & (rates <= 1))):
@@ -77,7 +77,7 @@ class ViewColumns:
         return cls(
             js_us=columns[0],
             hidden_us=columns[1],
-            device_class=columns[2],
+            device=columns[2],
             start=columns[3],
             sample_rate=rates,
             page=columns[4],

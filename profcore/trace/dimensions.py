@@ -7,7 +7,7 @@ multiply. Comparisons divide views by them (`profcore.stats.finer_strata`).
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from hashlib import sha256
@@ -34,6 +34,8 @@ ENVIRONMENT_WORDS: Final = (
     ("development", frozenset({"development", "dev", "develop", "local", "localhost"})),
     ("production", frozenset({"production", "prod", "prd", "live"})),
 )
+# What recorded the view. Old views, and those whose sender names no SDK, are our snippet's.
+SDKS: Final = ("fieldflame", "sentry", "datadog", "other")
 END_REASONS: Final = (
     "unknown",
     "stop",
@@ -59,7 +61,7 @@ class Dimension:
     and `hint` explains a title; `all_word` is the choice of no value. The change between two releases is also shown by
     it, except without `splits_change`. `history_schema` is the version of the history's files since which they have it.
     Sums leave out the codes of `left_out` unless a slice names values of the dimension; the roll-ups, which know no
-    dimension, have none of them.
+    dimension, have none of them. Without `in_bar` the slice bar has no field of it, only what is chosen.
     """
 
     name: str
@@ -74,6 +76,7 @@ class Dimension:
     splits_change: bool = True
     history_schema: int = 1
     left_out: tuple[int, ...] = ()
+    in_bar: bool = True
 
 
 DEVICE: Final = Dimension(
@@ -132,8 +135,20 @@ ENVIRONMENT: Final = Dimension(
     splits_change=False,
     left_out=tuple(range(1, len(ENVIRONMENTS))),
 )
+SDK: Final = Dimension(
+    name="sdk",
+    plural="sdks",
+    column="sdk",
+    title="SDK",
+    titles="SDKs",
+    description="what recorded the view",
+    values=SDKS,
+    hint="What recorded the view",
+    splits_change=False,
+    in_bar=False,  # most projects have one; data quality leads to each of several
+)
 # Everything that knows the dimensions of a view derives from this. A row's codes are in this order.
-DIMENSIONS: Final = (DEVICE, BROWSER, NAVIGATION, CACHE, ENVIRONMENT)
+DIMENSIONS: Final = (DEVICE, BROWSER, NAVIGATION, CACHE, ENVIRONMENT, SDK)
 EXPORTED_DIMENSIONS: Final = tuple(sorted(DIMENSIONS, key=lambda dimension: dimension.plural))  # as files list them
 DIMENSION_COLUMNS: Final = tuple(dimension.column for dimension in DIMENSIONS)
 
@@ -167,6 +182,10 @@ WORD: Final = re.compile(r"[a-z0-9]+")
 # Every browser that has this API names the version of its engine so: Chrome, Edge, Opera, WebView.
 ENGINE: Final = re.compile(r"Chrom(?:e|ium)/(\d{1,4})\b")
 VERSIONS: Final = 1 << 10  # versions below this are known, others are 0: unknown
+# W3C's Trace Context: version, trace, parent, flags; later versions may add fields.
+TRACEPARENT: Final = re.compile(r"[0-9a-f]{2}-([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}(?:-.*)?", re.IGNORECASE)
+TRACE_ID: Final = re.compile("[A-Za-z0-9_-]{1,64}")  # tracing systems have 16 or 32 digits, or a UUID
+HEXADECIMAL: Final = re.compile("[0-9A-Fa-f]+")
 # Chrome ticks every 10 ms, on Windows every 16 ms. A short function is then seen in fewer views, for longer.
 LONG_TICK_MS: Final = 13.0
 
@@ -217,6 +236,13 @@ def classify_environment(environment: str | None) -> int:
     return ENVIRONMENTS.index(next((name for name, known in ENVIRONMENT_WORDS if known & words), "other"))
 
 
+def classify_sdk(tags: Mapping[str, str] | Sequence[str] | None) -> int:
+    """Returns the code of the SDK that a trace's tags name, as those of other SDKs and of imported files do."""
+    named = tags if isinstance(tags, Mapping) else {}
+    name = named.get("sdk") or named.get("imported") or "fieldflame"
+    return SDKS.index(name if name in SDKS else "other")
+
+
 def classify_end_reason(reason: str | None) -> int:
     """Returns the code of the reason why a trace ended. Other texts of the client stay only in the raw body."""
     if not reason:
@@ -235,6 +261,19 @@ def code_traits(user_agent: str, interval_ms: float) -> int:
     found = ENGINE.search(user_agent)
     version = int(found[1]) if found else 0
     return (version if version < VERSIONS else 0) + VERSIONS * (interval_ms >= LONG_TICK_MS)
+
+
+def read_request_trace(text: str | None) -> str | None:
+    """Returns the id of a trace in a tracing system: that of a W3C `traceparent`, or the text itself.
+
+    Hexadecimal ids are in lower case. None for what is no such id, has only zeros, as an unset one has, or is a
+    script's word for nothing.
+    """
+    found = TRACEPARENT.fullmatch(text or "")
+    trace = found[1] if found else text or ""
+    if not TRACE_ID.fullmatch(trace) or not trace.strip("0-") or trace.lower() in ("undefined", "null"):
+        return None
+    return trace.lower() if HEXADECIMAL.fullmatch(trace) else trace
 
 
 def hash_session(session: str, project_id: int, day_on: date) -> int:

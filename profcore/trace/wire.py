@@ -114,6 +114,7 @@ class Envelope(msgspec.Struct, gc=False, kw_only=True):
     cache: str | None = None
     session: str | None = None
     environment: str | None = None
+    requestTrace: str | None = None
     cost: Cost | None = None
     snippet: Snippet | None = None
     userAgent: str | None = None
@@ -313,6 +314,7 @@ def check_envelope(envelope: Envelope, limits: Limits) -> None:
         detail = "The session is not 1 to 64 letters, digits, hyphens and underscores of ASCII."
         raise TraceError(Reason.INVALID_VALUE, "$.session", detail)
     _check_text(envelope.environment, MAX_SHORT_CHARS, "$.environment")
+    _check_text(envelope.requestTrace, limits.text_chars, "$.requestTrace")
     if envelope.cost is not None:
         _check_range(envelope.cost.ms, 0, MAX_COST_MS, "$.cost.ms")
         if envelope.cost.sampled is not None:

@@ -22,6 +22,7 @@ class Act(StrEnum):
     SOURCE_LINK_CHANGED = "code.source_link_changed"
     OWNERS_CHANGED = "code.owners_changed"
     ISSUE_LINK_CHANGED = "code.issue_link_changed"
+    TRACE_LINK_CHANGED = "project.trace_link_changed"
     DISPLAY_RULES_CHANGED = "display.rules_changed"
     SOURCE_MAPS_UPLOADED = "source_maps.uploaded"
     SOURCE_MAPS_MOVED = "source_maps.moved"

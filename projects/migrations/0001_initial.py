@@ -50,6 +50,7 @@ class Migration(migrations.Migration):
                 ('source_link_template', models.CharField(blank=True, db_default='', default='', max_length=400)),
                 ('owner_rules', models.TextField(blank=True, db_default='', default='')),
                 ('issue_link_template', models.CharField(blank=True, db_default='', default='', max_length=1000)),
+                ('trace_link_template', models.CharField(blank=True, db_default='', default='', max_length=400)),
                 ('display_rules', models.JSONField(blank=True, db_default=models.Value([], models.JSONField()), default=list)),
                 ('collection_off', models.BooleanField(db_default=False, default=False)),
                 ('collection_rate', models.FloatField(blank=True, null=True)),

@@ -33,10 +33,10 @@ def test_mixes_can_be_moved() -> None:
         draw(rng, page, 4_000, slow=0.2),
         draw(rng, page, 4_000, rates=(0.1, 1)),
     )
-    shares = [np.mean(sample.columns.device_class == page.device.max()) for sample in (usual, slow)]
+    shares = [np.mean(sample.columns.device == page.device.max()) for sample in (usual, slow)]
     assert shares[1] - shares[0] == pytest.approx(0.2, abs=0.04)
     assert set(rated.columns.sample_rate) == {0.1, 1.0}
-    assert set(rated.columns.device_class[rated.columns.sample_rate < 1]) == {1}
+    assert set(rated.columns.device[rated.columns.sample_rate < 1]) == {1}
     both = draw_pages(rng, pages[:2], [0.7, 0.3], 4_000)
     counts = sorted(np.unique(both.columns.page, return_counts=True)[1].tolist())
     assert counts[1] / 4_000 == pytest.approx(0.7, abs=0.03)

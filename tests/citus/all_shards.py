@@ -10,6 +10,7 @@ REASONS: Final[Mapping[str, str]] = {
     "aggregate/selectors/project/summaries.py:select_project_summaries": "the list of a person's projects",
     "aggregate/selectors/project/summaries.py:select_project_days": "the list of a person's projects",
     "aggregate/selectors/search/function_hits.py:find_functions": "the search over a person's projects",
+    "aggregate/selectors/search/place_hits.py:find_views": "the search over a person's projects",
     "aggregate/selectors/search/place_hits.py:_find": "the search over a person's projects",
     # Queues that are one for all projects. Each has an index of its few rows that wait.
     "aggregate/fold/claims.py:claim_batch": "the next project with pending traces",

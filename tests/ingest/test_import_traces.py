@@ -15,6 +15,7 @@ from pytest_django import Settings
 from ingest.imports import import_file
 from ingest.storage.storing import store_arrivals
 from profcore.formats.importers.shapes import FileError
+from profcore.trace.dimensions import SDKS
 from projects.lifecycle import mark_for_deletion
 from projects.models import Project
 from tests.aggregate.posting import fold_all, is_held
@@ -50,6 +51,14 @@ def test_every_sample_comes_in_and_is_folded(endpoint: IngestServer, path: Path)
     fold_all()
     assert {state for (state,) in endpoint.receipts("state")} == {1}
     assert endpoint.rows("SELECT count(*) FROM aggregate_func WHERE project_id = %(project)s")[0][0] > 0
+
+
+@pytest.mark.parametrize(
+    ("name", "sdk"), [("envelope.json", "fieldflame"), ("sentry-chunk.json", "sentry"), ("lab.cpuprofile", "other")]
+)
+def test_an_imported_trace_has_the_sdk_of_its_file(endpoint: IngestServer, name: str, sdk: str) -> None:
+    run(SAMPLES / name)
+    assert {SDKS[code] for (code,) in endpoint.receipts("sdk")} == {sdk}
 
 
 def test_the_report_tells_format_place_and_what_is_missing(endpoint: IngestServer) -> None:

@@ -17,7 +17,7 @@ from aggregate.selectors.page_views.tag_values import select_tag_values
 from aggregate.selectors.slice.binary import open_binary
 from aggregate.selectors.slice.slices import FROM_CELLS, Slice, where_slice
 from profcore.stats.sampling import LAST_KEY, bound_of_sample, sample_key
-from profcore.stats.strata import HOUR, START_CODE, start_code, text_code
+from profcore.stats.strata import DEVICE_CODE, HOUR, START_CODE, device_code, start_code, text_code
 from profcore.stats.views import (
     ViewColumns,
     ViewSample,
@@ -28,11 +28,13 @@ from profcore.stats.views import (
     split_funcs,
 )
 from profcore.sums.blobs import Contribution, decode_contributions
-from profcore.trace.dimensions import CACHE, DEVICE, DIMENSIONS, NAVIGATION
+from profcore.trace.dimensions import CACHE, DEVICE, DIMENSIONS, NAVIGATION, SDK
 from profcore.trace.weights import TimeParts
 
-DEVICE_AT, NAVIGATION_AT, CACHE_AT = (DIMENSIONS.index(dimension) for dimension in (DEVICE, NAVIGATION, CACHE))
-FACTS: Final = """v.js_us, v.hidden_us, c.device_class, coalesce(v.sample_rate, 1.0), c.release, c.start, c.page,
+DEVICE_AT, SDK_AT, NAVIGATION_AT, CACHE_AT = (
+    DIMENSIONS.index(dimension) for dimension in (DEVICE, SDK, NAVIGATION, CACHE)
+)
+FACTS: Final = """v.js_us, v.hidden_us, c.device, coalesce(v.sample_rate, 1.0), c.release, c.start, c.page,
        c.hour, v.traits"""
 
 
@@ -43,8 +45,8 @@ def _write_sampled(where: str, columns: str, more: str) -> str:
     """
     return f"""
 WITH c AS MATERIALIZED (
-    SELECT c.project_id, c.id, c.device_class, {START_CODE} AS start, {HOUR} AS hour, c.starts_at, c.views,
-           g.release, g.page
+    SELECT c.project_id, c.id, c.device_class, {DEVICE_CODE} AS device, {START_CODE} AS start, {HOUR} AS hour,
+           c.starts_at, c.views, g.release, g.page
     {FROM_CELLS} WHERE {where}),
 oldest AS (SELECT c.id FROM c WHERE c.views > 0 ORDER BY c.starts_at, c.id LIMIT 1)
 SELECT {columns}, EXISTS (SELECT FROM aggregate_pageview o WHERE o.project_id = %(project_id)s
@@ -63,8 +65,8 @@ def _write_sampled_by(where: str, value: str) -> str:
     """
     return f"""
 WITH c AS MATERIALIZED (
-    SELECT c.project_id, c.id, c.device_class, {START_CODE} AS start, {HOUR} AS hour, c.starts_at, c.views,
-           g.release, g.page, ({value})::text AS value
+    SELECT c.project_id, c.id, c.device_class, {DEVICE_CODE} AS device, {START_CODE} AS start, {HOUR} AS hour,
+           c.starts_at, c.views, g.release, g.page, ({value})::text AS value
     {FROM_CELLS} WHERE {where}),
 oldest AS (SELECT DISTINCT ON (c.value) c.value, c.id FROM c WHERE c.views > 0 ORDER BY c.value, c.starts_at, c.id),
 w AS MATERIALIZED (
@@ -252,7 +254,7 @@ class ViewSampler:
         view_columns = ViewColumns.of(
             [time.js_us for _, _, _, time, _ in rows],
             [time.hidden_us for _, _, _, time, _ in rows],
-            [view.codes[DEVICE_AT] for _, _, view, _, _ in rows],
+            [device_code(view.codes[DEVICE_AT], view.codes[SDK_AT]) for _, _, view, _, _ in rows],
             [view.sample_rate for _, _, view, _, _ in rows],
             [view.release for _, _, view, _, _ in rows],
             start=[start_code(view.codes[NAVIGATION_AT], view.codes[CACHE_AT]) for _, _, view, _, _ in rows],

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Final
 from uuid import UUID
@@ -14,17 +14,19 @@ from aggregate.selectors.page_views.contributions import select_slice_views
 from aggregate.selectors.page_views.raw_traces import split_traces
 from aggregate.selectors.slice.reading import Reading
 from aggregate.selectors.slice.slices import Slice, where_receipts
-from aggregate.sql import dimension_columns, select_records
-from profcore.trace.dimensions import name_codes
+from aggregate.sql import dimension_columns, select_records, select_rows
+from profcore.trace.dimensions import name_codes, read_request_trace
 from profcore.trace.tags import has_tags
 
 # A trace is named by its own id, or by view and number, which are kept longer than its raw body.
 TRACE_REF: Final = re.compile(r"([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})(?:\.([0-9]{1,9}))?", re.IGNORECASE)
+MAX_REQUESTED: Final = 1_000  # views of one trace in a tracing system: as many as one answer lists
+NO_VIEW: Final = UUID(int=0)  # which no view has: random ids have a version
 # The fields of a `TraceRow`.
 COLUMNS: Final = f"""t.trace_id, r.view_id, r.seq, g.release, g.page, r.received_at, r.view_started_at,
 ARRAY[{dimension_columns("r")}] AS codes, r.requested_interval_us, r.interval_us, r.measured_interval_us,
 r.used_interval_us, coalesce(r.sample_rate, 1) AS sample_rate, r.isolated, r.end_reason, r.body_bytes, r.state,
-r.reason, r.path, r.detail, r.fold_version"""
+r.request_trace, r.reason, r.path, r.detail, r.fold_version"""
 FROM_RECEIPTS: Final = f"""FROM ingest_tracereceipt r
 JOIN ingest_group g ON g.project_id = r.project_id AND g.id = r.group_id
 {JOIN_BODY}"""
@@ -33,6 +35,8 @@ JOIN ingest_group g ON g.project_id = r.project_id AND g.id = r.group_id
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TraceRow:
     """The facts of one trace. `trace_id` is None if its raw body has expired.
+
+    `request_trace` is the id of its page's trace in a tracing system, if its sender named one.
 
     `used_interval_us` is None if the trace is weighed by the reported interval, `interval_us`.
     """
@@ -54,6 +58,7 @@ class TraceRow:
     end_reason: int
     body_bytes: int
     state: int
+    request_trace: str | None
     reason: str | None
     path: str | None
     detail: str | None
@@ -172,3 +177,18 @@ def select_traces_of(project_id: int, view_ids: Sequence[UUID]) -> TracesOf:
         for row in _select_rows(where, {"project_id": project_id, "views": list(view_ids), "limit": 100_000}):
             traces.setdefault((row.view_id, row.release, row.page), []).append(row)
     return traces
+
+
+def narrow_to_request(slice_: Slice, text: str) -> Slice:
+    """Returns a slice with only its views of a trace in a tracing system, by its id or `traceparent`. One statement.
+
+    A page that a cache keeps with its `traceparent` has many: they are the newest `MAX_REQUESTED`.
+    """
+    rows = select_rows(
+        """SELECT r.view_id FROM ingest_tracereceipt r
+           WHERE r.project_id = %(project_id)s AND r.request_trace = %(trace)s
+           GROUP BY r.view_id ORDER BY max(r.received_at) DESC, r.view_id LIMIT %(limit)s""",
+        {"project_id": slice_.project_id, "trace": read_request_trace(text), "limit": MAX_REQUESTED},
+    )
+    views = tuple(view_id for (view_id,) in rows if not slice_.views or view_id in slice_.views)
+    return replace(slice_, views=views or (NO_VIEW,))

@@ -76,6 +76,11 @@ class ViewDetails:
         return max((facts.marks_dropped for facts in self.facts.values()), default=0)
 
     @property
+    def request_traces(self) -> Sequence[str]:
+        """The ids of its traces in a tracing system: mostly one, or none."""
+        return list(dict.fromkeys(trace.request_trace for trace in self.traces if trace.request_trace))
+
+    @property
     def folded(self) -> Sequence[TraceRow]:
         """The traces that are in its sums."""
         return [trace for trace in self.traces if trace.state == FOLDED]

@@ -14,7 +14,7 @@ from aggregate.selectors.slice.slices import FROM_CELLS, Slice, where_slice
 from profcore.kernel import find_kernel
 from profcore.stats.joining import pick_columns
 from profcore.stats.sampling import LAST_KEY
-from profcore.stats.strata import HOUR, START_CODE, text_code
+from profcore.stats.strata import DEVICE_CODE, HOUR, START_CODE, text_code
 from profcore.stats.views import IntColumn, ViewColumns, ViewSample, sample_of_columns
 from profcore.sums.blobs import decode_first
 from profcore.trace.dimensions import Dimension
@@ -33,15 +33,15 @@ WITH s (number, release, page, at, code, share) AS (
     SELECT * FROM unnest(%(numbers)s::int[], %(of_release)s::text[], %(of_page)s::text[], %(of_at)s::timestamptz[],
                          %(of_code)s::int[], %(shares)s::float8[])),
 c AS MATERIALIZED (
-    SELECT c.id, c.device_class, {START_CODE} AS start, g.page, g.release, s.number, s.share,
+    SELECT c.id, {DEVICE_CODE} AS device, {START_CODE} AS start, g.page, g.release, s.number, s.share,
            {HOUR} AS hour,
            least(1.0, {ASKED_CELLS} * c.views * s.share) AS chance
     {FROM_CELLS} JOIN s ON {of} WHERE {where} AND c.views > 0),
 asked AS MATERIALIZED (
-    SELECT c.id, c.device_class, c.start, c.page, c.release, c.hour, c.number,
+    SELECT c.id, c.device, c.start, c.page, c.release, c.hour, c.number,
            CASE WHEN c.share >= c.chance THEN {LAST_KEY} ELSE (c.share / c.chance * {LAST_KEY})::bigint END AS below
     FROM c WHERE c.chance >= 1 OR (hashint4extended(c.id, 0) & {LAST_KEY}) < c.chance * {LAST_KEY})
-SELECT c.number, c.page, v.js_us, v.hidden_us, c.device_class, c.start, c.hour, v.traits, v.session,
+SELECT c.number, c.page, v.js_us, v.hidden_us, c.device, c.start, c.hour, v.traits, v.session,
        v.sample_rate{columns}
 FROM asked c CROSS JOIN LATERAL (
     SELECT v.js_us, v.hidden_us, v.traits, coalesce(v.session, 0) AS session,

@@ -20,7 +20,8 @@ from aggregate.selectors.slice.slices import FROM_CELLS, Slice, where_arrived, w
 from aggregate.sql import select_records
 from ingest.models import PENDING, REJECTED
 from ingest.storage.groups import OTHER
-from profcore.trace.dimensions import BROWSERS, DEVICE_CLASSES, END_REASONS, NAVIGATIONS
+from profcore.formats.importers.completing import UNNAMED
+from profcore.trace.dimensions import BROWSERS, DEVICE_CLASSES, END_REASONS, NAVIGATIONS, SDKS
 from profcore.trace.weights import TIME_PART_NAMES, TimeParts
 
 # The receipts of this number of views are read: shares are then within about 2 %, and the look-ups take about 50 ms.
@@ -66,12 +67,14 @@ class Overflow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MeasuredRow:
-    """Exact sums of the views of one browser family and device class, or of one navigation; others are None."""
+    """Exact sums of the views of one browser family and device class, one navigation, or one SDK; others are None."""
 
     browser: str | None
     device: str | None
     navigation: str | None
+    sdk: str | None
     views: int
+    unnamed_views: int  # of a page that no one named
     truncated_views: int
     traces: int
     time: TimeParts
@@ -88,11 +91,12 @@ class MeasuredRow:
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """The sums of a slice: whole, by browser family and device class, and by navigation."""
+    """The sums of a slice: whole, by browser family and device class, by navigation, and by SDK."""
 
     whole: MeasuredRow
     by_browser: Sequence[MeasuredRow]
     by_navigation: Sequence[MeasuredRow]
+    by_sdk: Sequence[MeasuredRow]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -159,6 +163,7 @@ class SampledReceipts:
     population: int
     traces: int
     intervals: Sequence[IntervalRow]
+    sdk_intervals: Mapping[str, float]  # median over traces of their measured ones, µs
     isolated: Mapping[bool | None, int]
     sample_rates: Mapping[float, int]
     end_reasons: Mapping[str, int]
@@ -242,29 +247,33 @@ def select_measured(slice_: Slice) -> Measured:
     sums = ("views", "truncated_views", "traces", *TIME_PART_NAMES)
     with connection.cursor() as cursor:
         cursor.execute(
-            f"""SELECT c.browser, c.device_class, c.navigation,
+            f"""SELECT c.browser, c.device_class, c.navigation, c.sdk,
+                       COALESCE(sum(c.views) FILTER (WHERE g.page = %(unnamed)s), 0)::bigint,
                        {", ".join(f"COALESCE(sum(c.{name}), 0)::bigint" for name in sums)}
                 {FROM_CELLS} WHERE {where}
-                GROUP BY GROUPING SETS ((), (c.browser, c.device_class), (c.navigation))
-                ORDER BY GROUPING(c.browser) + GROUPING(c.navigation) DESC, 4 DESC, 1, 2, 3""",
-            params,
+                GROUP BY GROUPING SETS ((), (c.browser, c.device_class), (c.navigation), (c.sdk))
+                ORDER BY GROUPING(c.browser) + GROUPING(c.navigation) + GROUPING(c.sdk) DESC, 6 DESC, 1, 2, 3, 4""",
+            {**params, "unnamed": UNNAMED},
         )
         whole, *rows = [_read_measured(row) for row in cursor]
     with_views = [row for row in rows if row.views]
     return Measured(
         whole,
-        [row for row in with_views if row.navigation is None],
+        [row for row in with_views if row.browser is not None],
         [row for row in with_views if row.navigation is not None],
+        [row for row in with_views if row.sdk is not None],
     )
 
 
 def _read_measured(row: Sequence[Any]) -> MeasuredRow:  # Any: a row as the driver types it
-    browser, device, navigation, views, truncated_views, traces, *parts = row
+    browser, device, navigation, sdk, unnamed_views, views, truncated_views, traces, *parts = row
     return MeasuredRow(
         browser=None if browser is None else BROWSERS[browser],
         device=None if device is None else DEVICE_CLASSES[device],
         navigation=None if navigation is None else NAVIGATIONS[navigation],
+        sdk=None if sdk is None else SDKS[sdk],
         views=views,
+        unnamed_views=unnamed_views,
         truncated_views=truncated_views,
         traces=traces,
         time=TimeParts(*parts),
@@ -285,6 +294,7 @@ def select_receipts(slice_: Slice, population: int) -> SampledReceipts:
         population=population,
         traces=len(rows),
         intervals=_sum_intervals(rows),
+        sdk_intervals=_find_sdk_intervals(rows),
         isolated=Counter(row[5] for row in rows),
         sample_rates={rate: rates[rate] for rate in sorted(rates)},
         end_reasons=dict(Counter(END_REASONS[row[7]] for row in rows).most_common()),
@@ -300,7 +310,7 @@ def _read_receipts(project_id: int, sampled: Sequence[tuple[Any, ...]]) -> list[
         cursor.execute(
             """SELECT r.browser, r.device_class, r.requested_interval_us, r.interval_us, r.measured_interval_us,
                       r.isolated, COALESCE(r.sample_rate, 1.0), r.end_reason, r.body_bytes,
-                      r.used_interval_us, r.snippet_us, r.snippet_sampled_us, r.view_id, r.group_id
+                      r.used_interval_us, r.sdk, r.snippet_us, r.snippet_sampled_us, r.view_id, r.group_id
                FROM unnest(%s::uuid[], %s::int[]) AS v (view_id, group_id)
                JOIN ingest_tracereceipt r ON r.project_id = %s AND r.view_id = v.view_id AND r.group_id = v.group_id""",
             [[row[0] for row in sampled], [row[1] for row in sampled], project_id],
@@ -345,6 +355,14 @@ def _sum_snippet(rows: Sequence[tuple[Any, ...]], column: int) -> SnippetCost | 
 
 def _p95(ordered: Sequence[int]) -> int:
     return ordered[(len(ordered) * 95 - 1) // 100]
+
+
+def _find_sdk_intervals(rows: Sequence[tuple[Any, ...]]) -> dict[str, float]:  # Any: as above
+    measured: dict[int, list[int]] = {}
+    for row in rows:
+        if row[4] is not None:
+            measured.setdefault(row[10], []).append(row[4])
+    return {SDKS[code]: median(measured[code]) for code in sorted(measured)}
 
 
 def _sum_intervals(rows: Sequence[tuple[Any, ...]]) -> list[IntervalRow]:  # Any: as above

@@ -61,6 +61,11 @@ def may_share(base: Sequence[str], head: Sequence[str]) -> bool:
     return not (base and head) or bool(set(base) & set(head))
 
 
+def may_share_devices(base: Slice, head: Slice) -> bool:
+    """Returns whether views of both sides may be of one device class, and recorded by one SDK."""
+    return all(may_share(base.values(name), head.values(name)) for name in ("device", "sdk"))
+
+
 def may_share_starts(base: Slice, head: Slice) -> bool:
     """Returns whether views of both sides may have begun alike: by the same navigation, with the same cache."""
     return all(may_share(base.values(name), head.values(name)) for name in ("navigation", "cache"))

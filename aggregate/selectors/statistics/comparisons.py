@@ -17,7 +17,7 @@ from aggregate.selectors.functions.renames import find_renames, list_candidates
 from aggregate.selectors.functions.table import FunctionRow, label_rows
 from aggregate.selectors.page_views.samples import select_marker_sample, select_view_sample
 from aggregate.selectors.slice.reading import Reading, SliceTooLarge
-from aggregate.selectors.slice.sides import may_share, may_share_starts
+from aggregate.selectors.slice.sides import may_share, may_share_devices, may_share_starts
 from aggregate.selectors.slice.slices import FROM_CELLS, Slice, where_slice
 from profcore.code.identity import identity_of, without_hash
 from profcore.stats.comparison import Comparison, compare
@@ -86,7 +86,7 @@ def compare_slices(
 
     `group_by` is `function` (see `profcore.code.identity`) or one of `GROUPINGS`. Files are the same if their names
     differ only by a content hash. If the sides name device classes and have none in common, device classes are what is
-    compared, and are no strata; so it is with navigations, caches and pages. `stratify` is "" or `tag:` and the
+    compared, and are no strata; so it is with SDKs, navigations, caches and pages. `stratify` is "" or `tag:` and the
     beginning of a tag, whose values are strata too. Raises `NoTotalsError` for totals of groups, and `SliceError` if
     tags have expired.
     """
@@ -102,7 +102,7 @@ def compare_slices(
         grouped_base,
         grouped_head,
         measure=measure,
-        by_device=may_share(base.values("device"), head.values("device")),
+        by_device=may_share_devices(base, head),
         by_navigation=may_share_starts(base, head),
         by_page=may_share(base.pages, head.pages),
         by_tag=bool(tag),

@@ -13,10 +13,10 @@ from aggregate.selectors.verdict.page_changes import VERDICT_MEASURE
 from aggregate.sql import dimension_columns
 from profcore.stats.comparison import Comparison, compare
 from profcore.stats.standardised import ClassSums
-from profcore.stats.strata import KnownKinds, PageKind, start_code, text_code
+from profcore.stats.strata import KnownKinds, PageKind, device_code, start_code, text_code
 from profcore.stats.verdict.judgement import Change, judge_parts
 from profcore.stats.views import ViewSample, sample_of_times
-from profcore.trace.dimensions import CACHE, DEVICE, DIMENSIONS, NAVIGATION, Dimension
+from profcore.trace.dimensions import CACHE, DEVICE, DIMENSIONS, NAVIGATION, SDK, Dimension
 
 SPLITTING: Final = tuple(dimension for dimension in DIMENSIONS if dimension.splits_change)
 # At most this number of parts of each, those with the most views: more are a handful of views each.
@@ -113,7 +113,8 @@ def _sum_side(slice_: Slice) -> dict[str, dict[int, dict[PageKind, ClassSums]]]:
         )
         for page, views, us, *row in cursor:
             codes = dict(zip(DIMENSIONS, row, strict=True))
-            kind = (text_code(page), codes[DEVICE], start_code(codes[NAVIGATION], codes[CACHE]))
+            device = device_code(codes[DEVICE], codes[SDK])
+            kind = (text_code(page), device, start_code(codes[NAVIGATION], codes[CACHE]))
             for dimension in SPLITTING:
                 part = sums[dimension.name].setdefault(codes[dimension], {})
                 before = part.get(kind, NO_VIEWS)

@@ -1,5 +1,6 @@
 """Two sides compared page by page, and all pages together, by the whole time of their views: seen and hidden."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
@@ -9,7 +10,7 @@ from django.conf import settings
 from django.db import connection
 
 from aggregate.selectors.page_views.view_times import Stratum, ViewTimes, select_view_times
-from aggregate.selectors.slice.sides import may_share, may_share_starts
+from aggregate.selectors.slice.sides import may_share_devices, may_share_starts
 from aggregate.selectors.slice.slices import FROM_CELLS, Slice, where_slice
 from aggregate.selectors.verdict.page_functions import ReadFunctions, read_functions
 from profcore.alerts.usage import LEAST_SHARE
@@ -17,9 +18,10 @@ from profcore.stats.comparison import Comparison, compare_pair
 from profcore.stats.joining import PairedViews, join_columns, pair_views
 from profcore.stats.power import SmallestChange
 from profcore.stats.standardised import ClassSums
-from profcore.stats.strata import START_CODE, KnownKinds, text_code
+from profcore.stats.strata import DEVICE_CODE, START_CODE, KnownKinds, text_code
 from profcore.stats.verdict.judgement import NO_PAGE
 from profcore.stats.views import Measure, ViewSample, sample_of_times
+from profcore.trace.dimensions import DEVICE_CLASSES, SDKS
 
 # The pages with the most time. Each takes a part of the reading time, and the question has to be answered at once.
 MAX_COMPARED_PAGES: Final = 40
@@ -33,12 +35,24 @@ LEAST_PAGE_VIEWS: Final = 200
 FUNCTION_BYTES: Final = 4_000_000
 VERDICT_MEASURE: Final[Measure] = "self+hidden"
 
-PageKind = tuple[str, int, int]  # page, and the codes of device class and start
+# A verdict says which SDKs recorded its sides if their shares differ by this much.
+MIN_SDK_SHIFT: Final = 0.1
+
+PageKind = tuple[str, int, int]  # page, and the codes of device and start
+
+
+@dataclass(frozen=True, slots=True)
+class SdkShare:
+    """The shares of the page views of base and head that an SDK recorded, 0 to 1."""
+
+    sdk: str
+    base: float
+    head: float
 
 
 @dataclass(frozen=True, slots=True)
 class PageSums:
-    """The exact sums of all views of two sides, by page, device class and start (navigation and cache).
+    """The exact sums of all views of two sides, by page, device (with the SDK) and start (navigation and cache).
 
     `shared` are the pages that both sides have and that are compared, those with the most time first (`pick_shared`).
     `page_count` counts all pages of both sides.
@@ -53,6 +67,22 @@ class PageSums:
         """All page views of both sides."""
         base, head = (sum(class_sums.views for class_sums in side.values()) for side in self.sides)
         return base, head
+
+    def compare_sdks(self, page: str | None) -> list[SdkShare]:
+        """Returns what each SDK recorded of a page, or of all (None); nothing if both sides were recorded alike."""
+        counts = [Counter[int](), Counter[int]()]
+        for count, side in zip(counts, self.sides, strict=True):
+            for (of_page, device, _), class_sums in side.items():
+                if page in (None, of_page):
+                    count[device // len(DEVICE_CLASSES)] += class_sums.views
+        if not all(count.total() for count in counts):
+            return []
+        shares = [
+            SdkShare(sdk, *(count[code] / count.total() for count in counts))
+            for code, sdk in enumerate(SDKS)
+            if any(count[code] for count in counts)
+        ]
+        return shares if sum(abs(share.head - share.base) for share in shares) / 2 >= MIN_SDK_SHIFT else []
 
 
 def sum_pages(base: Slice, head: Slice, *, followed: Sequence[str] = ()) -> PageSums:
@@ -98,7 +128,7 @@ class PageComparer:
     """
 
     def __init__(self, base: Slice, head: Slice, sums: PageSums) -> None:
-        self._by_device = may_share(base.values("device"), head.values("device"))
+        self._by_device = may_share_devices(base, head)
         self._by_navigation = may_share_starts(base, head)
         self._slices = base, head
         self._numbers = {page: number for number, page in enumerate(sums.shared)}
@@ -196,7 +226,7 @@ def _sum_side(slice_: Slice) -> dict[PageKind, ClassSums]:
     where, params = where_slice(slice_)
     with connection.cursor() as cursor:
         cursor.execute(
-            f"""SELECT g.page, c.device_class, {START_CODE}, sum(c.views)::bigint,
+            f"""SELECT g.page, {DEVICE_CODE}, {START_CODE}, sum(c.views)::bigint,
                        sum(c.js_us + c.hidden_us)::bigint
                 {FROM_CELLS} WHERE {where} AND c.views > 0 GROUP BY 1, 2, 3""",
             params,

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from aggregate.selectors.slice.sides import are_releases
+from aggregate.selectors.slice.sides import are_releases, may_share_devices
 from aggregate.selectors.verdict.verdict import Culprit, Verdict
 from profcore.numbers import write_change, write_interval, write_ms, write_share
 from profcore.stats.comparison import Difference
@@ -28,7 +28,14 @@ class Segment:
 
 
 def write_sentence(verdict: Verdict, base: str, head: str) -> list[Segment]:
-    """Returns the verdict in one sentence, with names of both sides; then that on all pages, if it led with one."""
+    """Returns the verdict in one sentence, with names of both sides; then that on all pages, if it led with one.
+
+    The last one says which SDK recorded more of one side than of the other.
+    """
+    return [*_write_answer(verdict, base, head), *_write_sdks(verdict, base, head)]
+
+
+def _write_answer(verdict: Verdict, base: str, head: str) -> list[Segment]:
     leading = verdict.leading
     difference = leading.difference
     if verdict.leading_function is not None:
@@ -103,6 +110,17 @@ def _write_function(verdict: Verdict, culprit: Culprit, base: str, head: str) ->
         else ""
     )
     return [*segments, Segment(text or " The page as a whole: no clear change.")]
+
+
+def _write_sdks(verdict: Verdict, base: str, head: str) -> list[Segment]:
+    if not verdict.sdks:
+        return []
+    most = max(verdict.sdks, key=lambda share: share.head - share.base)
+    segments = [Segment(f" {most.sdk} recorded {write_share(most.base)} of the page views of "), Segment(base, "name")]
+    segments += [Segment(f" and {write_share(most.head)} of those of "), Segment(head, "name")]
+    if may_share_devices(verdict.base, verdict.head):
+        return [*segments, Segment(": only views of one SDK are compared with each other.")]
+    return [*segments, Segment(": SDKs miss different parts of a view, so times may differ by that alone.")]
 
 
 def _write_moved(verdict: Verdict) -> list[Segment]:

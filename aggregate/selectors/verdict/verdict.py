@@ -9,7 +9,7 @@ from aggregate.selectors.code.symbols import load_symbols
 from aggregate.selectors.functions.table import FunctionRow
 from aggregate.selectors.slice.slices import Slice, SliceError
 from aggregate.selectors.verdict.looks import Look, find_look
-from aggregate.selectors.verdict.page_changes import PageComparer, sum_pages
+from aggregate.selectors.verdict.page_changes import PageComparer, SdkShare, sum_pages
 from profcore.code.identity import without_hash
 from profcore.stats.comparison import FALSE_DISCOVERIES, Difference
 from profcore.stats.power import SmallestChange
@@ -49,7 +49,8 @@ class Verdict:
     the leading change in its direction. `moved` are functions that took more while others of their page took as much
     less, with the first of those. `followed` has functions that someone asked for by their name. `smallest` is the
     smallest change that the leading page's views would have shown.
-    `look` is None for sides that have no looks. `page_count` counts the pages of both sides, of which those with the
+    `sdks` has the shares of SDKs in the leading page's views, if they differ between both sides. `look` is None for
+    sides that have no looks. `page_count` counts the pages of both sides, of which those with the
     most time are compared.
     """
 
@@ -61,6 +62,7 @@ class Verdict:
     moved: Sequence[tuple[Culprit, FunctionRow]]
     followed: Mapping[str, Culprit]
     smallest: SmallestChange | None
+    sdks: Sequence[SdkShare]
     look: Look | None
     page_count: int
 
@@ -123,6 +125,7 @@ def select_verdict(
         ][:MAX_CULPRITS],
         followed={name_function(rows[func]): parties.name(change) for func, change in judgement.followed.items()},
         smallest=comparer.find_smallest(judgement.leading.page, bound),
+        sdks=sums.compare_sdks(judgement.leading.page),
         look=look,
         page_count=sums.page_count,
     )

@@ -50,12 +50,14 @@ class IntakeDayAnswer(Answer):
 
 
 class MeasuredAnswer(Answer):
-    """Exact sums of the views of one browser family and device class, or of one navigation; the others are null."""
+    """Exact sums of the views of one browser family and device class, one navigation or one SDK; others are null."""
 
     browser: str | None
     device: str | None
     navigation: str | None
+    sdk: str | None
     views: int
+    unnamed_views: Annotated[int, doc("Views of the page `(unknown)`.")]
     truncated_views: TruncatedViews
     truncated_share: TruncatedShare
     traces: int
@@ -151,6 +153,7 @@ class SampledReceiptsAnswer(Answer):
     traces: int
     interval_disagrees: IntervalDisagreementAnswer
     intervals: list[SampledIntervalAnswer]
+    sdk_measured_ms: Annotated[Mapping[str, float], doc("Median over traces of their measured interval, by SDK.")]
     isolated: Annotated[IsolationAnswer, doc("Cross-origin isolated pages.")]
     sample_rates: list[RateCountAnswer]
     end_reasons: Mapping[str, int]
@@ -172,6 +175,7 @@ class SampledReceiptsAnswer(Answer):
             receipts,
             interval_disagrees=IntervalDisagreementAnswer(receipts.disagreeing, share_of(receipts.disagreeing, traces)),
             intervals=[SampledIntervalAnswer.of(row) for row in receipts.intervals],
+            sdk_measured_ms={sdk: us / 1000 for sdk, us in receipts.sdk_intervals.items()},
             isolated=IsolationAnswer(*(isolated.get(key, 0) for key in (True, False, None))),
             sample_rates=[RateCountAnswer(rate, count) for rate, count in receipts.sample_rates.items()],
             own_cost=[OwnCostAnswer.of(cost) for cost in receipts.own_costs],
@@ -257,6 +261,7 @@ class QualityAnswer(Answer):
     whole: MeasuredAnswer
     by_browser: Annotated[list[MeasuredAnswer], doc("By browser family and device class; most views first.")]
     by_navigation: Annotated[list[MeasuredAnswer], doc("By how the views began; most views first.")]
+    by_sdk: Annotated[list[MeasuredAnswer], doc("By what recorded the views; most views first.")]
     overflow: OverflowAnswer
     functions_beyond: Annotated[
         int, doc('How often a new function was beyond the room of its day, and counted as "(other)".')
@@ -285,6 +290,7 @@ class QualityView(ProjectView):
             whole=MeasuredAnswer.of(measured.whole),
             by_browser=[MeasuredAnswer.of(row) for row in measured.by_browser],
             by_navigation=[MeasuredAnswer.of(row) for row in measured.by_navigation],
+            by_sdk=[MeasuredAnswer.of(row) for row in measured.by_sdk],
             overflow=OverflowAnswer.of(select_overflow(slice_)),
             functions_beyond=select_funcs_beyond(slice_),
             reused_release=None if reused is None else ReusedReleaseAnswer.of(reused),

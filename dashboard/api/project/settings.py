@@ -1,4 +1,4 @@
-"""`settings`: the retention and the quotas of a project, and what its pages record."""
+"""`settings`: the retention and the quotas of a project, what its pages record, and the link to their traces."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -14,7 +14,9 @@ from dashboard.web.access import may_administer, reader_of
 from dashboard.web.params import ParamError
 from ingest.count_models import DayCount
 from ingest.endpoint.admission import select_bytes
+from profcore.code.source_links import TemplateError, check_trace_template
 from projects.collection import change_collection, plan_collection
+from projects.descriptions import change_trace_link
 from projects.limits import LIMITS, change_limits, limit_of
 from projects.models import Project
 
@@ -57,6 +59,9 @@ class SettingsAnswer(Answer):
     name: str
     limits: LimitsAnswer
     collection: Annotated[CollectionAnswer, doc("Changes reach pages within five minutes.")]
+    trace_link_template: Annotated[
+        str, doc("The address of a trace in a tracing system, with `{trace_id}`; an empty text means none.")
+    ]
     traces_today: Annotated[int | None, doc("Used of today's quota (UTC); null if there is no quota.")]
     bytes_today: Annotated[int, doc("Raw traces stored today (UTC), packed.")]
     bytes_kept: Annotated[int, doc("Raw traces stored within their retention, packed.")]
@@ -67,6 +72,7 @@ CHANGES: Final[dict[str, Any]] = {  # Any: a JSON Schema
     "type": "object",
     "properties": {
         **{name: {"type": "integer", "nullable": True} for name in LIMITS},
+        "trace_link_template": {"type": "string"},
         "collection": {"type": "object", "description": "The fields to change.", "additionalProperties": True},
     },
     "additionalProperties": False,
@@ -94,7 +100,8 @@ class SettingsView(ProjectView):
         return self.answer()
 
     def change(self, changes: dict[str, Any]) -> None:  # Any: JSON
-        """Changes limits and collection, both or neither. Raises Django's `ValidationError`."""
+        """Changes limits, collection and link, all or none. Raises Django's `ValidationError`."""
+        template = read_trace_template(changes.pop("trace_link_template", self.project.trace_link_template))
         collected = changes.pop("collection", {})
         if not isinstance(collected, dict):
             raise ValidationError({"collection": "It must be an object."})
@@ -102,6 +109,7 @@ class SettingsView(ProjectView):
         change_limits(self.project, changes)
         if collected:
             change_collection(self.project, collection)
+        change_trace_link(self.project, template)
 
     def may_change(self) -> bool:
         return may_administer(reader_of(self.request), self.project)
@@ -118,6 +126,18 @@ class SettingsView(ProjectView):
             bytes_kept=used.kept,
             may_change=self.may_change(),
         )
+
+
+def read_trace_template(template: object) -> str:
+    """Returns a checked template. Raises Django's `ValidationError`."""
+    try:
+        if not isinstance(template, str):
+            raise TemplateError("it must be a text")
+        if template:
+            check_trace_template(template)
+    except TemplateError as error:
+        raise ValidationError({"trace_link_template": f"{str(error).capitalize()}."}) from None
+    return template
 
 
 def count_today(project: Project) -> int:

@@ -115,7 +115,7 @@ class ComparisonAnswer(Answer):
     navigation_mix: list[NavigationShareAnswer]
     page_mix: list[PageShareAnswer]
     left_out_views: Annotated[
-        int, doc("Views of a day, device class, navigation, cache, page or tag that one side lacks.")
+        int, doc("Views of a day, device class, SDK, navigation, cache, page or tag that one side lacks.")
     ]
     overall_delta_ms_per_view: float | None
     overall_delta_ci95: Interval

@@ -9,7 +9,7 @@ from rest_framework.request import Request
 
 from aggregate.selectors.functions.display_rows import is_made_id
 from aggregate.selectors.page_views.picked_views import VIEW_ORDERS, ViewRow, select_views
-from aggregate.selectors.page_views.traces import TraceRow, select_trace, select_trace_page
+from aggregate.selectors.page_views.traces import TraceRow, narrow_to_request, select_trace, select_trace_page
 from aggregate.selectors.slice.slices import read_func_id
 from dashboard.api.core.answer import (
     OBJECT,
@@ -33,6 +33,7 @@ from profcore.trace.dimensions import END_REASONS
 CURSOR_VALUE: Final = re.compile(r"([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\.([0-9]{1,9})")
 LIMIT: Final = limit_of(1_000, 100)
 FUNC: Final = Text("func", "A function's id: only views that ran it, ranked by its self time.")
+TRACE_ID: Final = Text("trace_id", "Only views of a trace in a tracing system: its id, or a traceparent.")
 ORDER: Final = Text("order", choices=VIEW_ORDERS, default="typical")
 CURSOR: Final = Text("cursor", "As the page before gave it.")
 
@@ -56,6 +57,7 @@ class TraceAnswer(with_dimensions(TraceStart)):  # type: ignore[misc]  # a base 
     isolated: bool | None
     end_reason: EndReason
     body_bytes: Annotated[int, doc("Expanded.")]
+    request_trace: Annotated[str | None, doc("The id of its page's trace in a tracing system.")]
     has_raw: Annotated[bool, doc("Whether the raw body is still kept.")]
     state: Annotated[str, choices(["pending", "folded", "rejected"])]
     reason: Annotated[str | None, doc("Why it was rejected.")]
@@ -131,7 +133,7 @@ class ViewsAnswer(Answer):
 
 class ViewsView(ProjectView):
     traits = PageTraits(heavy="yes", on_replica=True)
-    known_params = (*SLICE_PARAMS, *FINE_PARAMS, FUNC, ORDER, LIMIT)
+    known_params = (*SLICE_PARAMS, *FINE_PARAMS, TRACE_ID, FUNC, ORDER, LIMIT)
 
     def get(self, request: Request, slug: str) -> ViewsAnswer:
         """Lists views of a slice with their traces: typical (nearest the median), worst, or random views."""
@@ -142,6 +144,8 @@ class ViewsView(ProjectView):
             raise ParamError("func", f"func must be the id of one function, not of a group; not {text[:80]!r}.")
         order, limit = ORDER.read(params), LIMIT.read(params)
         slice_ = self.resolve_slice()
+        if trace := TRACE_ID.read(params):
+            slice_ = narrow_to_request(slice_, trace)
         table = select_views(slice_, func_id=func, order=order, limit=limit)  # type: ignore[arg-type]  # checked above
         return ViewsAnswer.of(
             table,

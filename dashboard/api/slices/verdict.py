@@ -22,6 +22,7 @@ from dashboard.web.verdicts import ChosenSides, answer_verdict, choose_sides, fi
 from profcore.stats.joining import MIN_COMPARED_VIEWS
 from profcore.stats.verdict.incidents import FunctionChange
 from profcore.stats.verdict.judgement import STATES, Change
+from profcore.trace.dimensions import SDKS
 
 State = Annotated[str, choices(STATES)]
 NO_RELEASES: Final = "There are no two releases to compare."
@@ -146,6 +147,14 @@ class PassedOverAnswer(Answer):
     ]
 
 
+class SdkShareAnswer(Answer):
+    """The shares of page views that an SDK recorded."""
+
+    sdk: Annotated[str, choices(SDKS)]
+    base: float
+    head: float
+
+
 class VerdictAnswer(Answer):
     """One answer on two sides. Its figures are those of the page that it leads with, or of all pages together."""
 
@@ -191,6 +200,10 @@ class VerdictAnswer(Answer):
     page_count: Annotated[int, doc("Pages of both sides; those with the most time are compared.")]
     all_pages: Annotated[VerdictChangeAnswer | None, doc("All compared pages together.")]
     smallest_visible_change: SmallestChangeAnswer | None
+    sdks: Annotated[
+        Sequence[SdkShareAnswer],
+        doc("By what SDK both sides of the leading page were recorded; empty if by the same. The sentence says it."),
+    ]
     looks: Annotated[int | None, doc("Null if looks are not counted, as of spans of time.")]
     least_views: Annotated[int, doc("Page views that each side needs, on a page that both have.")]
     commits: Annotated[CommitsAnswer | None, doc("Null if the head was not announced with its commit.")]
@@ -250,6 +263,7 @@ NO_SIDES: Final = VerdictAnswer(
     page_count=0,
     all_pages=None,
     smallest_visible_change=None,
+    sdks=(),
     looks=None,
     least_views=MIN_COMPARED_VIEWS,
     commits=None,
@@ -295,6 +309,7 @@ def write_verdict(
         smallest_visible_change=SmallestChangeAnswer.of(smallest, delta_ms_per_view=smallest.delta_ms)
         if smallest
         else None,
+        sdks=[SdkShareAnswer.of(share) for share in verdict.sdks],
         looks=look.number if look else None,
         least_views=MIN_COMPARED_VIEWS,
         commits=_write_commits(commits) if commits else None,

@@ -32,6 +32,7 @@ from dashboard.web.params import read_choice, read_count, read_one
 from dashboard.web.queries import read_page_slice, write_query
 from ingest.models import Receipt
 from profcore.code.categories import FUNC_CATEGORIES
+from profcore.code.source_links import make_trace_link
 from profcore.stats.summaries import MIN_VIEWS, FuncSummary
 from profcore.trace.dimensions import END_REASONS, EXPORTED_DIMENSIONS
 from projects.limits import ProjectLimit, limit_of
@@ -117,7 +118,7 @@ def show_view(request: HttpRequest, slug: str, view_id: str) -> HttpResponse:
         "display": build_display_line(request, project, slice_),
         "export": _build_export(project, known, view_slice),
         "categories": FUNC_CATEGORIES.items(),
-        **_describe_view(known),
+        **_describe_view(project, known),
         **_describe_traces(request, project, known),
         **_link_view(request, project, known, slice_),
         **_place_in_list(request, project, slice_),
@@ -127,12 +128,15 @@ def show_view(request: HttpRequest, slug: str, view_id: str) -> HttpResponse:
     return render(request, "dashboard/views/view.html", context)
 
 
-def _describe_view(known: ViewDetails) -> dict[str, object]:
+def _describe_view(project: Project, known: ViewDetails) -> dict[str, object]:
     """Returns the facts about the view: its dimensions, its envelopes and tags."""
     values = known.traces[0].dimensions
     return {
         "values": values,
         "dimensions": [(dimension, values[dimension.name]) for dimension in EXPORTED_DIMENSIONS],
+        "request_traces": [
+            (trace, make_trace_link(project.trace_link_template, trace)) for trace in known.request_traces
+        ],
         "facts": [known.facts[seq] for seq in sorted(known.facts)],
         "tags": sorted({tag for facts in known.facts.values() for tag in facts.tags}),
     }

@@ -39,6 +39,7 @@ from dashboard.layout.shell import build_shell
 from dashboard.pages.quality.absence_reasons import explain_absence
 from dashboard.pages.quality.headline import Quality, write_headline
 from dashboard.pages.quality.reasons import explain_reason
+from dashboard.pages.quality.sdk_losses import explain_sdks
 from dashboard.web.access import get_visible_project
 from dashboard.web.decorators import project_page
 from dashboard.web.etags import answer_unchanged
@@ -141,6 +142,7 @@ def show_quality(request: HttpRequest, slug: str) -> HttpResponse:
             "rows": rows[:MAX_ROWS],
             "row_count": len(rows),
             "navigations": measured.by_navigation,
+            "sdks": explain_sdks(slice_, measured.by_sdk),
             "overflow": overflow,
             "refold": select_refold(project.pk),
             "funcs_beyond": select_funcs_beyond(slice_),

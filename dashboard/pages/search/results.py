@@ -1,4 +1,4 @@
-"""What a search finds, in groups: where to go, saved views, functions, pages, releases, projects."""
+"""What a search finds, in groups: where to go, saved views, page views, functions, pages, releases, projects."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -8,7 +8,7 @@ from django.db.models import Q
 from django.urls import reverse
 
 from aggregate.selectors.search.function_hits import find_functions
-from aggregate.selectors.search.place_hits import PlaceHit, find_pages, find_releases
+from aggregate.selectors.search.place_hits import PlaceHit, ViewHit, find_pages, find_releases, find_views
 from aggregate.selectors.slice.slices import Slice
 from dashboard.layout.saved_links import link_saved_view
 from dashboard.layout.shell import build_tabs
@@ -115,8 +115,18 @@ def _find_table(search: Search) -> list[Entry]:
 
 
 def _find_in_projects(search: Search, projects: Sequence[Project]) -> Iterable[Group]:
-    """Yields functions, pages and releases of some projects."""
+    """Yields page views by their trace, and functions, pages and releases of some projects."""
     known = {project.pk: project for project in projects}
+    views = [
+        Entry(
+            word=row.page,
+            link=_link_view(known[row.project_id], row),
+            under=_under(search, known[row.project_id], f"{row.started_at:%Y-%m-%d %H:%M} UTC, release {row.release}"),
+            is_code=True,
+        )
+        for row in find_views(list(known), search.text, limit=MAX_PLACES)
+    ]
+    yield Group("views", "Page views of this trace", views)
     functions = [
         Entry(
             word=row.name or "(anonymous)",
@@ -144,6 +154,11 @@ def _make_place(search: Search, known: dict[int, Project], field: str, row: Plac
         under=_under(search, project, ""),
         is_code=field == "page",
     )
+
+
+def _link_view(project: Project, row: ViewHit) -> str:
+    query = write_query({"on_release": row.release, "on_page": row.page})
+    return f"{reverse('view', args=[project.slug, row.view_id])}?{query}"
 
 
 def _link(search: Search, address: str) -> str:

@@ -1,5 +1,6 @@
-"""The settings page "General": the project's name, and the link to its sources."""
+"""The settings page "General": the project's name, and the links to its sources and traces."""
 
+from collections.abc import Callable
 from typing import Final
 
 from django import forms
@@ -9,8 +10,14 @@ from aggregate.selectors.previews.example_source import ExampleSource, select_ex
 from dashboard.layout.forms import SettingsForm
 from dashboard.pages.settings.layout import SettingsRequest, settings_page
 from dashboard.web.project_pages import Tab
-from profcore.code.source_links import MAX_TEMPLATE_CHARS, TemplateError, check_template, make_link
-from projects.descriptions import change_source_link, rename_project
+from profcore.code.source_links import (
+    MAX_TEMPLATE_CHARS,
+    TemplateError,
+    check_template,
+    check_trace_template,
+    make_link,
+)
+from projects.descriptions import change_source_link, change_trace_link, rename_project
 
 NAME_CHARS: Final = 120  # as the table has it
 # The example of the link if there is no source map yet.
@@ -36,11 +43,32 @@ class GeneralForm(SettingsForm):
         ),
     )
 
+    trace_link_template = forms.CharField(
+        label="Link to a trace",
+        required=False,
+        max_length=MAX_TEMPLATE_CHARS,
+        help_text="The address of a trace in your tracing system, with {trace_id}: page views link to it.",
+        widget=forms.TextInput(
+            attrs={
+                "autocomplete": "off",
+                "spellcheck": "false",
+                "inputmode": "url",
+                "placeholder": "https://jaeger.example/trace/{trace_id}",
+            }
+        ),
+    )
+
     def clean_source_link_template(self) -> str:
-        template: str = self.cleaned_data["source_link_template"]
+        return self._clean_template("source_link_template", check_template)
+
+    def clean_trace_link_template(self) -> str:
+        return self._clean_template("trace_link_template", check_trace_template)
+
+    def _clean_template(self, name: str, check: Callable[[str], None]) -> str:
+        template: str = self.cleaned_data[name]
         try:
             if template:
-                check_template(template)
+                check(template)
         except TemplateError as error:
             raise forms.ValidationError(f"{str(error).capitalize()}.") from None
         return template
@@ -49,7 +77,7 @@ class GeneralForm(SettingsForm):
 @settings_page("settings", path="settings/", tab=Tab(label="Settings", key="s", takes_slice=False))
 def show_general(page: SettingsRequest) -> HttpResponse:
     project = page.project
-    stored = {"name": project.name, "source_link_template": project.source_link_template}
+    stored = {name: getattr(project, name) for name in GeneralForm.base_fields}
     form = GeneralForm(page.request.POST if page.has_posted else None, initial=stored)
     is_trial = "try" in page.request.POST  # also while a user types: an unfinished template is no error
     if page.has_posted and form.is_valid() and not is_trial:
@@ -71,5 +99,6 @@ def save(page: SettingsRequest, form: GeneralForm) -> HttpResponse:
     """Saves the form."""
     rename_project(page.project, form.cleaned_data["name"])
     change_source_link(page.project, form.cleaned_data["source_link_template"])
+    change_trace_link(page.project, form.cleaned_data["trace_link_template"])
     page.log_change("general settings changed:", *form.changed_data)
     return page.redirect("The settings are saved.")

@@ -95,7 +95,7 @@ export const flush = (leaves = isLeaving, ends?: boolean): void => {
 
 const send = Object.values({
   // Named as in `counted`: what follows an answer has no caller of ours.
-  async 'fieldflame:run'(parts: readonly Part[]): Promise<void> {
+  async 'fieldflame:run'(parts: Part[]): Promise<void> {
     const text = textOf(parts);
     if (text) {
       let body = encode(text);
@@ -121,7 +121,7 @@ const send = Object.values({
         }
         const response = await fetch(endpoint, { ...POST, body, keepalive: kept as unknown as boolean });
         status = response.status;
-        retryAfterS = Number(response.headers.get('Retry-After'));
+        retryAfterS = Number(response.headers.get('retry-after'));
         said = await response.json();
       } catch {
         // No answer, or one without JSON. A page's own `fetch` may throw too.
@@ -145,8 +145,8 @@ const send = Object.values({
       if (said?.stop) {
         mute(said.stop * 1e3);
       } else if (!BARE && half) {
-        send(parts.slice(0, half));
-        send(parts.slice(half));
+        send(parts.splice(0, half));
+        send(parts);
       } else if (isLater) {
         pauses++;
         setTimeout(counted(() => {

@@ -42,7 +42,7 @@ let marks: Mark[] = [];
 let scriptsLeft: number;
 /** By type. */
 let counts: Record<string, number>;
-/** How many marks of the view were more than its bounds. */
+/** How many marks of the view were more than its bounds. `-~` counts one more, from nothing on. */
 export let marksDropped: number | undefined;
 let observer: PerformanceObserver | undefined;
 let watchedFrom: number;
@@ -59,7 +59,7 @@ const keep = (entry: Entry): void => {
     moveStart(start);
   // An event without an interaction is a mere movement.
   } else if (BARE || (start + duration >= watchedFrom && entry.interactionId !== 0)) {
-    if ((counts[entryType] = (counts[entryType] || 0) + 1) <= (!BARE && entryType[0] === 'm' ? MAX_TIMINGS : MAX_MARKS)) {
+    if ((counts[entryType] = -~counts[entryType]!) <= (!BARE && entryType[0] === 'm' ? MAX_TIMINGS : MAX_MARKS)) {
       const element: Element | undefined = entry.target || entry.element;
       marks.push(BARE ? { type: entryType, start, duration } : {
         ...pick(entry, FACTS.slice(6)),
@@ -72,7 +72,7 @@ const keep = (entry: Entry): void => {
           : undefined,
       });
     } else if (!BARE) {
-      marksDropped = (marksDropped || 0) + 1;
+      marksDropped = -~marksDropped!;
     }
   }
 };

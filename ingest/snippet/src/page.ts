@@ -91,7 +91,7 @@ export const readPage = (options: Partial<Options>, source?: string, word?: unkn
   const { endpoint: own, key } = options;
   const url = new URL((BARE ? own : own || path)!, BARE || own ? document.baseURI : source);
   url.searchParams.append('key', key!);
-  endpoint = url.href;
+  endpoint = `${url}`;
 };
 
 /**
@@ -126,8 +126,8 @@ export const miss = (reason: string, error: unknown = ''): void => {
   if (Math.random() < rate) {
     settings.absent = 0; // once
     const facts = new URLSearchParams({
-      reason,
       rate,
+      reason,
       release: settings.release,
       url: location.origin + location.pathname,
     } as Record<string, any>);

@@ -20,6 +20,8 @@ interface View {
   readonly environment: unknown;
   page: string | undefined;
   url: string;
+  /** Its trace in a tracing system. */
+  requestTrace?: string;
   readonly timeOrigin: number;
   /** When it began. A soft navigation that the browser tells of moves it back. */
   viewStart: number;
@@ -36,6 +38,8 @@ interface View {
   seq: number;
 }
 
+/** `document.readyState` is above it, `interactive` or `loading`, until it is `complete`. */
+const COMPLETE = 'd';
 /** What waits so long is sent. */
 const DUE_MS = 14e3;
 /** A timer may fire a little early. */
@@ -180,7 +184,7 @@ const cut = (reason: string, goesOn?: boolean, of = view): void => {
     old.stop().then(counted((trace) => {
       if (now() >= mutedUntil) {
         const marks = takeMarks(of.viewStart - timeOrigin, end);
-        const envelope: Record<string, unknown> = { ...chunk, tags, marks, trace };
+        const envelope: Record<string, unknown> = { ...chunk, marks, trace, tags };
         if (!BARE) {
           const cost = takeCost(trace, sampleInterval);
           // A view without a load of its own loads nothing.
@@ -209,7 +213,7 @@ const endChunk = counted(() => {
   if (!BARE && now() - inputAt < QUIET_MS) {
     timer = setTimeout(endChunk, QUIET_MS);
   } else {
-    cut('timer', BARE || !isOn('interactions') || document.readyState !== 'complete' || now() - inputAt <= INTERACTION_MS);
+    cut('timer', BARE || !isOn('interactions') || document.readyState > COMPLETE || now() - inputAt <= INTERACTION_MS);
   }
 });
 
@@ -290,6 +294,11 @@ export const setTags = (value: unknown): void => {
   tags = Array.from(value as Iterable<unknown>, String); // throws here rather than in each chunk
 };
 
+/** The id of the view's trace in a tracing system. Chunks that were sent before do not have it. */
+export const setTrace = (value: unknown): void => {
+  view.requestTrace = `${value}`;
+};
+
 /** Ends the page's being seen. */
 const leave = (reason: string): void => {
   cut(reason);
@@ -302,13 +311,12 @@ export const on = <E extends Event>(type: string, run: (event: E) => void, targe
 
 /** Takes a change of the address: by a redirect, or by a route, which begins a view. */
 const changeAddress = ({ navigationType: type }: Event & { navigationType?: string }): void => {
-  const isReplaced = type === 'replace';
   if (location.pathname !== path) {
     if (
       type !== 'traverse'
-        && (now() - movedAt < REDIRECT_MS || (isReplaced && document.readyState !== 'complete'))
+        && (now() - movedAt < REDIRECT_MS || (type === 'replace' && document.readyState > COMPLETE))
         // Where each key or move replaces the address of a route, the first one has begun the view.
-        && (inputAt <= since || (isReplaced && view.navigation === 'route'))
+        && (inputAt <= since || (type === 'replace' && view.navigation === 'route'))
     ) {
       move();
       if (!view.seq) {

@@ -3,13 +3,13 @@
 import { counted } from './cost';
 import { drop, header, isOn, log, miss, now, readPage, settings } from './page';
 import type { Api, Call, Command } from './profiler';
-import { fail, on, pause, record, setPage, setTags, unpause } from './recorder';
+import { fail, on, pause, record, setPage, setTags, setTrace, unpause } from './recorder';
 
 declare const BARE: boolean;
 
 const LOCAL = /^127\.|^\[::1]|\blocalhost$/;
 
-const COMMANDS = { page: setPage, tags: setTags, stop: pause, start: unpause };
+const COMMANDS = { start: unpause, stop: pause, tags: setTags, page: setPage, ...(BARE ? {} : { trace: setTrace }) };
 
 /** Returns why the site or the person does not want this page recorded. Nothing of it is told to the server. */
 const findVeto = (): string | boolean | undefined => (settings.off && 'off')

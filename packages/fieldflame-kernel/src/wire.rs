@@ -142,6 +142,7 @@ struct Fields<'a> {
     cache: Option<Option<Cow<'a, str>>>,
     session: Option<Option<Cow<'a, str>>>,
     environment: Option<Option<Cow<'a, str>>>,
+    request_trace: Option<Option<Cow<'a, str>>>,
     cost: Option<Option<()>>,
     snippet: Option<Option<Snippet<'a>>>,
     user_agent: Option<Option<Cow<'a, str>>>,
@@ -185,6 +186,7 @@ impl<'a> Fields<'a> {
             "cache" => once(&mut self.cache, reader.nullable(Reader::text)?),
             "session" => once(&mut self.session, reader.nullable(Reader::text)?),
             "environment" => once(&mut self.environment, reader.nullable(Reader::text)?),
+            "requestTrace" => once(&mut self.request_trace, reader.nullable(Reader::text)?),
             "cost" => once(&mut self.cost, reader.nullable(read_cost)?),
             "snippet" => once(&mut self.snippet, reader.nullable(|reader| read_snippet(reader, limits))?),
             "userAgent" => once(&mut self.user_agent, reader.nullable(Reader::text)?),
@@ -219,6 +221,7 @@ impl<'a> Fields<'a> {
             && self.cache.flatten().is_none_or(|word| limits.caches.iter().any(|known| *known == word))
             && self.session.flatten().is_none_or(|id| is_session(&id))
             && is_text(&self.environment.flatten(), MAX_SHORT_CHARS)
+            && is_text(&self.request_trace.flatten(), limits.text_chars)
             && is_text(&self.user_agent.flatten(), MAX_USER_AGENT_CHARS);
         let snippet = self.snippet.flatten();
         is_right.then(|| Envelope { url, snippet, interval_ms, marks: self.marks.unwrap_or_default(), trace })

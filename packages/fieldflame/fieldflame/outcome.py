@@ -83,8 +83,8 @@ def find_missing(question: Question, verdict: Verdict) -> list[str]:
         if more:
             return [f"Each side needs {least} page views on a page that both have: at least {' and '.join(more)}."]
         return [
-            f"Each side needs {least} page views on a page, device class, navigation and cache that both have. They "
-            f"have {base:,} and {head:,}, but too few in common."
+            f"Each side needs {least} page views on a page, device class, SDK, navigation and cache that both have. "
+            f"They have {base:,} and {head:,}, but too few in common."
         ]
     if leading.state == "slower":
         more_views = round_up(max(head * NEXT_LOOK, 1))

@@ -164,6 +164,7 @@ class Draft(msgspec.Struct, gc=False, kw_only=True):
     sampleRate: float = 1.0
     reason: str | None = None
     navigation: str | None = None
+    requestTrace: str | None = None
     userAgent: str | None = None
     isolated: bool | None = None
     device: Device | None = None

@@ -19,6 +19,7 @@ from profcore.stats.verdict.blocks import BlockRows, Inflation, find_inflation
 from profcore.stats.verdict.family import Family, PageSides, is_beyond_rest
 from profcore.stats.verdict.incidents import FunctionChange, PageFunctions
 from profcore.stats.views import FloatColumn, IntColumn
+from profcore.trace.dimensions import DEVICE_CLASSES
 
 # A message is sent when q is below this part of the look's bound: far tails at different looks are nearly independent,
 # so with hundreds of functions a fifth would let more than 1 of 100 unchanged releases through (docs/statistics.md).
@@ -147,7 +148,8 @@ def _find_others(pages: Sequence[PageSides], whole: BlockRows) -> _Others | None
 
     The fastest is that of whole views: one function may take longer there.
     """
-    device = np.concatenate([page.join_sides([v.sample.columns.device_class for v in page.views]) for page in pages])
+    device = np.concatenate([page.join_sides([v.sample.columns.device for v in page.views]) for page in pages])
+    device %= len(DEVICE_CLASSES)  # whatever recorded them
     weight = np.concatenate([page.join_sides([v.weight for v in page.views]) for page in pages])
     classes, number = np.unique(device, return_inverse=True)
     fastest = int(np.argmin(np.bincount(number, whole.value) / np.bincount(number)))

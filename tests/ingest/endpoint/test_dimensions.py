@@ -12,6 +12,7 @@ from profcore.trace.dimensions import (
     END_REASONS,
     ENVIRONMENTS,
     NAVIGATIONS,
+    SDKS,
     VERSIONS,
     hash_session,
 )
@@ -194,6 +195,60 @@ def test_an_environment_is_known_by_the_words_in_its_name(
 ) -> None:
     (code,) = receipt_of(endpoint, "environment", environment=name)
     assert ENVIRONMENTS[code] == wanted
+
+
+@pytest.mark.parametrize(
+    ("tags", "wanted"),
+    [
+        (None, "fieldflame"),
+        ({"sdk": "sentry", "env": "production"}, "sentry"),
+        ({"sdk": "datadog"}, "datadog"),
+        ({"sdk": "faro"}, "other"),
+        ({"imported": "sentry"}, "sentry"),
+        ({"imported": "cpuprofile"}, "other"),
+        ({"plan": "free"}, "fieldflame"),
+        (["sdk:sentry"], "fieldflame"),
+    ],
+)
+def test_the_sdk_is_that_of_the_tags_and_else_our_own(
+    endpoint: IngestServer, tags: dict[str, str] | list[str] | None, wanted: str
+) -> None:
+    (code,) = receipt_of(endpoint, "sdk", tags=tags)
+    assert SDKS[code] == wanted
+
+
+def test_a_tag_of_a_site_with_our_snippet_names_no_sdk(endpoint: IngestServer) -> None:
+    (code,) = receipt_of(endpoint, "sdk", tags={"sdk": "payments-2.1"}, snippet={"version": "1.1.1"})
+    assert SDKS[code] == "fieldflame"
+
+
+TRACE = "4bf92f3577b34da6a3ce929d0e0e4736"
+
+
+@pytest.mark.parametrize(
+    ("sent", "kept"),
+    [
+        (None, None),
+        (f"00-{TRACE}-00f067aa0ba902b7-01", TRACE),
+        (f"00-{TRACE.upper()}-00F067AA0BA902B7-01", TRACE),
+        (f"cc-{TRACE}-00f067aa0ba902b7-01-what-the-future-brings", TRACE),
+        (TRACE.upper(), TRACE),
+        ("3f2b1c9e-8d47-4a0b-9c55-0d6f1e2a3b4c", "3f2b1c9e-8d47-4a0b-9c55-0d6f1e2a3b4c"),
+        ("Order_77", "Order_77"),
+        ("undefined", None),
+        ("NULL", None),
+        ("", None),
+        ("two words", None),
+        ('"},{', None),
+        ("a" * 65, None),
+        ("0" * 32, None),
+        (f"00-{'0' * 32}-00f067aa0ba902b7-01", None),
+    ],
+)
+def test_the_id_of_a_trace_in_a_tracing_system_is_kept(
+    endpoint: IngestServer, sent: str | None, kept: str | None
+) -> None:
+    assert receipt_of(endpoint, "request_trace", requestTrace=sent) == (kept,)
 
 
 def test_the_version_of_the_engine_and_long_ticks_are_kept_as_traits(endpoint: IngestServer) -> None:

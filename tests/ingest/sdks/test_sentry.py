@@ -5,6 +5,7 @@ from uuid import UUID
 import pytest
 
 from profcore.errors import Reason
+from profcore.trace.dimensions import SDKS
 from projects.keys import create_key
 from projects.models import Project
 from tests.ingest.endpoint.posting import IngestServer
@@ -43,6 +44,7 @@ def test_a_chunk_has_the_page_of_the_span_around_it(endpoint: IngestServer, is_c
     assert (body["timeOrigin"], body["viewStart"]) == (START_MS, START_MS)
     assert body["tags"] == {"sdk": "sentry", "env": "production"}
     assert body["environment"] == "production"
+    assert endpoint.receipts("sdk, request_trace") == [(SDKS.index("sentry"), "b" * 32)]
     assert (body["requestedInterval"], body["sampleInterval"]) == (10, 10)
     assert [frame["name"] for frame in body["trace"]["frames"]] == ["main", "render", "price"]
     assert body["trace"]["samples"][0]["timestamp"] == pytest.approx(1_000, abs=0.01)
@@ -178,6 +180,7 @@ def test_version_10_names_the_page_in_a_transaction(endpoint: IngestServer, sour
     assert join() == 1
     product, cart = stored(endpoint)
     assert endpoint.pages() == sorted(["/cart", page])
+    assert endpoint.receipts("request_trace") == [("c" * 32,)] * 2
     assert (product["navigation"], cart["navigation"]) == ("load", "route")
     assert product["device"] == {"memory": 8.0, "cores": 4.0}
     kinds = [(mark["type"], round(mark["duration"])) for mark in product["marks"]]
@@ -194,6 +197,7 @@ def test_a_profile_of_format_1_has_the_page_of_its_transaction_at_once(endpoint:
     (legacy,) = stored(endpoint)
     assert (legacy["navigation"], legacy["device"]["cores"]) == ("load", 4.0)
     assert "userAgent" not in legacy
+    assert legacy["requestTrace"] == "c" * 32
     assert count(endpoint, "ingest_pagespan") == 0
 
 
@@ -201,9 +205,10 @@ def test_a_profile_of_format_1_has_the_page_of_its_transaction_at_once(endpoint:
 def test_a_profile_of_format_1_without_its_transaction_has_its_name(
     endpoint: IngestServer, name: str, page: str
 ) -> None:
-    profile = make_legacy() | {"transactions": [{"name": name, "id": "d" * 32}]}
+    profile = make_legacy() | {"transactions": [{"name": name, "id": "d" * 32, "trace_id": "e" * 32}]}
     assert send(endpoint, make_envelope(("profile", profile))).status == 200
     assert endpoint.pages() == [page]
+    assert endpoint.receipts("request_trace") == [("e" * 32,)]
 
 
 def test_an_envelope_has_at_most_ten_profiles(endpoint: IngestServer) -> None:

@@ -372,3 +372,13 @@ def test_a_page_says_where_its_code_runs(site: Site, page: Page) -> None:
     page.goto(site.url())
     wait_for_views(site, page, 1)
     assert site.envelopes[0]["environment"] == "staging"
+
+
+def test_a_page_names_its_trace_and_a_route_has_none(site: Site, page: Page) -> None:
+    site.add_page(after="fieldflame('trace', '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01');")
+    page.goto(site.url())
+    wait_for_views(site, page, 1)
+    page.evaluate("fieldflame('page', '/next')")
+    wait_for_views(site, page, 2)
+    traces = {sent.get("page"): sent.get("requestTrace") for sent in site.envelopes}
+    assert traces == {None: "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01", "/next": None}

@@ -2,7 +2,7 @@
 
 import pytest
 
-from profcore.code.source_links import TemplateError, check_template, make_link
+from profcore.code.source_links import TemplateError, check_template, check_trace_template, make_link, make_trace_link
 
 GITHUB = "https://github.com/o/r/blob/{release}/{path}#L{line}"
 
@@ -53,3 +53,25 @@ def test_fields_are_escaped(path: str, release: str, made: str | None) -> None:
 
 def test_without_a_template_there_is_no_link() -> None:
     assert link("", "src/x.ts") is None
+
+
+@pytest.mark.parametrize(
+    "template",
+    [
+        "https://traces.example/",
+        "https://{trace_id}.example/",
+        "https://traces.example/{trace_id}/{path}",
+        "javascript:{trace_id}",
+        "ftp://traces.example/{trace_id}",
+    ],
+)
+def test_the_link_to_a_trace_is_checked_alike(template: str) -> None:
+    with pytest.raises(TemplateError):
+        check_trace_template(template)
+
+
+def test_an_id_stays_in_its_place_in_the_link_to_a_trace() -> None:
+    template = "https://traces.example/trace/{trace_id}?at={trace_id}"
+    check_trace_template(template)
+    assert make_trace_link(template, "a/../b c") == "https://traces.example/trace/a%2F..%2Fb%20c?at=a%2F..%2Fb%20c"
+    assert make_trace_link("", "a") is None

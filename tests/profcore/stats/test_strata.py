@@ -8,9 +8,9 @@ from scipy import stats
 
 from profcore.stats.comparison import Comparison, compare
 from profcore.stats.standardised import ClassSums
-from profcore.stats.strata import find_strata, start_code
+from profcore.stats.strata import device_code, find_strata, start_code
 from profcore.stats.views import ViewSample, sample_of_times
-from profcore.trace.dimensions import CACHES, NAVIGATIONS
+from profcore.trace.dimensions import CACHES, DEVICE_CLASSES, NAVIGATIONS, SDKS
 from tests.profcore.stats.field import Matrix, sample_of_ms, skewed_ms
 
 UNKNOWN, LOAD, RELOAD, BACK, ROUTE = range(5)
@@ -209,3 +209,29 @@ def test_navigations_without_a_cache_do_not_hide_that_of_loads() -> None:
     samples = [loads(caches, 1, rng, ways) for _ in range(2)]
     strata = find_strata(samples[0].columns, samples[1].columns, by_device=True, by_navigation=True)
     assert len(strata.shared) == 3
+
+
+DESKTOP, SENTRY = DEVICE_CLASSES.index("desktop"), SDKS.index("sentry")
+
+
+def recorded(ours: int, sentrys: int, rng: np.random.Generator) -> ViewSample:
+    """Returns views of one function and device class, of which Sentry's SDK sees a third."""
+    ms = np.array([[30.0]] * ours + [[10.0]] * sentrys)
+    devices = [device_code(DESKTOP, 0)] * ours + [device_code(DESKTOP, SENTRY)] * sentrys
+    return sample_of_ms(ms * rng.uniform(0.9, 1.1, ms.shape), device_class=devices)
+
+
+def test_a_shift_of_sdks_alone_is_no_change() -> None:
+    rng = np.random.default_rng(7)
+    base, head = recorded(60, 20, rng), recorded(20, 60, rng)
+    (mixed,) = compare(base, head, by_device=False).functions
+    assert mixed.is_significant
+    comparison = compare(base, head)
+    assert not comparison.functions[0].is_significant
+    assert (comparison.left_out_views, comparison.device_mix) == (0, ((DESKTOP, 1.0),))
+
+
+def test_what_two_sdks_recorded_is_never_compared() -> None:
+    rng = np.random.default_rng(8)
+    assert compare(recorded(60, 0, rng), recorded(0, 60, rng)).is_too_few
+    assert compare(recorded(60, 0, rng), recorded(60, 60, rng)).left_out_views == 60

@@ -161,6 +161,7 @@ ACTS: Final[dict[Act, Steps]] = {
     Act.OWNERS_CHANGED: _only(lambda p: descriptions.change_owners(p, "src/ @shop")),
     Act.ISSUE_LINK_CHANGED: _only(lambda p: descriptions.change_issue_link(p, "https://git.example/new?t={title}")),
     Act.SOURCE_LINK_CHANGED: _only(lambda p: descriptions.change_source_link(p, "https://git.example/{path}")),
+    Act.TRACE_LINK_CHANGED: _only(lambda p: descriptions.change_trace_link(p, "https://traces.example/{trace_id}")),
     Act.DISPLAY_RULES_CHANGED: _only(lambda p: descriptions.change_display_rules(p, read_display_rules([]))),
     Act.SOURCE_MAPS_UPLOADED: _only(_upload),
     Act.SOURCE_MAPS_MOVED: (_upload, lambda p, _: move_scripts(p.pk, "1.0.0", "https://cdn.example/")),

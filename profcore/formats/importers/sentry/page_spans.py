@@ -16,6 +16,7 @@ from profcore.formats.importers.completing import is_known_time
 from profcore.formats.importers.sentry.items import Item
 from profcore.formats.importers.sentry.profiles import read_id
 from profcore.formats.importers.shapes import ImportLimits, decode
+from profcore.trace.dimensions import read_request_trace
 from profcore.trace.mark_types import LONG_FRAME, LONG_TASK
 from profcore.trace.trace_details import FCP, INTERACTION, LCP
 from profcore.trace.wire import Device, Mark
@@ -53,7 +54,7 @@ class PageSpan(msgspec.Struct, gc=False, kw_only=True, omit_defaults=True):
     """What an item says of one page load or navigation; times are epoch ms, also those of marks.
 
     Without `profiler_id` the item has only marks, and the span itself leaves later. `name` is a router's or the page's
-    own name of the page, `url` its address. `part` tells the items of one span apart.
+    own name of the page, `url` its address, and `trace` the id of its trace. `part` tells the items of one span apart.
     """
 
     span_id: str
@@ -62,6 +63,7 @@ class PageSpan(msgspec.Struct, gc=False, kw_only=True, omit_defaults=True):
     profiler_id: UUID | None = None
     name: str | None = None
     url: str | None = None
+    trace: str | None = None
     navigation: str | None = None
     device: Device | None = None
     marks: list[Mark] = []
@@ -118,6 +120,7 @@ class Span(msgspec.Struct, gc=False, kw_only=True):
     span_id: str
     start_timestamp: float
     end_timestamp: float
+    trace_id: str | None = None
     name: str = ""
     is_segment: bool = False
     attributes: Attributes = Attributes()
@@ -144,6 +147,7 @@ class TraceContext(msgspec.Struct, gc=False, frozen=True, kw_only=True):
     """The root span of a transaction."""
 
     span_id: str = ""
+    trace_id: str | None = None
     op: str = ""
     data: TraceData = TraceData()
 
@@ -232,6 +236,7 @@ def read_transaction(item: Item, limits: ImportLimits) -> tuple[UUID | None, Pag
         profiler_id=read_id(sent.contexts.profile.profiler_id),
         name=_clean(sent.transaction) if sent.transaction_info.source in NAMED_SOURCES else None,
         url=_clean(sent.request.url or (url if isinstance(url, str) else None)),
+        trace=read_request_trace(root.trace_id),
         navigation=NAVIGATION_OF_OP[root.op],
         device=_device_of(root.data.memory, root.data.cores),
         marks=marks[:MAX_MARKS],
@@ -281,6 +286,7 @@ def _page_span_of(span: Span) -> PageSpan | None:
         profiler_id=profiler_id,
         name=_clean(name or sent.template.text),
         url=_clean(sent.url.text or sent.path.text),
+        trace=read_request_trace(span.trace_id),
         navigation=navigation,
         device=_device_of(sent.memory.value, sent.cores.value),
         marks=[],

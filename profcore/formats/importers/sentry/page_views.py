@@ -84,6 +84,6 @@ def place(draft: Draft, view: PageSpan, marks: Sequence[Mark]) -> None:
     """Gives a draft the facts of its page, and marks in epoch ms."""
     draft.viewStart = view.start_ms
     draft.page, draft.url, draft.navigation = view.name, view.url, view.navigation
-    draft.device = view.device
+    draft.device, draft.requestTrace = view.device, view.trace
     if (origin := draft.timeOrigin) is not None:
         draft.marks = [Mark(mark.type, mark.start - origin, mark.duration) for mark in marks]

@@ -19,6 +19,7 @@ from profcore.formats.importers.ours import read_time
 from profcore.formats.importers.sentry.items import iter_items
 from profcore.formats.importers.shapes import Draft, Importer, ImportLimits, InputTrace, Source, decode, read_fields
 from profcore.symbolicate.debug_ids import write_debug_ids
+from profcore.trace.dimensions import read_request_trace
 from profcore.trace.wire import Trace
 
 PROFILE_FIELDS: Final = frozenset({"profile", "platform", "version"})
@@ -69,6 +70,7 @@ class Transaction(msgspec.Struct, gc=False):
 
     name: str | None = None
     id: str | None = None
+    trace_id: str | None = None
 
 
 class Runtime(msgspec.Struct, gc=False):
@@ -186,6 +188,7 @@ def read_profile(body: bytes, limits: ImportLimits, path: str = "$") -> ReadProf
         requestedInterval=REQUESTED_MS,
         page=(named.name or None) if named is not None and not is_chunk else None,
         reason="samplebufferfull" if is_chunk and len(times) >= BUFFER_SAMPLES else None,
+        requestTrace=read_request_trace(named.trace_id) if named is not None and not is_chunk else None,
         userAgent=profile.runtime.version if profile.runtime is not None else None,
         tags={"env": profile.environment} if profile.environment else {},
         debugIds=_read_images(profile.debug_meta),

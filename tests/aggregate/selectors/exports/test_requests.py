@@ -112,7 +112,8 @@ def test_one_trace_of_a_view_is_on_the_views_clock(shop: Project) -> None:
 def test_a_view_has_the_browser_and_device_of_its_cell(shop: Project) -> None:
     (view,) = timeline(view_of(shop, "d")).views
     unknown = dict.fromkeys(("navigation", "cache"), "unknown")
-    assert view.dimensions == {"device": "mobile", "browser": "chrome", **unknown, "environment": "production"}
+    recorded = {"environment": "production", "sdk": "fieldflame"}
+    assert view.dimensions == {"device": "mobile", "browser": "chrome", **unknown, **recorded}
 
 
 def test_several_views_are_in_order_of_their_start(shop: Project) -> None:

@@ -35,7 +35,7 @@ def view(n: int, samples: int, release: str = "1.0.0", bundle: str = "app", **fi
     columns = "\n".join(["main slow"] * samples + ["main steady"] * 2 + ["-"])
     fields = (
         {"page": f"/p{n % 3}", "device": DEVICES[n % 2], "navigation": (None, "route")[n % 2]}
-        | {"cache": (None, "cold")[n % 2]}
+        | {"cache": (None, "cold")[n % 2], "tags": (None, {"sdk": "sentry"})[n % 2]}
         | fields
     )
     envelope = make_envelope(f"{release}-{n}", columns, release=release, **fields)

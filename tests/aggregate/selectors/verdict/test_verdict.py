@@ -14,6 +14,7 @@ from aggregate.selectors.verdict.page_changes import sum_pages
 from aggregate.selectors.verdict.sentence import plain_text, write_sentence
 from aggregate.selectors.verdict.verdict import Verdict, select_verdict
 from ingest.models import Group
+from profcore.numbers import THIN
 from profcore.stats.verdict.judgement import Change
 from profcore.sums.blobs import Contribution, encode_contribution
 from projects.models import Project
@@ -266,3 +267,45 @@ def test_pages_that_changed_are_counted_where_they_are_more_than_one(project: Pr
     assert sorted(page.state for page in verdict.judgement.pages) == ["faster", "slower"]
     text = plain_text(write_sentence(verdict, "old", "new"))
     assert " 1 slower and 1 faster of 2 pages; all together: " in text
+
+
+def text_of(verdict: Verdict) -> str:
+    names = name_sides(verdict.base, verdict.head)
+    return plain_text(write_sentence(verdict, *names)).replace(THIN, " ")
+
+
+def test_what_two_sdks_recorded_is_not_compared_and_the_sentence_says_so(project: Project) -> None:
+    make_timed_views(project, [2 * us for us in TIMES], release="sentrys", sdk="sentry", starts_at=MONDAY + 4 * DAY)
+    verdict = verdict_of(project, "old", "sentrys")
+    assert (verdict.leading.state, verdict.judgement.is_confirmed) == ("too_few", False)
+    assert [(share.sdk, share.base, share.head) for share in verdict.sdks] == [("fieldflame", 1, 0), ("sentry", 0, 1)]
+    assert text_of(verdict) == (
+        "Too few page views to compare sentrys with old. sentry recorded 0.0 % of the page views of old and 100 % of "
+        "those of sentrys: only views of one SDK are compared with each other."
+    )
+
+
+def test_a_shift_of_sdks_is_said_beside_the_change_that_remains(project: Project) -> None:
+    make_timed_views(project, [us // 3 for us in TIMES], release="old", sdk="sentry")
+    verdict = verdict_of(project)
+    assert verdict.leading.difference is not None
+    assert (verdict.leading.difference.delta_ms, verdict.leading.comparison.left_out_views) == (15.0, 40 + 44)
+    text = text_of(verdict)
+    assert "fieldflame recorded 66.7 % of the page views of old and 100 % of those of new: only views" in text
+
+
+def test_sides_recorded_alike_are_not_spoken_of(project: Project) -> None:
+    for release, count in (("old", 20), ("new", 12)):
+        make_timed_views(project, TIMES[:count], release=release, sdk="datadog", starts_at=MONDAY + DAY)
+    verdict = verdict_of(project)
+    assert verdict.sdks == []
+    assert "recorded" not in text_of(verdict)
+
+
+def test_sides_that_are_sdks_are_compared_with_a_warning(project: Project) -> None:
+    make_timed_views(project, [us // 3 for us in TIMES], release="old", sdk="sentry")
+    one = Slice(project_id=project.pk, releases=("old",))
+    ours, sentrys = one.with_values("sdk", "fieldflame"), one.with_values("sdk", "sentry")
+    verdict = select_verdict(ours, sentrys, now=timezone.now())
+    assert verdict.leading.state == "faster"
+    assert text_of(verdict).endswith("SDKs miss different parts of a view, so times may differ by that alone.")

@@ -48,6 +48,15 @@ def test_an_admin_changes_some_and_gives_others_back(client: Client, people: Peo
     assert (project.keep_raw_days, project.max_traces_per_day) == (None, 0)
 
 
+def test_the_link_to_traces_is_changed_with_the_rest_or_not_at_all(client: Client, people: People) -> None:
+    client.force_login(people.owner)
+    template = "https://traces.example/{trace_id}"
+    assert patch(client, {"trace_link_template": template}).json()["trace_link_template"] == template
+    assert patch(client, {"trace_link_template": "", "keep_raw_days": 0}).status_code == 400
+    assert client.get(ADDRESS).json()["trace_link_template"] == template
+    assert patch(client, {"trace_link_template": ""}).json()["trace_link_template"] == ""
+
+
 @pytest.mark.parametrize(
     ("body", "field"),
     [
@@ -57,6 +66,8 @@ def test_an_admin_changes_some_and_gives_others_back(client: Client, people: Peo
         ({"max_traces_per_day": True}, "max_traces_per_day"),
         ({"max_traces_per_day": -1}, "max_traces_per_day"),
         ({"slug": "mine"}, "slug"),
+        ({"trace_link_template": "https://traces.example/"}, "trace_link_template"),
+        ({"trace_link_template": None}, "trace_link_template"),
         ({"a\ud800": 1}, "a\ufffd"),
         ([], "$"),
     ],

@@ -12,7 +12,15 @@ from dashboard.pages.quality.headline import Quality, write_headline
 from profcore.trace.weights import TimeParts
 
 WHOLE = MeasuredRow(
-    browser=None, device=None, navigation=None, views=100, truncated_views=5, traces=100, time=TimeParts(span_us=1_000)
+    browser=None,
+    device=None,
+    navigation=None,
+    sdk=None,
+    views=100,
+    unnamed_views=0,
+    truncated_views=5,
+    traces=100,
+    time=TimeParts(span_us=1_000),
 )
 GOOD = Quality(
     arrivals=Arrivals(1_000),

@@ -123,6 +123,35 @@ def test_sums_by_navigation_are_those_of_the_slice(reader: Client) -> None:
     assert re.search(r"By navigation.* load 3 50\.0 %", text_of(reader, "/projects/shop/quality/?page=/cart"))
 
 
+def test_what_each_sdk_recorded_stands_beside_what_it_leaves_out(reader: Client) -> None:
+    assert "What each SDK leaves out" not in text_of(reader, "/projects/shop/quality/")
+    for n, page in enumerate(("/cart", "(unknown)")):
+        post("KEY-shop", make_envelope(f"s{n}", PICTURE, page=page, userAgent=CHROME, tags={"sdk": "sentry"}))
+    fold_all()
+    answer = ask(reader)
+    rows = [(row["sdk"], row["browser"], row["views"], row["unnamed_views"]) for row in answer["by_sdk"]]
+    assert rows == [("fieldflame", None, 7, 0), ("sentry", None, 2, 1)]
+    assert sum(row["views"] for row in answer["by_browser"]) == answer["whole"]["views"] == 9
+    assert answer["sampled"]["sdk_measured_ms"].keys() <= {"fieldflame", "sentry"}
+    text = text_of(reader, "/projects/shop/quality/")
+    assert re.search(r"What each SDK leaves out fieldflame 77\.8 %, sentry 22\.2 %", text)
+    assert re.search(r"sentry 2 22\.2 % 50\.0 % .* The end of a visit, after its last chunk\.", text)
+    (link,) = re.findall(r'href="\?(sdk=sentry)" data-slice', reader.get("/projects/shop/quality/").content.decode())
+    assert "Remove SDK sentry" in text_of(reader, f"/projects/shop/quality/?{link}")
+    alone = ask(reader, link)
+    assert (alone["whole"]["views"], [row["sdk"] for row in alone["by_sdk"]]) == (2, ["sentry"])
+
+
+def test_the_measured_interval_is_shown_by_sdk(reader: Client) -> None:
+    for name, interval_ms, tags in (("ours", 10, None), ("theirs", 16, {"sdk": "datadog"})):
+        trace = make_trace("A\n" * 60, interval_ms=interval_ms)
+        post("KEY-shop", make_envelope(name, page="/long", trace=trace, tags=tags))
+    fold_all()
+    assert ask(reader, "page=/long")["sampled"]["sdk_measured_ms"] == {"fieldflame": 10.0, "datadog": 16.0}
+    text = text_of(reader, "/projects/shop/quality/sampled/?page=/long")
+    assert re.search(r"Measured interval by SDK fieldflame 10\S* ms,? datadog 16\S* ms", text.replace("\u202f", " "))
+
+
 def test_the_cost_of_the_snippet_itself_is_shown_per_view(reader: Client) -> None:
     assert ask(reader, "page=/cart")["sampled"]["snippet"] is None
     for n, costs in enumerate([(1.0, 0.5), (2.0,), (4.0,), (0.0,)]):

@@ -11,10 +11,11 @@ TEMPLATE = "https://git.example/{release}/{path}#L{line}"
 
 
 def test_an_admin_changes_name_and_link_and_is_told_so(owner: Client, shop: Project) -> None:
-    text = follow(owner, "", name="  My shop ", source_link_template=TEMPLATE)
+    links = {"source_link_template": TEMPLATE, "trace_link_template": "https://traces.example/{trace_id}"}
+    text = follow(owner, "", name="  My shop ", **links)
     assert "The settings are saved." in text
     project = Project.objects.get(pk=shop.pk)
-    assert (project.name, project.source_link_template) == ("My shop", TEMPLATE)
+    assert (project.name, {name: getattr(project, name) for name in links}) == ("My shop", links)
     assert "Saved." not in read(owner)
 
 
@@ -35,6 +36,7 @@ def test_the_link_is_shown_by_a_made_up_function_before_it_is_saved(owner: Clien
         ("name", "x" * 121, "at most 120 characters"),
         ("source_link_template", "https://git.example/", "It needs {path}."),
         ("source_link_template", "javascript:{path}", "It must begin with https://"),
+        ("trace_link_template", "https://traces.example/", "It needs {trace_id}."),
     ],
 )
 def test_a_wrong_value_is_named_next_to_its_field_which_has_the_focus(

@@ -33,6 +33,7 @@ def full_envelope() -> Json:
         cache="warm",
         session="b3-Zx_9",
         environment="staging",
+        requestTrace="4bf92f3577b34da6a3ce929d0e0e4736",
         cost={"ms": 1.25, "sampled": 10},
         snippet={"version": "1.0.0", "url": "https://profiles.example/snippet.js"},
         userAgent="Mozilla/5.0",

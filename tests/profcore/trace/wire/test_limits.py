@@ -21,6 +21,7 @@ TEXTS = {
     "$.url": 65_536,
     "$.reason": MAX_SHORT_CHARS,
     "$.environment": MAX_SHORT_CHARS,
+    "$.requestTrace": 200,
     "$.snippet.version": MAX_SHORT_CHARS,
     "$.snippet.url": 65_536,
     "$.userAgent": MAX_USER_AGENT_CHARS,

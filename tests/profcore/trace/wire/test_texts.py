@@ -14,6 +14,7 @@ OURS = [
     "$.url",
     "$.reason",
     "$.environment",
+    "$.requestTrace",
     "$.userAgent",
     "$.snippet.version",
     "$.snippet.url",
