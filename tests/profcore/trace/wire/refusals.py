@@ -35,6 +35,7 @@ def full_envelope() -> Json:
         environment="staging",
         cost={"ms": 1.25, "sampled": 10},
         snippet={"version": "1.0.0", "url": "https://profiles.example/snippet.js"},
+        debugIds={"app://shop/main": "f997c982-fb7b-472d-9f0a-84d5c8ad7d7c"},
         userAgent="Mozilla/5.0",
         isolated=False,
         device={"memory": 8, "cores": 4, "mobile": False},
