@@ -36,6 +36,7 @@ def full_envelope() -> Json:
         requestTrace="4bf92f3577b34da6a3ce929d0e0e4736",
         cost={"ms": 1.25, "sampled": 10},
         snippet={"version": "1.0.0", "url": "https://profiles.example/snippet.js"},
+        debugIds={"app://shop/main": "f997c982-fb7b-472d-9f0a-84d5c8ad7d7c"},
         userAgent="Mozilla/5.0",
         isolated=False,
         device={"memory": 8, "cores": 4, "mobile": False},
