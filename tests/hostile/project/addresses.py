@@ -74,7 +74,8 @@ LEFT_OUT: Final = frozenset(
     {
         *("open-shared", "shared-profile", "set-password", "logout", "provider-start", "provider-return"),
         *("provider-link", "style", "settings-alert-switch", "settings-shared-link", "settings-shared-end"),
-        *("settings-alert-preview", "api-erasure", "pyroscope", "sentry-root", "sentry-chunks", "sentry-assemble", None),
+        *("settings-alert-preview", "api-erasure", "pyroscope", None),
+        *("sentry-root", "sentry-chunks", "sentry-assemble"),
     }
 )
 SOME_FUNCS: Final = 12  # of which each part is read
