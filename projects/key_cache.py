@@ -30,6 +30,7 @@ class KeyConfig:
     collection: Collection = LEFT_TO_PAGES  # what the project's pages record
     has_traces: bool = True  # false until the first one is received
     is_archived: bool = False  # its project accepts nothing
+    forwards_to: str = ""  # the site of Datadog that gets what is no profile
 
 
 # Unknown keys are cached too, so that a page with a mistyped key costs no queries. They are kept separately, so
@@ -57,13 +58,15 @@ def find_key(public_key: str) -> KeyConfig | None:
         return None
     # Asked apart, since keys are on every server of a cluster, and receipts on one; and no more once there are some.
     has_traces = (cached is not None and cached[1].has_traces) or row.project.receipt_set.exists()
-    config = key_config_of(row.project, tuple(row.origins), has_traces=has_traces)
+    config = key_config_of(row.project, tuple(row.origins), has_traces=has_traces, forwards_to=row.forwards_to)
     _known[public_key] = (now, config)
     return config
 
 
-def key_config_of(project: Project, origins: tuple[str, ...] = (), *, has_traces: bool = True) -> KeyConfig:
-    """Returns what the endpoint needs of a project, with a key's origins."""
+def key_config_of(
+    project: Project, origins: tuple[str, ...] = (), *, has_traces: bool = True, forwards_to: str = ""
+) -> KeyConfig:
+    """Returns what the endpoint needs of a project, with a key's origins and the site that it forwards to."""
     return KeyConfig(
         project_id=project.pk,
         origins=origins,
@@ -75,6 +78,7 @@ def key_config_of(project: Project, origins: tuple[str, ...] = (), *, has_traces
         collection=project.collection,
         has_traces=has_traces,
         is_archived=project.archived_at is not None,
+        forwards_to=forwards_to,
     )
 
 

@@ -21,6 +21,16 @@ DSN_KEY: Final = re.compile(r"\w+", re.ASCII)
 DSN_ALIAS: Final = re.compile(r"x((?:[0-9a-f]{2})+)")
 MAX_ORIGINS: Final = 100  # each post is matched against each of them
 MAX_ORIGIN_CHARS: Final = 255
+# Of https://docs.datadoghq.com/getting_started/site: where a key may pass on what is no profile.
+DATADOG_SITES: Final = (
+    "datadoghq.com",
+    "us3.datadoghq.com",
+    "us5.datadoghq.com",
+    "datadoghq.eu",
+    "ap1.datadoghq.com",
+    "ap2.datadoghq.com",
+    "ddog-gov.com",
+)
 DEFAULT_PORTS: Final = {"http": ":80", "https": ":443"}
 
 
@@ -45,6 +55,22 @@ def change_origins(key: IngestKey, origins: Sequence[str]) -> None:
     with transaction.atomic():
         key.save(update_fields=["origins"])
         record(Act.KEY_ORIGINS_CHANGED, project=key.project, key=key.pk, origins=key.origins, before=before)
+    clear_keys()
+
+
+def change_forwarding(key: IngestKey, site: str) -> None:
+    """Sets to which site of Datadog a key passes on what is no profile, within seconds; an empty text means none.
+
+    Raises Django's `ValidationError` for `forwards_to`.
+    """
+    if site and site not in DATADOG_SITES:
+        raise ValidationError({"forwards_to": "Choose a site of Datadog, or none."})
+    if site == key.forwards_to:
+        return
+    key.forwards_to = site
+    with transaction.atomic():
+        key.save(update_fields=["forwards_to"])
+        record(Act.KEY_FORWARDING_CHANGED, project=key.project, key=key.pk, site=site)
     clear_keys()
 
 

@@ -72,6 +72,8 @@ class IngestKey(models.Model):
     project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="keys")
     public_key = models.CharField(max_length=80, unique=True)
     origins = ArrayField(models.CharField(max_length=255), default=list)
+    # The site of Datadog that gets what its SDK sends beside profiles (`projects.keys.DATADOG_SITES`); by default none.
+    forwards_to = models.CharField(max_length=40, default="", db_default="", blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
     revoked_at = models.DateTimeField(null=True, blank=True)
 

@@ -1,8 +1,8 @@
 """Datadog's browser SDK, whose option `proxy` names an address below `/datadog/KEY`: its profiles become traces.
 
 If `proxy` is a function, the SDK's own paths follow the key. If it is a text, the path is in the parameter `ddforward`,
-and everything that the SDK sends comes here: what is no profile is answered and dropped. The contract is that of
-version 7 of the SDK, which sends again what was answered with 408, 429 or 5xx, and nothing else.
+and everything that the SDK sends comes here: what is no profile is dropped, or passed on if the key says so. The
+contract is that of version 7 of the SDK, which sends again what was answered with 408, 429 or 5xx, and nothing else.
 """
 
 import io
@@ -21,6 +21,7 @@ from django.http.multipartparser import MultiPartParser, MultiPartParserError
 
 from ingest.deadline import with_deadline
 from ingest.endpoint.admission import ADMISSION, check_sender, find_sender, has_quota
+from ingest.endpoint.forwarding import forward
 from ingest.endpoint.parsing import ParsedBody, complete_views
 from ingest.endpoint.posts import take_posted
 from ingest.endpoint.requests import BodyTooLarge, IngestRequest, expanded, read_bounded, read_fields, skip_body
@@ -65,7 +66,7 @@ def take_datadog(post: IngestRequest) -> IngestResponse:
         return answer_wrong_method(ALLOWED, "Profiles are posted.")
     if path == PROFILE_PATH:
         return take_posted(post, public_key, read_profiles)
-    return drop(post, public_key)
+    return pass_on(post, public_key)
 
 
 def split_address(post: IngestRequest) -> tuple[str, str, dict[str, list[str]]]:
@@ -79,17 +80,34 @@ def split_address(post: IngestRequest) -> tuple[str, str, dict[str, list[str]]]:
     return public_key, path.rstrip("/"), fields
 
 
-def drop(post: IngestRequest, public_key: str) -> IngestResponse:
-    """Reads a body that is no profile and answers 202, so that the SDK does not send it again."""
+def pass_on(post: IngestRequest, public_key: str) -> IngestResponse:
+    """Reads a body that is no profile. It goes to the key's site of Datadog, whose status is answered.
+
+    Without one it is dropped, and answered 202, so that the SDK does not send it again.
+    """
     try:
         with with_deadline(settings.INGEST_DATABASE_WAIT_MS / 1_000):
-            check_sender(post, find_sender(public_key))
-        read_bounded(post.stream, declared=post.length, max_bytes=settings.INGEST_MAX_BODY_BYTES)
+            key = find_sender(public_key)
+            check_sender(post, key)
+        body = read_bounded(post.stream, declared=post.length, max_bytes=settings.INGEST_MAX_BODY_BYTES)
+        if not key.forwards_to:
+            return answer(202, {})
+        subdomain, target = read_target(post)
+        return answer(forward(post, key.forwards_to, subdomain, target, body), {})
     except TraceError as error:
         return answer_error(error)
     except Error as error:
         return answer_error(explain_outage(error))
-    return answer(202, {})
+
+
+def read_target(post: IngestRequest) -> tuple[str, str]:
+    """Returns the subdomain, path and parameters that the SDK would have sent to."""
+    fields = read_fields(post.query)
+    if forwarded := fields.get("ddforward", [""])[-1]:
+        return fields.get("ddforwardSubdomain", [""])[-1], forwarded
+    match = ADDRESS.fullmatch(post.path)
+    path = (match[2] if match else None) or "/"
+    return "", f"{path}?{post.query}" if post.query else path
 
 
 def answer_quota(post: IngestRequest, public_key: str, *, session: str) -> IngestResponse:

@@ -20,6 +20,7 @@ from profcore.inflating import CutShort, Damaged, TooLong, TooManyMembers, infla
 from profcore.unicode import TextTooLong, to_utf8
 
 MAX_QUERY_FIELDS: Final = 20
+MAX_SENDER_CHARS: Final = 200  # a chain of some proxies
 # Nearly all traces are shorter. A sender of more may find its connection closed before it reads why.
 SKIPPED_MAX_BYTES: Final = 64 * 1024
 CHUNK_BYTES: Final = 256 * 1024
@@ -62,6 +63,7 @@ class IngestRequest:
     coding: str
     sentry_auth: str  # a header in which Sentry's SDKs may send their key
     headers: SenderHeaders
+    sender: str  # addresses of the network, as proxies and the connection tell them
     length: int | None
     stream: Readable
 
@@ -83,6 +85,7 @@ def read_request(environ: Mapping[str, Any]) -> IngestRequest:  # Any: WSGI's ow
         coding=environ.get("HTTP_CONTENT_ENCODING", "").strip().lower(),
         sentry_auth=environ.get("HTTP_X_SENTRY_AUTH", ""),
         headers=read_sender_headers(environ),
+        sender=(environ.get("HTTP_X_FORWARDED_FOR") or environ.get("REMOTE_ADDR", ""))[:MAX_SENDER_CHARS],
         length=length,
         stream=environ["wsgi.input"] if has_body else io.BytesIO(),
     )

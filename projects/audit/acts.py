@@ -14,6 +14,7 @@ class Act(StrEnum):
     PROJECT_DELETED = "project.deleted"
     KEY_CREATED = "key.created"
     KEY_ORIGINS_CHANGED = "key.origins_changed"
+    KEY_FORWARDING_CHANGED = "key.forwarding_changed"
     KEY_REVOKED = "key.revoked"
     LIMITS_CHANGED = "limits.changed"
     COLLECTION_CHANGED = "collection.changed"

@@ -15,7 +15,7 @@ from dashboard.pages.settings.layout import SettingsRequest, settings_page
 from dashboard.web.own_address import server_url
 from profcore.errors import Reason
 from projects.key_cache import CACHE_S
-from projects.keys import MAX_ORIGINS, change_origins, create_key, revoke_key
+from projects.keys import DATADOG_SITES, MAX_ORIGINS, change_forwarding, change_origins, create_key, revoke_key
 from projects.models import IngestKey
 
 ORIGIN_CHARS: Final = 300  # per line of the form; the service has a slightly lower limit and a better error
@@ -34,6 +34,15 @@ class OriginsForm(SettingsForm):
             "One per line. https://*.shop.example matches all subdomains, and * matches any origin. "
             "Without origins, browsers cannot send traces; servers and command lines, which send no origin, can."
         ),
+    )
+
+
+class KeyForm(OriginsForm):
+    forwards_to = forms.ChoiceField(
+        label="Datadog’s other data",
+        required=False,
+        choices=[("", "Drop it"), *((site, f"Pass it on to {site}") for site in DATADOG_SITES)],
+        help_text="Of pages whose option proxy is this key’s address: what Datadog’s SDK sends beside profiles.",
     )
 
 
@@ -73,19 +82,20 @@ def show_keys(page: SettingsRequest) -> HttpResponse:
 @settings_page("settings-keys", for_admins=True)
 def change_key(page: SettingsRequest, key_id: int) -> HttpResponse:
     key = find_live_key(page, key_id)
-    form = OriginsForm(
+    form = KeyForm(
         page.request.POST if page.has_posted else None,
-        initial={"origins": "\n".join(key.origins)},
+        initial={"origins": "\n".join(key.origins), "forwards_to": key.forwards_to},
         auto_id="key_%s",
     )
     if form.is_bound and form.is_valid():
         try:
             change_origins(key, read_lines(form.cleaned_data["origins"]))
+            change_forwarding(key, form.cleaned_data["forwards_to"])
         except ValidationError as error:
             form.add_service_errors(error)
         else:
-            page.log_change("origins changed of key", key.pk)
-            return page.redirect(f"The origins are saved. They apply within {CACHE_S:.0f} seconds.")
+            page.log_change("key changed:", key.pk)
+            return page.redirect(f"The key is saved. It applies within {CACHE_S:.0f} seconds.")
     return page.render("key", status=400 if form.is_bound else 200, form=form, key=key)
 
 

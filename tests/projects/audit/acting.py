@@ -146,6 +146,7 @@ ACTS: Final[dict[Act, Steps]] = {
     Act.PROJECT_DELETION_STARTED: _only(lifecycle.mark_for_deletion),
     Act.PROJECT_DELETED: _only(lambda p: _delete_last(p.pk)),
     Act.KEY_CREATED: _only(lambda p: keys.create_key(project=p, origins=["*"])),
+    Act.KEY_FORWARDING_CHANGED: _only(lambda p: keys.change_forwarding(p.keys.all()[0], "datadoghq.eu")),
     Act.KEY_ORIGINS_CHANGED: (
         lambda p: keys.create_key(project=p, origins=["*"]),
         lambda p, key: keys.change_origins(key, ["https://shop.example"]),  # type: ignore[arg-type]  # made before

@@ -4,11 +4,12 @@ from datetime import UTC, datetime, timedelta
 from html import unescape
 
 import pytest
+from django.core.exceptions import ValidationError
 from django.test import Client
 
 from ingest.count_models import Refusal
 from projects.key_cache import find_key
-from projects.keys import write_dsn_key
+from projects.keys import change_forwarding, write_dsn_key
 from projects.models import IngestKey, Project
 from tests.builders import make_project
 from tests.dashboard.pages.settings.conftest import SETTINGS, follow, read, send, text_in
@@ -44,8 +45,8 @@ def test_each_wrong_origin_is_named_and_what_was_typed_stays(owner: Client, shop
 
 def test_origins_are_changed(owner: Client, shop: Project) -> None:
     key = shop.keys.get()
-    assert read(owner, f"keys/{key.pk}/").count("Origins of KEY-shop") == 1
-    assert "The origins are saved" in follow(owner, f"keys/{key.pk}/", origins="https://new.example")
+    assert read(owner, f"keys/{key.pk}/").count("Key KEY-shop") == 1
+    assert "The key is saved" in follow(owner, f"keys/{key.pk}/", origins="https://new.example")
     assert IngestKey.objects.get(pk=key.pk).origins == ["https://new.example"]
     assert "is not an origin" in text_in(send(owner, f"keys/{key.pk}/", origins="https://"))
 
@@ -83,3 +84,15 @@ def test_a_key_of_another_project_is_not_found(owner: Client, shop: Project, add
     assert owner.get(SETTINGS + address.format(key.pk)).status_code == 404
     assert owner.post(SETTINGS + address.format(key.pk), {"origins": "*"}).status_code == 404
     assert IngestKey.objects.get(pk=key.pk).revoked_at is None
+
+
+def test_a_key_passes_on_to_a_site_of_datadog_or_to_none(owner: Client, shop: Project) -> None:
+    key = shop.keys.get()
+    address = f"{SETTINGS}keys/{key.pk}/"
+    for site in ("datadoghq.eu", ""):
+        assert owner.post(address, {"origins": "*", "forwards_to": site}).status_code == 302
+        key.refresh_from_db()
+        assert key.forwards_to == site
+    assert owner.post(address, {"origins": "*", "forwards_to": "evil.example"}).status_code == 400
+    with pytest.raises(ValidationError, match="Choose a site"):
+        change_forwarding(key, "evil.example")
