@@ -17,6 +17,7 @@ from pytest_django.live_server_helper import LiveServer
 from projects.models import Project
 from projects.tokens import create_token
 from tests.packages.conftest import PACKAGES
+from tests.packages.coroutines import run_coroutine
 from tests.packages.measured_app import EDITED, SOURCE, make_app
 
 pytestmark = [pytest.mark.stack, pytest.mark.slow(20), pytest.mark.django_db(transaction=True)]
@@ -97,7 +98,7 @@ def test_a_client_gets_lenses_and_hovers(app: Project, checkout: Path, live_serv
     async def ask_in_time() -> Asked:
         return await asyncio.wait_for(ask(), WAIT_S)
 
-    lenses, hover, nowhere, after = asyncio.run(ask_in_time())
+    lenses, hover, nowhere, after = run_coroutine(ask_in_time())
     assert sorted((lens.range.start.line, lens.command.title) for lens in lenses if lens.command) == SHOWN
     assert hover is not None
     assert isinstance(hover.contents, types.MarkupContent)
@@ -139,7 +140,7 @@ def test_what_is_wrong_is_said_once_and_the_editor_goes_on(
     async def ask_in_time() -> list[object]:
         return await asyncio.wait_for(ask(), WAIT_S)
 
-    assert asyncio.run(ask_in_time()) == [(), (), ()]
+    assert run_coroutine(ask_in_time()) == [(), (), ()]
     assert len(shown) == 1
     assert "does not know the token" in shown[0]
     assert "ff_unknown" not in shown[0]

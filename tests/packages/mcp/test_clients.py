@@ -1,6 +1,5 @@
 """`fieldflame mcp` and the official client, which starts it or speaks to it by HTTP."""
 
-import asyncio
 import json
 import os
 import socket
@@ -24,6 +23,7 @@ from projects.models import Project
 from projects.tokens import create_token
 from tests.dashboard.pages.compare.lab import NEW, OLD, make_lab
 from tests.packages.conftest import PACKAGES
+from tests.packages.coroutines import run_coroutine
 
 pytestmark = [pytest.mark.stack, pytest.mark.slow(20), pytest.mark.django_db(transaction=True)]
 MOST_CALLS: Final = 3
@@ -94,7 +94,7 @@ def test_five_questions_are_answered_in_few_calls_and_words(
                 assert "device must be one of" in str(wrong.content)
                 return ["\n".join([read(await client.call_tool(*call)) for call in calls]) for _, calls, _ in QUESTIONS]
 
-    for (question, calls, wanted), text in zip(QUESTIONS, asyncio.run(ask()), strict=True):
+    for (question, calls, wanted), text in zip(QUESTIONS, run_coroutine(ask()), strict=True):
         assert len(calls) <= MOST_CALLS
         assert len(text) / CHARS_A_TOKEN <= MOST_TOKENS, question
         assert [words for words in wanted if words not in text] == [], question
@@ -143,8 +143,8 @@ def test_by_http_each_client_sends_its_own_token(lab: Project, by_http: tuple[st
         ):
             return await client.call_tool("verdict", {})
 
-    known = asyncio.run(ask({"Authorization": f"Bearer {token}"}))
+    known = run_coroutine(ask({"Authorization": f"Bearer {token}"}))
     assert "made `/cart` slower" in read(known)
-    assert "Authorization: Bearer" in str(asyncio.run(ask({})).content)
-    assert "(401)" in str(asyncio.run(ask({"Authorization": "Bearer ff_made_up"})).content)
+    assert "Authorization: Bearer" in str(run_coroutine(ask({})).content)
+    assert "(401)" in str(run_coroutine(ask({"Authorization": "Bearer ff_made_up"})).content)
     assert token not in log.read_text()
