@@ -87,7 +87,7 @@ def test_a_partition_has_the_indexes_of_the_whole_table_and_a_key(db: None) -> N
             )
             defined.append({definition for (definition,) in cursor.fetchall()})
     whole, part = defined
-    assert len(whole) == 3
+    assert len(whole) == 4
     assert part == whole | {"btree (project_id, view_id, seq)"}
 
 
