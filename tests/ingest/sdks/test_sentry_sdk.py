@@ -75,7 +75,10 @@ def read_functions(release: str) -> dict[str, float]:
     return {row["name"]: row["self_ms"] for row in rows[: len(WORK)]}
 
 
-@pytest.mark.parametrize(("sdk", "is_second"), [("sentry", False), ("sentry", True), ("sentry10", True)])
+@pytest.mark.parametrize(
+    ("sdk", "is_second"),
+    [("sentry", False), ("sentry", True), pytest.param("sentry10", True, marks=pytest.mark.nightly)],
+)
 def test_its_profiles_say_what_ours_say(
     live_server: LiveServer,
     open_endpoint: IngestServer,

@@ -9,7 +9,7 @@ from profcore.stats.comparison import compare
 from profcore.stats.summaries import MIN_VIEWS, KnownSums, summarise
 from tests.profcore.stats.field import Matrix, sample_of_ms, skewed_ms
 
-pytestmark = pytest.mark.slow(6)
+pytestmark = [pytest.mark.slow(6), pytest.mark.nightly]
 
 FUNCS = 1_500  # each is one experiment: the standard error of a coverage of 95 % is 0.56 %
 CASES = [
