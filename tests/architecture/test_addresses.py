@@ -22,6 +22,7 @@ OF_REQUESTS: Final = {
     "dashboard/web/guests/middleware.py": {"/shared/([^/]+)/?", "/shared/.../"},
     "dashboard/web/unavailable.py": {"/api/"},
     "ingest/endpoint/datadog.py": {"/api/v2/profile", "/api/v2/profiling/quota"},  # the SDK's own
+    "ingest/endpoint/forwarding.py": {"/api/v2/[a-z0-9_-]+(?:/[a-z0-9_-]+)*"},  # as above
     "ingest/endpoint/views.py": {"/ingest/v1/traces", "/ingest/v1/absent"},
     "ops/preload.py": {"/projects/-/-/-/-"},
     "ops/telemetry/requests.py": {

@@ -13,7 +13,7 @@ from ingest.endpoint import forwarding
 from projects.keys import DATADOG_SITES, change_forwarding
 from projects.models import IngestKey
 from tests.ingest.endpoint.posting import IngestResponse, IngestServer
-from tests.ingest.sdks.test_datadog import SHOP, make_form, make_parts, send
+from tests.ingest.sdks.datadog_forms import SHOP, make_form, make_parts, send
 
 RUM = "/api/v2/rum?ddsource=browser&dd-api-key=pub&batch_time=1"
 
