@@ -56,8 +56,9 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object | 
 
 
 def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
-    """Names long bytes by their argument: a gzip has the second it was made in, and processes must agree on names."""
-    return argname if isinstance(val, bytes) and len(val) > 16 else None
+    """Names long bytes and gzips by their argument: a gzip has the second it was made in, and processes must agree."""
+    is_named = isinstance(val, bytes) and (len(val) > 16 or val.startswith(b"\x1f\x8b"))
+    return argname if is_named else None
 
 
 @pytest.fixture(autouse=True)
