@@ -1,13 +1,12 @@
 """Links to other systems, by a template: to a source in the project's repository, or to a trace in a tracing system."""
 
 import re
-from collections.abc import Sequence
 from typing import Final
 from urllib.parse import quote, urlsplit
 
 MAX_TEMPLATE_CHARS: Final = 400
-FIELDS: Final = ("release", "path", "line", "column")
-TRACE_ID: Final = "trace_id"
+FIELDS: Final = "{release}, {path}, {line}, {column}"
+TRACE_FIELD: Final = "{trace_id}"
 PLACEHOLDER: Final = re.compile(r"\{([^{}]*)\}")
 
 
@@ -20,22 +19,26 @@ def check_template(template: str) -> None:
 
     The fields are `{release}`, `{path}`, `{line}` and `{column}`.
     """
-    _check(template, FIELDS, "path")
+    check_link(template, FIELDS, "path")
 
 
 def check_trace_template(template: str) -> None:
     """Raises `TemplateError` unless a template is an http(s) address with `{trace_id}` in it, and no other field."""
-    _check(template, (TRACE_ID,), TRACE_ID)
+    check_link(template, TRACE_FIELD, "trace_id")
 
 
-def _check(template: str, fields: Sequence[str], needed: str) -> None:
-    """Fields stand behind the host: what is in a source map, or what a page sends, chooses no host."""
-    if len(template) > MAX_TEMPLATE_CHARS or not template.isprintable() or " " in template:
-        raise TemplateError(f"it must be an address of at most {MAX_TEMPLATE_CHARS} characters, without spaces")
-    unknown = [name for name in PLACEHOLDER.findall(template) if name not in fields]
+def check_link(template: str, fields: str, needed: str, max_chars: int = MAX_TEMPLATE_CHARS) -> None:
+    """Raises `TemplateError` unless a template is an http(s) address with `needed` in it, and no field but `fields`.
+
+    `fields` are as the error lists them, in braces. They stand behind the host: what is in a source map, or what a page
+    sends, chooses no host.
+    """
+    if len(template) > max_chars or not template.isprintable() or " " in template:
+        raise TemplateError(f"it must be an address of at most {max_chars} characters, without spaces")
+    unknown = set(PLACEHOLDER.findall(template)) - set(PLACEHOLDER.findall(fields))
     rest = PLACEHOLDER.sub("", template)
     if unknown or "{" in rest or "}" in rest:
-        raise TemplateError(f"its fields are {', '.join('{' + name + '}' for name in fields)}, and no other")
+        raise TemplateError(f"its fields are {fields}, and no other")
     if f"{{{needed}}}" not in template:
         raise TemplateError(f"it needs {{{needed}}}")
     try:
@@ -65,4 +68,4 @@ def make_link(template: str, *, release: str, path: str, line: int, column: int)
 
 def make_trace_link(template: str, trace_id: str) -> str | None:
     """Returns the link of a trace in a tracing system; None without a template."""
-    return template.replace(f"{{{TRACE_ID}}}", quote(trace_id, safe="")) or None
+    return template.replace(TRACE_FIELD, quote(trace_id, safe="")) or None
