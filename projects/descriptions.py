@@ -1,6 +1,6 @@
 """What admins say of a project: its name, routes of pages, rules on code, and links to sources and traces."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from django.db import transaction
@@ -31,13 +31,27 @@ def rename_project(project: Project, name: str) -> None:
 
 def change_source_link(project: Project, template: str) -> None:
     """Sets the link to the project's sources; an empty text means none. Raises `TemplateError`."""
+    _change_link(project, "source_link_template", template, check_template, Act.SOURCE_LINK_CHANGED)
+
+
+def change_issue_link(project: Project, template: str) -> None:
+    """Sets the form for a new issue; an empty text means none. Raises `TemplateError`."""
+    _change_link(project, "issue_link_template", template, check_issue_template, Act.ISSUE_LINK_CHANGED)
+
+
+def change_trace_link(project: Project, template: str) -> None:
+    """Sets the link from page views to their traces; an empty text means none. Raises `TemplateError`."""
+    _change_link(project, "trace_link_template", template, check_trace_template, Act.TRACE_LINK_CHANGED)
+
+
+def _change_link(project: Project, field: str, template: str, check: Callable[[str], None], act: Act) -> None:
     if template:
-        check_template(template)
-    if template != project.source_link_template:
-        project.source_link_template = template
+        check(template)
+    if template != getattr(project, field):
+        setattr(project, field, template)
         with transaction.atomic():
-            project.save(update_fields=["source_link_template"])
-            record(Act.SOURCE_LINK_CHANGED, project=project, template=template)
+            project.save(update_fields=[field])
+            record(act, project=project, template=template)
 
 
 def change_owners(project: Project, rules: str) -> None:
@@ -48,28 +62,6 @@ def change_owners(project: Project, rules: str) -> None:
         with transaction.atomic():
             project.save(update_fields=["owner_rules"])
             record(Act.OWNERS_CHANGED, project=project, lines=len(rules.splitlines()))
-
-
-def change_issue_link(project: Project, template: str) -> None:
-    """Sets the form for a new issue; an empty text means none. Raises `TemplateError`."""
-    if template:
-        check_issue_template(template)
-    if template != project.issue_link_template:
-        project.issue_link_template = template
-        with transaction.atomic():
-            project.save(update_fields=["issue_link_template"])
-            record(Act.ISSUE_LINK_CHANGED, project=project, template=template)
-
-
-def change_trace_link(project: Project, template: str) -> None:
-    """Sets the link from page views to their traces; an empty text means none. Raises `TemplateError`."""
-    if template:
-        check_trace_template(template)
-    if template != project.trace_link_template:
-        project.trace_link_template = template
-        with transaction.atomic():
-            project.save(update_fields=["trace_link_template"])
-            record(Act.TRACE_LINK_CHANGED, project=project, template=template)
 
 
 def change_code_rules(project: Project, rules: Any) -> None:  # Any: JSON, checked by its reader

@@ -1,9 +1,12 @@
 """Forms of the settings: errors are next to their fields, and members who only read cannot fill them."""
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from django import forms
 from django.core.exceptions import ValidationError
+
+from profcore.code.source_links import TemplateError
 
 TYPED = (forms.Textarea, forms.TextInput, forms.NumberInput)
 
@@ -39,6 +42,24 @@ class SettingsForm(forms.Form):
         for name, sentences in error.message_dict.items():
             for sentence in sentences:
                 self.add_error(name if name in self.fields else None, sentence)
+
+
+class TemplateField(forms.CharField):
+    """An optional template of a link. `check` raises `TemplateError` for a wrong one; `example` is its placeholder."""
+
+    def __init__(self, *, check: Callable[[str], None], example: str, **kwargs: Any) -> None:  # Any: as above
+        attrs = {"autocomplete": "off", "spellcheck": "false", "inputmode": "url", "placeholder": example}
+        super().__init__(required=False, widget=forms.TextInput(attrs=attrs), **kwargs)
+        self.check = check
+
+    def clean(self, value: Any) -> Any:  # Any: as above
+        template = super().clean(value)
+        try:
+            if template:
+                self.check(template)
+        except TemplateError as error:
+            raise ValidationError(f"{str(error).capitalize()}.") from None
+        return template
 
 
 def read_lines(text: str) -> list[str]:

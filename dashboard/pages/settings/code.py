@@ -9,7 +9,7 @@ from django.http import HttpResponse
 
 from aggregate.selectors.previews.code_preview import preview_code, preview_moves
 from aggregate.selectors.slice.slices import Slice
-from dashboard.layout.forms import SettingsForm, SettingsRows, read_lines
+from dashboard.layout.forms import SettingsForm, SettingsRows, TemplateField, read_lines
 from dashboard.pages.settings.layout import SettingsRequest, settings_page
 from dashboard.web.read_deadline import bounded_read
 from profcore.code.categories import FUNC_CATEGORIES
@@ -25,7 +25,6 @@ from profcore.code.issue_links import MAX_TEMPLATE_CHARS, check_issue_template
 from profcore.code.owners import MAX_CHARS as MAX_OWNERS_CHARS
 from profcore.code.owners import OwnerRuleError, read_owners
 from profcore.code.parties import known_parties
-from profcore.code.source_links import TemplateError
 from projects.descriptions import change_code_rules, change_issue_link, change_owners
 from projects.models import Project
 
@@ -131,19 +130,12 @@ class TeamForm(SettingsForm):
         ),
         help_text="Your CODEOWNERS file: a pattern and its owners on each line; the last that matches wins.",
     )
-    issue_link_template = forms.CharField(
+    issue_link_template = TemplateField(
         label="Form for a new issue",
-        required=False,
+        check=check_issue_template,
         max_length=MAX_TEMPLATE_CHARS,
-        widget=forms.TextInput(
-            attrs={
-                "autocomplete": "off",
-                "spellcheck": "false",
-                "inputmode": "url",
-                "placeholder": "https://github.com/acme/shop/issues/new?title={title}&body={body}",
-            }
-        ),
         help_text="An address with {title} and {body}: functions, comparisons and alerts get “Create an issue”.",
+        example="https://github.com/acme/shop/issues/new?title={title}&body={body}",
     )
 
     def clean_owner_rules(self) -> str:
@@ -153,15 +145,6 @@ class TeamForm(SettingsForm):
         except OwnerRuleError as error:
             raise forms.ValidationError(f"{str(error).capitalize()}.") from None
         return rules
-
-    def clean_issue_link_template(self) -> str:
-        template: str = self.cleaned_data["issue_link_template"]
-        try:
-            if template:
-                check_issue_template(template)
-        except TemplateError as error:
-            raise forms.ValidationError(f"{str(error).capitalize()}.") from None
-        return template
 
 
 def rows_of(form: type[SettingsForm], *, can_order: bool = False) -> type[SettingsRows]:

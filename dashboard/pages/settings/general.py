@@ -1,22 +1,15 @@
 """The settings page "General": the project's name, and the links to its sources and traces."""
 
-from collections.abc import Callable
 from typing import Final
 
 from django import forms
 from django.http import HttpResponse
 
 from aggregate.selectors.previews.example_source import ExampleSource, select_example_source
-from dashboard.layout.forms import SettingsForm
+from dashboard.layout.forms import SettingsForm, TemplateField
 from dashboard.pages.settings.layout import SettingsRequest, settings_page
 from dashboard.web.project_pages import Tab
-from profcore.code.source_links import (
-    MAX_TEMPLATE_CHARS,
-    TemplateError,
-    check_template,
-    check_trace_template,
-    make_link,
-)
+from profcore.code.source_links import MAX_TEMPLATE_CHARS, check_template, check_trace_template, make_link
 from projects.descriptions import change_source_link, change_trace_link, rename_project
 
 NAME_CHARS: Final = 120  # as the table has it
@@ -28,50 +21,20 @@ class GeneralForm(SettingsForm):
     name = forms.CharField(
         max_length=NAME_CHARS, widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"})
     )
-    source_link_template = forms.CharField(
+    source_link_template = TemplateField(
         label="Link to a source",
-        required=False,
+        check=check_template,
         max_length=MAX_TEMPLATE_CHARS,
         help_text="An address with {path}, and optionally {release}, {line} and {column}. Empty: no links.",
-        widget=forms.TextInput(
-            attrs={
-                "autocomplete": "off",
-                "spellcheck": "false",
-                "inputmode": "url",
-                "placeholder": "https://github.com/acme/shop/blob/{release}/{path}#L{line}",
-            }
-        ),
+        example="https://github.com/acme/shop/blob/{release}/{path}#L{line}",
     )
-
-    trace_link_template = forms.CharField(
+    trace_link_template = TemplateField(
         label="Link to a trace",
-        required=False,
+        check=check_trace_template,
         max_length=MAX_TEMPLATE_CHARS,
         help_text="The address of a trace in your tracing system, with {trace_id}: page views link to it.",
-        widget=forms.TextInput(
-            attrs={
-                "autocomplete": "off",
-                "spellcheck": "false",
-                "inputmode": "url",
-                "placeholder": "https://jaeger.example/trace/{trace_id}",
-            }
-        ),
+        example="https://jaeger.example/trace/{trace_id}",
     )
-
-    def clean_source_link_template(self) -> str:
-        return self._clean_template("source_link_template", check_template)
-
-    def clean_trace_link_template(self) -> str:
-        return self._clean_template("trace_link_template", check_trace_template)
-
-    def _clean_template(self, name: str, check: Callable[[str], None]) -> str:
-        template: str = self.cleaned_data[name]
-        try:
-            if template:
-                check(template)
-        except TemplateError as error:
-            raise forms.ValidationError(f"{str(error).capitalize()}.") from None
-        return template
 
 
 @settings_page("settings", path="settings/", tab=Tab(label="Settings", key="s", takes_slice=False))
