@@ -59,11 +59,16 @@ def make_parser() -> argparse.ArgumentParser:
     return parser
 
 
-def add_shared(parser: argparse.ArgumentParser) -> None:
-    """Adds what both commands take."""
+def add_project(parser: argparse.ArgumentParser) -> None:
+    """Adds what all commands take, and forbids short forms of options."""
     parser.allow_abbrev = False
     parser.add_argument("--url", help="the server's address; default: FIELDFLAME_URL")
     parser.add_argument("--project", required=True, metavar="P", help="the project, by its short name in addresses")
+
+
+def add_shared(parser: argparse.ArgumentParser) -> None:
+    """Adds what commands on one release take."""
+    add_project(parser)
     parser.add_argument("--release", required=True, metavar="R", help="the release, as the snippet sends it")
 
 
@@ -139,13 +144,11 @@ def add_lab(parser: argparse.ArgumentParser) -> None:
 
 def add_review(parser: argparse.ArgumentParser) -> None:
     """Adds the options of `review`."""
-    parser.allow_abbrev = False
+    add_project(parser)
     parser.description = (
         "Run it in a checkout of the change. Without --release it says what the touched functions cost real users now; "
         "with it, what that release changed about them. It needs source maps on the server."
     )
-    parser.add_argument("--url", help="the server's address; default: FIELDFLAME_URL")
-    parser.add_argument("--project", required=True, metavar="P", help="the project's slug")
     parser.add_argument(
         "--diff", metavar="FILE", help="a unified diff; - is standard input; default: that of the commits"
     )
@@ -159,13 +162,11 @@ def add_review(parser: argparse.ArgumentParser) -> None:
 
 def add_mcp(parser: argparse.ArgumentParser) -> None:
     """Adds the options of `mcp`."""
-    parser.allow_abbrev = False
+    add_project(parser)
     parser.description = (
         "Serve assistants by the Model Context Protocol, on standard input and output, with the token in "
         "FIELDFLAME_TOKEN (scope read). Needs the packages of fieldflame[mcp]. No tool changes anything."
     )
-    parser.add_argument("--url", help="the server's address; default: FIELDFLAME_URL")
-    parser.add_argument("--project", required=True, metavar="P", help="the project's slug")
     parser.add_argument(
         "--http",
         metavar="HOST:PORT",
@@ -175,13 +176,11 @@ def add_mcp(parser: argparse.ArgumentParser) -> None:
 
 def add_lsp(parser: argparse.ArgumentParser) -> None:
     """Adds the options of `lsp`."""
-    parser.allow_abbrev = False
+    add_project(parser)
     parser.description = (
         "Serve an editor by the Language Server Protocol, on standard input and output: above each function of an open "
         "file, what it costs real users. Needs FIELDFLAME_TOKEN (scope read), source maps, and fieldflame[lsp]."
     )
-    parser.add_argument("--url", help="the server's address; default: FIELDFLAME_URL")
-    parser.add_argument("--project", required=True, metavar="P", help="the project's slug")
 
 
 def read_address(text: str) -> tuple[str, int]:
