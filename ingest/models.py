@@ -54,6 +54,7 @@ class DimensionColumns(models.Model):
     cache = models.SmallIntegerField(db_default=0)
     environment = models.SmallIntegerField(db_default=0)
     sdk = models.SmallIntegerField(db_default=0)
+    capture = models.SmallIntegerField(db_default=0)
 
     class Meta:
         abstract = True

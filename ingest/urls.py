@@ -8,6 +8,7 @@ urlpatterns = [
     path("snippet.js", snippet, name="snippet"),
     path("stub.js", stub, name="stub"),
     path("snippet/<str:public_key>.js", keyed_snippet, name="keyed_snippet"),
+    path("snippet/full/<str:public_key>.js", keyed_snippet, {"is_full": True}, name="full_snippet"),
     path("demo/", demo, name="demo"),
     path("demo/<str:name>", demo, name="demo_file"),
 ]

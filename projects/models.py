@@ -43,6 +43,9 @@ class Project(models.Model):
     collection_duration_ms = models.PositiveIntegerField(null=True, blank=True)
     collection_interactions = models.BooleanField(default=False, db_default=False)
     collection_absent_rate = models.FloatField(null=True, blank=True)
+    collection_only_slow = models.BooleanField(default=False, db_default=False)
+    collection_whole_rate = models.FloatField(null=True, blank=True)
+    collection_experiment_rate = models.FloatField(null=True, blank=True)
     is_sample = models.BooleanField(default=False, db_default=False)  # the demo: its pages say so
     archived_at = models.DateTimeField(null=True, blank=True)  # the endpoint refuses its traces; it can be read
     # While it is deleted no one sees it. Rows are deleted in batches; the number at the start is an estimate.
@@ -63,6 +66,9 @@ class Project(models.Model):
             duration_ms=self.collection_duration_ms,
             interactions=self.collection_interactions,
             absent_rate=self.collection_absent_rate,
+            only_slow=self.collection_only_slow,
+            whole_rate=self.collection_whole_rate,
+            experiment_rate=self.collection_experiment_rate,
         )
 
 

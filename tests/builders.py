@@ -22,7 +22,7 @@ from profcore.sums.calltree import CallTree
 from profcore.symbolicate.scopes import read_scopes
 from profcore.times import DAY
 from profcore.trace.absence import ABSENCE_REASONS
-from profcore.trace.dimensions import BROWSERS, CACHES, DEVICE_CLASSES, NAVIGATIONS, SDKS
+from profcore.trace.dimensions import BROWSERS, CACHES, CAPTURES, DEVICE_CLASSES, NAVIGATIONS, SDKS
 from profcore.trace.weights import TimeParts
 from projects.creation import create_project
 from projects.models import Project
@@ -92,6 +92,7 @@ def make_cell(
     navigation: str = "unknown",
     cache: str = "unknown",
     sdk: str = "fieldflame",
+    capture: str = "whole",
     views: int = 1,
     truncated_views: int = 0,
     traces: int = 1,
@@ -121,6 +122,7 @@ def make_cell(
         navigation=NAVIGATIONS.index(navigation),
         cache=CACHES.index(cache),
         sdk=SDKS.index(sdk),
+        capture=CAPTURES.index(capture),
         merged_into=merged_into,
         fold_version=1,
         views=views,

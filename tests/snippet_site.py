@@ -46,9 +46,9 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         address = urlsplit(self.path)
-        if address.path == "/snippet.js":
+        if address.path in ("/snippet.js", "/full.js"):
             headers = {"Content-Type": "text/javascript", "Access-Control-Allow-Origin": "*"}
-            self.answer(200, SNIPPET_PATH.read_bytes(), headers)
+            self.answer(200, SNIPPET_PATH.with_name(address.path[1:]).read_bytes(), headers)
         elif address.path == "/begin":
             query = parse_qs(address.query)
             self.endpoint.begins[query["visit"][0]] = float(query["at"][0])
@@ -87,21 +87,23 @@ class _Handler(BaseHTTPRequestHandler):
         pass
 
 
-def write_tags(endpoint_url: str, attributes: str = "") -> str:
-    """Returns the stub and the core's tag."""
+def write_tags(endpoint_url: str, attributes: str = "", core: str = "snippet") -> str:
+    """Returns the stub and the core's tag, or that of the `full` core."""
     return (
         f"<script>{STUB_PATH.read_text()}</script>"
-        f"<script async src='{endpoint_url}/snippet.js' data-key=bench data-release=1 data-page=/ data-localhost"
+        f"<script async src='{endpoint_url}/{core}.js' data-key=bench data-release=1 data-page=/ data-localhost"
         f" {attributes} crossorigin></script>"
     )
 
 
-def write_page(endpoint_url: str, *, head: str = "", work: str = WORK, attributes: str = "") -> str:
+def write_page(
+    endpoint_url: str, *, head: str = "", work: str = WORK, attributes: str = "", core: str = "snippet"
+) -> str:
     """Returns a page that says when it began, includes the stub and the core of `endpoint_url`, and works."""
     begin = "new Image().src = `/begin${location.search}&at=${performance.timeOrigin}`;"
     return (
         f"<!doctype html><meta charset=utf-8><title>page</title><link rel=icon href='data:,'>{head}"
-        f"{write_tags(endpoint_url, attributes)}"
+        f"{write_tags(endpoint_url, attributes, core)}"
         f"<script>{begin}{OWN_BEACON}{work}</script>"
         "<a id=next href='/next'>next</a>"
     )

@@ -24,7 +24,7 @@ from aggregate.doctor.visiting import Hop, VisitResult, urljoin_safely
 from projects.key_cache import MAX_KEY_CHARS, is_origin_allowed
 from projects.models import IngestKey, Project
 
-SNIPPET_PATH: Final = re.compile(r"/snippet(?:\.js|/([^/]+)\.js)$")
+SNIPPET_PATH: Final = re.compile(r"/snippet(?:\.js|/(?:full/)?([^/]+)\.js)$")
 INGEST_PATH: Final = "/ingest/v1/traces"  # below this server's own path, as in its snippet
 POLICY: Final = "content-security-policy"
 

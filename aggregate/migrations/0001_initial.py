@@ -255,6 +255,7 @@ class Migration(migrations.Migration):
                 ('cache', models.SmallIntegerField(db_default=0)),
                 ('environment', models.SmallIntegerField(db_default=0)),
                 ('sdk', models.SmallIntegerField(db_default=0)),
+                ('capture', models.SmallIntegerField(db_default=0)),
                 ('merged_into', models.IntegerField(null=True)),
                 ('is_rolled', models.BooleanField(db_default=False, default=False)),
                 ('fold_version', models.SmallIntegerField()),
@@ -265,7 +266,7 @@ class Migration(migrations.Migration):
             ],
             options={
                 'indexes': [models.Index(condition=models.Q(('grain', 0), ('merged_into__isnull', True)), fields=['starts_at'], name='cell_to_merge'), models.Index(condition=models.Q(('is_rolled', False), ('merged_into', None)), fields=['starts_at'], name='cell_to_roll'), models.Index(fields=['project', 'starts_at'], name='cell_by_bucket')],
-                'constraints': [models.UniqueConstraint(fields=('project', 'group_id', 'starts_at', 'grain', 'device_class', 'browser', 'navigation', 'cache', 'environment', 'sdk'), name='cell_once')],
+                'constraints': [models.UniqueConstraint(fields=('project', 'group_id', 'starts_at', 'grain', 'device_class', 'browser', 'navigation', 'cache', 'environment', 'sdk', 'capture'), name='cell_once')],
             },
         ),
         migrations.CreateModel(

@@ -14,6 +14,7 @@ from profcore.stats.views import FloatColumn, ViewColumns, ViewSample, sample_of
 FUNCS = 40  # of one simulated sample
 FAST, SLOW = 1.0, 3.0  # how long devices of both rates take
 FAST_SHARE = 0.8  # of the visits
+TYPICAL_WAIT, SLOW_WAIT = 10.0, 20.0  # of the longest interactions: 100 ms, and above 200 ms
 RARE = 0.2  # a func that fewer views run
 
 
@@ -107,6 +108,44 @@ def cover_rates(rates: tuple[float, float], views: int, rounds: int) -> Sequence
     return [percent(unseen, rounds), percent(given, rounds), percent(hits, known), bias]
 
 
+def _draw_waits(rng: np.random.Generator, views: int) -> tuple[FloatColumn, FloatColumn]:
+    """Returns waits in units of 10 ms, and what one function takes of each: much of slow ones, little of others."""
+    wait = rng.lognormal(np.log(TYPICAL_WAIT), 1.0, views)
+    share = np.where(wait > SLOW_WAIT, rng.uniform(0.4, 0.8, views), rng.uniform(0.0, 0.3, views))
+    return wait, wait * share
+
+
+def cover_look_back(whole: float, visits: int, rounds: int) -> Sequence[str]:
+    """Returns the coverage of what is known if few views are kept whole, and the slow waits of all.
+
+    It is that of the mean over whole views, and of the mean wait, its 75th percentile and the function's share of it
+    over both kinds, with the bias of the last two in percent.
+    """
+    wait, part = _draw_waits(np.random.default_rng(0), 1_000_000)
+    truth = {"mean": 10 * wait.mean(), "p75": 10 * np.quantile(wait, 0.75), "share": part.sum() / wait.sum()}
+    hits = dict.fromkeys(["whole", *truth], 0)
+    found: dict[str, list[float]] = {name: [] for name in truth}
+    known = 0
+    for seed in range(rounds):
+        rng = np.random.default_rng([seed, visits, int(100 * whole)])
+        wait, part = _draw_waits(rng, visits)
+        is_whole, is_slow = rng.random(visits) < whole, wait > SLOW_WAIT
+        kept = is_whole | is_slow
+        rates = np.where(is_slow, 1.0, whole)[kept]
+        lengths = summarise(sample_of(wait[is_whole, None])).functions
+        waits = summarise(sample_of(wait[kept, None], rate=rates)).functions
+        parts = summarise(sample_of(part[kept, None], whole=wait[kept], rate=rates)).functions
+        if not (lengths and waits and parts and parts[0].share):
+            continue
+        known += 1
+        hits["whole"] += _count([lengths[0].ms_per_view.ci95], truth["mean"])[0]
+        for name, figure in (("mean", waits[0].ms_per_view), ("p75", waits[0].p75_ms), ("share", parts[0].share)):
+            hits[name] += _count([figure.ci95], truth[name])[0]
+            found[name].append(figure.value)
+    biases = [f"{100 * (np.mean(found[name]) / truth[name] - 1):+.1f}" for name in ("p75", "share")]
+    return [*(percent(count, known) for count in hits.values()), *biases]
+
+
 def cover_recorded(views: int, rounds: int) -> Sequence[str]:
     """Returns the coverage of means of recorded funcs, and of those that few views run."""
     pages = load_population()
@@ -161,6 +200,24 @@ def list_coverage(rounds: int) -> list[Table]:
                 )
                 for rates in ((0.1, 1.0), (1.0, 0.1), (0.01, 1.0))
                 for views in (50, 200, 1_000)
+            ],
+        ),
+        Table(
+            title="Few views whole, the slow waits of all: 95 % intervals",
+            head=[
+                "whole",
+                "visits",
+                "whole views: mean, %",
+                "mean, %",
+                "p75, %",
+                "share, %",
+                "bias p75, %",
+                "bias share, %",
+            ],
+            rows=[
+                Simulation(setting=[f"{whole:.0%}", str(visits)], run=cover_look_back, args=(whole, visits, rounds))
+                for whole in (0.05, 0.1, 0.3)
+                for visits in (1_000, 4_000)
             ],
         ),
     ]

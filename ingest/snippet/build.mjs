@@ -11,6 +11,7 @@ import { minify } from 'terser';
 const here = new URL('.', import.meta.url);
 const { version } = JSON.parse(await readFile(new URL('package.json', here), 'utf8'));
 const folder = process.argv[2] ?? fileURLToPath(new URL('dist', here));
+const FULL = '-full'; // behind the version that the full core says
 const ES_VERSION = 2020; // docs/adr/0001-recording-in-chunks.md says why
 // All functions are compiled off the main thread, with the script, rather than each at its first call.
 const HINT = '//# allFunctionsCalledOnLoad\n';
@@ -40,15 +41,15 @@ function optionsOf(isBare) {
   };
 }
 
-/** `isBare` leaves out what docs/snippet.md lists under "The bare core". */
-async function bundle(source, target, { isBare = false, isModule = false } = {}) {
+/** `isBare` leaves out, and `isFull` adds, what docs/snippet.md lists under "The bare core" and "The full core". */
+async function bundle(source, target, { isBare = false, isFull = false, isModule = false } = {}) {
   const { outputFiles } = await build({
     ...SIMPLE,
     entryPoints: [fileURLToPath(new URL(`src/${source}`, here))],
     write: false,
     format: 'esm',
     target: `es${ES_VERSION}`,
-    define: { BARE: String(isBare), VERSION: JSON.stringify(version) },
+    define: { BARE: String(isBare), FULL: String(isFull), VERSION: JSON.stringify(version + (isFull ? FULL : '')) },
   });
   const text = outputFiles[0].text.replace(/^(\s*(for \()?)const\b/gm, '$1let'); // one word instead of two packs smaller
   const { code } = await minify(text, optionsOf(isBare));
@@ -69,18 +70,22 @@ function* findFunctions(text) {
   }
 }
 
-/** Writes the places of the functions of this version's script, beside those of other versions. */
+/** Writes the places of the functions of this version's scripts, beside those of other versions. */
 async function listFunctions() {
   const list = new URL('../../profcore/data/snippet-functions.json', here);
   const known = JSON.parse(await readFile(list, 'utf8'));
-  known[version] = [...findFunctions(await readFile(`${folder}/snippet.js`, 'utf8'))].sort((a, b) => a[1] - b[1]);
+  for (const [name, file] of [[version, 'snippet'], [version + FULL, 'full']]) {
+    known[name] = [...findFunctions(await readFile(`${folder}/${file}.js`, 'utf8'))].sort((a, b) => a[1] - b[1]);
+  }
   await writeFile(process.argv[2] ? `${folder}/snippet-functions.json` : list, `${JSON.stringify(known)}\n`);
 }
 
 await mkdir(folder, { recursive: true });
 await bundle('snippet.ts', 'snippet.js');
+await bundle('snippet.ts', 'full.js', { isFull: true });
 await listFunctions();
 await bundle('index.ts', 'index.mjs', { isModule: true });
+await bundle('index.ts', 'full.mjs', { isFull: true, isModule: true });
 await bundle('index.ts', 'bare.mjs', { isBare: true, isModule: true });
 await build({
   ...SIMPLE,

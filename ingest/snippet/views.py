@@ -18,6 +18,7 @@ from profcore.trace.collection import encode_for_snippet, write_for_script
 from projects.key_cache import KeyConfig, find_key
 
 SNIPPET_PATH = Path(__file__).parent / "dist" / "snippet.js"
+FULL_PATH = SNIPPET_PATH.with_name("full.js")
 STUB_PATH = SNIPPET_PATH.with_name("stub.js")
 DEMO_DIR = Path(__file__).parent / "demo_site"
 
@@ -90,8 +91,11 @@ def stub(request: HttpRequest) -> HttpResponse:
 
 
 @require_safe
-def keyed_snippet(request: HttpRequest, public_key: str) -> HttpResponse:
-    """Answers the snippet with the settings of a key's project inside; an unknown key's says to record nothing."""
+def keyed_snippet(request: HttpRequest, public_key: str, *, is_full: bool = False) -> HttpResponse:
+    """Answers the snippet with the settings of a key's project inside; an unknown key's says to record nothing.
+
+    It is the full core if `is_full`, or if the settings need that.
+    """
     try:
         with with_deadline(settings.INGEST_DATABASE_WAIT_MS / 1_000):
             key = find_key(public_key)
@@ -103,7 +107,8 @@ def keyed_snippet(request: HttpRequest, public_key: str) -> HttpResponse:
         return response
     inside = write_for_script(UNKNOWN_SETTINGS if key is None or key.is_archived else choose_settings(key))
     cache_control = UNKNOWN_CACHE_CONTROL if key is None else KEYED_CACHE_CONTROL
-    return answer_snippet(request, fill_settings(SNIPPET_PATH, inside, settings.URL_PATH), cache_control)
+    path = FULL_PATH if is_full or (key is not None and key.collection.needs_full) else SNIPPET_PATH
+    return answer_snippet(request, fill_settings(path, inside, settings.URL_PATH), cache_control)
 
 
 def choose_settings(key: KeyConfig) -> dict[str, object]:

@@ -12,6 +12,7 @@ from profcore.trace.dimensions import (
     BOT,
     BROWSER,
     CACHE,
+    CAPTURE,
     DEVICE,
     DIMENSIONS,
     ENVIRONMENT,
@@ -80,6 +81,7 @@ CODE_OF: Final[Mapping[Dimension, Callable[[Envelope, SenderHeaders], int]]] = {
     CACHE: lambda envelope, _: classify_cache(envelope.cache),
     ENVIRONMENT: lambda envelope, _: classify_environment(envelope.environment),
     SDK: lambda envelope, _: classify_sdk(None if envelope.snippet else envelope.tags),  # a site's own tag may be `sdk`
+    CAPTURE: lambda envelope, _: int(bool(envelope.onlySlow)),
 }
 
 

@@ -30,7 +30,7 @@ SECRETS: Final = (
     (re.compile(r"(?i)\b(bearer|token) +[\w.~+/=-]{8,}"), r"\1 …"),
     (re.compile(r"(?i)\b(key|token|password|passwd|secret|secret_key|sessionid|csrftoken)=[^\s&'\",)]+"), r"\1=…"),
     (re.compile(r"://([^/\s:@]*):[^@\s/]+@"), r"://\1:…@"),
-    (re.compile(r"(/shared/|/snippet/)[^\s/'\"?]+"), r"\1…"),
+    (re.compile(r"(/shared/|/snippet/(?:full/)?)[^\s/'\"?]+"), r"\1…"),
 )
 # PostgreSQL's details hold the values of a row, which may be a body or a key.
 DETAILS: Final = re.compile(r"(?ms)^(DETAIL|CONTEXT):.*?(?=\n\n(?:The above|During)|\Z)")

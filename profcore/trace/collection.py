@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 LEAST_RATE: Final = 0.0001  # a smaller one would let one recorded view stand for more than 10,000
+LEAST_WHOLE_RATE: Final = 0.01  # of fewer whole views, no page has enough for a mean
 LEAST_ABSENT_RATE: Final = 0.001  # as many as the server counts for one report (profcore.trace.absence)
 MIN_DURATION_MS: Final = 1_000  # a shorter recording has hardly a hundred samples
 MAX_DURATION_MS: Final = 30 * 60_000  # about what a trace may have at 10 ms: 200,000 samples
@@ -24,7 +25,9 @@ class Collection:
     """What pages record. None leaves it to the attributes of the page's script element, and so do empty and false.
 
     `pages` are pairs of a pattern and its rate; the first that matches a page wins over `rate`. `absent_rate` is the
-    share of views that report why they recorded nothing.
+    share of views that report why they recorded nothing. With `only_slow`, only slow moments are kept of most views,
+    and `whole_rate` is the share that is kept whole all the same. `experiment_rate` is the share of views that tell how
+    soon the page was there, with the header and without.
     """
 
     off: bool = False
@@ -33,9 +36,23 @@ class Collection:
     duration_ms: int | None = None
     interactions: bool = False
     absent_rate: float | None = None
+    only_slow: bool = False
+    whole_rate: float | None = None
+    experiment_rate: float | None = None
+
+    @property
+    def needs_full(self) -> bool:
+        """Returns whether only the full core does what is wanted."""
+        return self.only_slow or bool(self.experiment_rate)
 
 
 LEFT_TO_PAGES: Final = Collection()
+LEAST_RATES: Final = {
+    "rate": LEAST_RATE,
+    "absent_rate": LEAST_ABSENT_RATE,
+    "whole_rate": LEAST_WHOLE_RATE,
+    "experiment_rate": LEAST_ABSENT_RATE,
+}
 FIELDS: Final = tuple(Collection.__slots__)
 
 
@@ -53,12 +70,14 @@ def read_collection(values: Mapping[str, Any]) -> Collection:  # Any: JSON
     for name in values:
         if name not in FIELDS:
             problems[str(name)[:80]] = [f"It is not a field of a collection; {', '.join(FIELDS)} are."]
-    for name in ("off", "interactions"):
+    for name in ("off", "interactions", "only_slow"):
         if not isinstance(values.get(name, False), bool):
             problems[name] = ["It must be true or false."]
-    for name, least in (("rate", LEAST_RATE), ("absent_rate", LEAST_ABSENT_RATE)):
+    for name, least in LEAST_RATES.items():
         if values.get(name) is not None and (problem := find_rate_problem(values[name], least)):
             problems[name] = [problem]
+    if values.get("whole_rate") == 0:
+        problems["whole_rate"] = ["It must be above 0: without whole views there are no means."]
     duration = values.get("duration_ms")
     if duration is not None and (type(duration) is not int or not MIN_DURATION_MS <= duration <= MAX_DURATION_MS):
         problems["duration_ms"] = [f"It must be a whole number from {MIN_DURATION_MS} to {MAX_DURATION_MS}."]
@@ -124,6 +143,9 @@ def encode_for_snippet(collection: Collection, *, absent_rate: float | None = No
         "duration": collection.duration_ms,
         "interactions": collection.interactions or None,
         "absent": rate,
+        "keep": "slow" if collection.only_slow else None,
+        "whole": collection.whole_rate,
+        "experiment": collection.experiment_rate,
     }
     return {name: value for name, value in fields.items() if value is not None}
 

@@ -36,6 +36,8 @@ ENVIRONMENT_WORDS: Final = (
 )
 # What recorded the view. Old views, and those whose sender names no SDK, are our snippet's.
 SDKS: Final = ("fieldflame", "sentry", "datadog", "other")
+# What was kept of the view: all that was recorded, or only what ran around its slow moments.
+CAPTURES: Final = ("whole", "slow")
 END_REASONS: Final = (
     "unknown",
     "stop",
@@ -147,8 +149,22 @@ SDK: Final = Dimension(
     splits_change=False,
     in_bar=False,  # most projects have one; data quality leads to each of several
 )
+CAPTURE: Final = Dimension(
+    name="capture",
+    plural="captures",
+    column="capture",
+    title="Capture",
+    titles="Captures",
+    description="what was kept of the view; without one, whole",
+    values=CAPTURES,
+    hint="What was kept of the view",
+    all_word="Whole views",
+    splits_change=False,
+    left_out=(CAPTURES.index("slow"),),  # a mean over slow moments is no mean over views
+    in_bar=False,  # few projects have it; their vitals lead to it
+)
 # Everything that knows the dimensions of a view derives from this. A row's codes are in this order.
-DIMENSIONS: Final = (DEVICE, BROWSER, NAVIGATION, CACHE, ENVIRONMENT, SDK)
+DIMENSIONS: Final = (DEVICE, BROWSER, NAVIGATION, CACHE, ENVIRONMENT, SDK, CAPTURE)
 EXPORTED_DIMENSIONS: Final = tuple(sorted(DIMENSIONS, key=lambda dimension: dimension.plural))  # as files list them
 DIMENSION_COLUMNS: Final = tuple(dimension.column for dimension in DIMENSIONS)
 

@@ -109,6 +109,8 @@ class Envelope(msgspec.Struct, gc=False, kw_only=True):
     viewStart: float | None = None
     requestedInterval: float | None = None
     sampleRate: float = 1.0
+    slowRate: float | None = None
+    onlySlow: bool | None = None
     reason: str | None = None
     navigation: str | None = None
     cache: str | None = None
@@ -298,8 +300,9 @@ def check_envelope(envelope: Envelope, limits: Limits) -> None:
     _check_range(envelope.sampleInterval, 0.001, MAX_INTERVAL_MS, "$.sampleInterval")
     if envelope.requestedInterval is not None:
         _check_range(envelope.requestedInterval, 0, MAX_INTERVAL_MS, "$.requestedInterval")
-    if not 0 < envelope.sampleRate <= 1:
-        raise TraceError(Reason.OUT_OF_RANGE, "$.sampleRate", "The sampling rate must be above 0 and at most 1.")
+    for rate, path in ((envelope.sampleRate, "$.sampleRate"), (envelope.slowRate, "$.slowRate")):
+        if rate is not None and not 0 < rate <= 1:
+            raise TraceError(Reason.OUT_OF_RANGE, path, "The sampling rate must be above 0 and at most 1.")
     if not envelope.page and not envelope.url:
         raise TraceError(Reason.MISSING_PAGE, "$.page", "The envelope needs `page` or `url`.")
     _check_text(envelope.page, limits.page_chars, "$.page")

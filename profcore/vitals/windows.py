@@ -53,14 +53,15 @@ class ViewWindows:
         """Returns whether the view has a window. A part of an interaction may be empty."""
         return window in self.ranges
 
+    def is_slow(self, window: str) -> bool:
+        """Returns whether a window, or the interaction that it is a part of, is a wait that is not good."""
+        if window == "lcp":
+            return self.length_us("lcp") > SLOW_LCP_US
+        return window in ("interaction", *INTERACTION_PARTS) and self.length_us("interaction") > SLOW_INTERACTION_US
+
     def only_slow(self) -> "ViewWindows":
         """Returns the windows of waits that are not good: a slow LCP, a slow interaction, and all long frames."""
-        left_out: set[str] = set()
-        if self.length_us("lcp") <= SLOW_LCP_US:
-            left_out.add("lcp")
-        if self.length_us("interaction") <= SLOW_INTERACTION_US:
-            left_out |= {"interaction", *INTERACTION_PARTS}
-        return self.only([window for window in self.ranges if window not in left_out])
+        return self.only([window for window in self.ranges if window == "long_frames" or self.is_slow(window)])
 
     def only(self, wanted: Sequence[str]) -> "ViewWindows":
         """Returns those of the wanted windows that the view has."""

@@ -31,7 +31,7 @@ OF_REQUESTS: Final = {
     },
     "ops/telemetry/serving.py": {"/metrics"},
     # Joined with FIELDFLAME_PATH where they are used.
-    "aggregate/doctor/tag_checks.py": {"/ingest/v1/traces", "/snippet(?:\\.js|/([^/]+)\\.js)$"},
+    "aggregate/doctor/tag_checks.py": {"/ingest/v1/traces", "/snippet(?:\\.js|/(?:full/)?([^/]+)\\.js)$"},
     "config/settings.py": {"/static/"},
     "dashboard/layout/sdk_lines.py": {"/datadog/", "/sentry/"},
     "dashboard/layout/snippet_tag.py": {"/snippet/"},

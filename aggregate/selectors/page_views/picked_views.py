@@ -69,7 +69,8 @@ class ViewTable:
 def select_views(slice_: Slice, *, func_id: RowId | None, order: ViewOrder, limit: int) -> ViewTable:
     """Returns views of a slice by a function's time, only those that ran it; without a function, by JS time.
 
-    *typical* are those nearest the median, *worst* those with the most time, *random* the first in the uniform order of
+    *typical* are those nearest the median, *worst* those with the most time, also those of which only slow moments were
+    kept, *random* the first in the uniform order of
     samples: the same ones every time. Four statements at most, seven with `trace` and `tag`, which sum up views from
     those traces only.
     """
@@ -78,7 +79,7 @@ def select_views(slice_: Slice, *, func_id: RowId | None, order: ViewOrder, limi
         seen = select_seen_views(slice_, ref=ref, keep_funcs=ref.funcs if ref else ())
         return pick_views(slice_, seen, ref, (order,), limit)[0]
     if func_id is None:
-        return _pick_by_script_time(slice_, order, limit)
+        return _pick_by_script_time(slice_.with_slow_views() if order == "worst" else slice_, order, limit)
     ref = find_ref(slice_.project_id, func_id)
     views, population = sample_slice_views(slice_, ref, most=settings.STATISTICS_MAX_VIEWS)
     table = pick_views(slice_, SeenViews("contributions", views), ref, (order,), limit)[0]

@@ -104,7 +104,7 @@ class ViewPage:
 def select_view_page(slice_: Slice, query: ListQuery) -> ViewPage:
     """Returns a page of a slice's views. Raises `SliceError` if a fine slice has too many.
 
-    A slice of cells takes three or four statements, with a function three more. A fine slice takes those of its
+    A slice of cells takes three to five statements, with a function three more. A fine slice takes those of its
     reading.
     """
     ref = None if query.func_id is None else find_ref(slice_.project_id, query.func_id)
@@ -119,18 +119,23 @@ def _page_of_rows(slice_: Slice, query: ListQuery) -> ViewPage:
     column = f"v.{query.by}_us"
     population, rows = select_sampled(slice_, f"{column}, {RATE}", most=settings.STATISTICS_MAX_VIEWS)
     spread = _spread_of([row[0] for row in rows], rows, population)
+    # The worst views may be among those of which only slow moments were kept.
+    wide = slice_.with_slow_views() if query.order == "worst" else slice_
     if population > settings.VIEW_LIST_MAX_VIEWS and (query.is_bounded or query.order in ("typical", "worst")):
         columns = f"v.view_id, v.group_id, {column}, c.starts_at"
-        _, rows = select_sampled(slice_, columns, most=settings.VIEW_LIST_SAMPLE, population=population)
+        known = population if wide is slice_ else None
+        _, rows = select_sampled(wide, columns, most=settings.VIEW_LIST_SAMPLE, population=known)
         return _page_of(slice_.project_id, query, [_Ranked((row[0], row[1]), *row[2:4]) for row in rows], spread)
-    where, params = where_slice(slice_)
+    where, params = where_slice(wide)
     view_count = population
+    if wide is not slice_:
+        view_count = _count(f"SELECT coalesce(sum(c.views), 0)::bigint {FROM_CELLS} WHERE {where}", params)
     if query.is_bounded:
         where += f" AND {column} >= %(low)s AND {column} < %(high)s"
         params |= {"low": query.low_us or 0, "high": 2**62 if query.high_us is None else query.high_us}
         view_count = _count(f"SELECT count(*) {FROM_VIEWS} WHERE {where}", params)
-    keys = _select_in_order(slice_, query, (where, params | {"view_count": view_count}), spread)
-    return ViewPage(keys=keys, view_count=view_count, ranked=population, distribution=spread)
+    keys = _select_in_order(wide, query, (where, params | {"view_count": view_count}), spread)
+    return ViewPage(keys=keys, view_count=view_count, ranked=max(population, view_count), distribution=spread)
 
 
 def _spread_of(values_us: Iterable[int], rows: Sequence[tuple[Any, ...]], population: int) -> Distribution:

@@ -15,7 +15,7 @@ from aggregate.sql import leave_out
 from profcore.code.display_rules import DISPLAY_ID
 from profcore.code.identity import MAPPED_ID
 from profcore.times import DAY, HOUR, start_of_day, start_of_hour
-from profcore.trace.dimensions import DIMENSIONS
+from profcore.trace.dimensions import CAPTURES, DIMENSIONS
 from profcore.trace.wire import MAX_EPOCH_MS, MIN_EPOCH_MS
 
 MAX_VALUES: Final = 100  # of one field; a URL with that many releases is near the limit of proxies
@@ -104,6 +104,10 @@ class Slice:
             return replace(self, **{PLACE_ATTRIBUTES[field]: values})  # type: ignore[arg-type]  # both hold texts
         pairs = [pair for pair in self.dimensions if pair[0] != field] + [(field, value) for value in values]
         return replace(self, dimensions=tuple(sorted(pairs, key=lambda pair: DIMENSION_FIELDS.index(pair[0]))))
+
+    def with_slow_views(self) -> "Slice":
+        """Returns the slice with the views of which only slow moments were kept too, unless it says which it wants."""
+        return self if self.values("capture") else self.with_values("capture", *CAPTURES)
 
     @property
     def tree_source(self) -> str:

@@ -34,14 +34,14 @@ def select_interaction_script(slice_: Slice, *, most_views: int) -> InteractionS
     """
     check_vitals(slice_)
     reader = WindowReader(slice_, only_interactions=True)
-    population = select_overview(slice_, [], limit=1).whole.views
+    population = select_overview(reader.slice_, [], limit=1).whole.views
     values_us: list[int] = []
     rates: list[float] = []
     for seen in reader.read_sample(population, most=most_views):
         check_stop()
         if (sums := seen.sums.get("interaction")) is not None:
             values_us.append(sums.script_us)
-            rates.append(seen.view.sample_rate)
+            rates.append(seen.rate_of("interaction"))
     return InteractionScript(
         population=population,
         read=reader.read,

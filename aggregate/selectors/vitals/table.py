@@ -7,6 +7,8 @@ were read: all of a slice, or a uniform sample of them. A sample of those gives 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import reduce
+from operator import add
 from typing import Final
 
 from django.conf import settings
@@ -85,12 +87,13 @@ class WindowTable:
 class VitalsTable:
     """The windows that any view has.
 
-    Of `population` views, `read` were read. Of those that were looked at, `gone` had no raw traces any more, and
-    `too_large` had more of them than are read of one view.
+    Of `population` views, `read` were read; of `only_slow` of these only slow moments were kept. Of those that were
+    looked at, `gone` had no raw traces any more, and `too_large` had more of them than are read of one view.
     """
 
     population: int
     read: int
+    only_slow: int
     gone: int
     too_large: int
     windows: Sequence[WindowTable]
@@ -101,28 +104,25 @@ class VitalsTable:
 
 
 @dataclass(slots=True, kw_only=True)
-class _Window:
-    """The sums of one window over views, and samples of these: of funcs, and of parts with the length behind."""
+class _Sums:
+    """The sums of one window over views: its parts, which add up to its length, and its funcs."""
 
     views: int = 0
     frames: int = 0
-    length_us: int = 0
     parts_us: list[int] = field(default_factory=lambda: [0] * len(WINDOW_PARTS))
     self_us: Counter[Pair] = field(default_factory=Counter)
     hidden_us: Counter[Pair] = field(default_factory=Counter)
     total_us: Counter[Pair] = field(default_factory=Counter)
-    funcs: ViewSampler = field(
-        default_factory=lambda: ViewSampler(
-            settings.TABLE_STATISTICS_MAX_VIEWS, most_funcs=settings.VITALS_SAMPLE_MAX_FUNCS
-        )
-    )
-    whole: ViewSampler = field(default_factory=lambda: ViewSampler(settings.TABLE_STATISTICS_MAX_VIEWS))
 
-    def add(self, seen: WindowedView, sums: WindowSums, func_count: int) -> None:
-        view, release = seen.view, seen.view.release
+    @property
+    def length_us(self) -> int:
+        """The length of the window."""
+        return sum(self.parts_us)
+
+    def add(self, seen: WindowedView, sums: WindowSums) -> None:
+        release = seen.view.release
         self.views += 1
         self.frames += seen.windows.frames
-        self.length_us += sums.length_us
         self.parts_us = [mine + more for mine, more in zip(self.parts_us, sums.parts_us, strict=True)]
         for into, column in (
             (self.self_us, sums.sums.self_us),
@@ -131,9 +131,63 @@ class _Window:
         ):
             for index, us in column.items():
                 into[release, index] += us
+
+    def scaled(self, factor: float) -> "_Sums":
+        """Returns the same views with times that count so many times."""
+        columns = [
+            Counter({pair: round(us * factor) for pair, us in column.items()})
+            for column in (self.self_us, self.hidden_us, self.total_us)
+        ]
+        return _Sums(
+            views=self.views,
+            frames=self.frames,
+            parts_us=[round(us * factor) for us in self.parts_us],
+            self_us=columns[0],
+            hidden_us=columns[1],
+            total_us=columns[2],
+        )
+
+    def __add__(self, other: "_Sums") -> "_Sums":
+        return _Sums(
+            views=self.views + other.views,
+            frames=self.frames + other.frames,
+            parts_us=[mine + more for mine, more in zip(self.parts_us, other.parts_us, strict=True)],
+            self_us=self.self_us + other.self_us,
+            hidden_us=self.hidden_us + other.hidden_us,
+            total_us=self.total_us + other.total_us,
+        )
+
+
+@dataclass(slots=True, kw_only=True)
+class _Window:
+    """One window: its sums by the rate at which views that have it are known, and samples of these views.
+
+    The samples are of funcs, and of parts with the length behind.
+    """
+
+    of_rate: dict[float, _Sums] = field(default_factory=dict)
+    funcs: ViewSampler = field(
+        default_factory=lambda: ViewSampler(
+            settings.TABLE_STATISTICS_MAX_VIEWS, most_funcs=settings.VITALS_SAMPLE_MAX_FUNCS
+        )
+    )
+    whole: ViewSampler = field(default_factory=lambda: ViewSampler(settings.TABLE_STATISTICS_MAX_VIEWS))
+
+    def add(self, seen: WindowedView, sums: WindowSums, func_count: int, rate: float) -> None:
+        self.of_rate.setdefault(rate, _Sums()).add(seen, sums)
+        view = replace(seen.view, sample_rate=rate)
         time = TimeParts(js_us=sums.length_us)  # shares are those of the window
         self.funcs.add(view, time, contribution_of(sums.sums, range(func_count)))
         self.whole.add(view, time, _contribution_of_parts(sums))
+
+    def sum(self) -> _Sums:
+        """Returns the sums over all views: exact, or where rates differ, weighted so that they are those of visits."""
+        if len(self.of_rate) == 1:
+            return next(iter(self.of_rate.values()))
+        visits = sum(sums.views / rate for rate, sums in self.of_rate.items())
+        views = sum(sums.views for sums in self.of_rate.values())
+        weighted = (sums.scaled(views / visits / rate) for rate, sums in self.of_rate.items())
+        return reduce(add, weighted, _Sums())
 
 
 def _contribution_of_parts(sums: WindowSums) -> Contribution:
@@ -157,7 +211,7 @@ def select_vitals(slice_: Slice, query: VitalsQuery, *, reading: Reading | None 
     elif slice_.is_fine:
         views = reader.read_named()
     else:
-        population = select_overview(slice_, [], limit=1).whole.views
+        population = select_overview(reader.slice_, [], limit=1).whole.views
         views = reader.read_sample(population, most=settings.VITALS_MAX_VIEWS)
     sums = _sum_views(views, reader.funcs)
     windows = _make_tables(slice_, sums, reader.funcs, query)
@@ -166,6 +220,7 @@ def select_vitals(slice_: Slice, query: VitalsQuery, *, reading: Reading | None 
         read=reader.read,
         gone=reader.gone,
         too_large=reader.too_large,
+        only_slow=reader.only_slow_views,
         windows=windows,
     )
 
@@ -181,23 +236,24 @@ def _sum_views(views: Iterable[WindowedView], funcs: FuncTable) -> Mapping[str, 
     windows: dict[str, _Window] = {window: _Window() for window in WINDOWS}
     for seen in views:
         for window, sums in seen.sums.items():
-            windows[window].add(seen, sums, len(funcs.keys))
-    return {window: window_sums for window, window_sums in windows.items() if window_sums.views}
+            windows[window].add(seen, sums, len(funcs.keys), seen.rate_of(window))
+    return {window: window_sums for window, window_sums in windows.items() if window_sums.of_rate}
 
 
 def _make_tables(slice_: Slice, sums: Mapping[str, _Window], funcs: FuncTable, query: VitalsQuery) -> list[WindowTable]:
     is_function = query.group_by == "function"
     code = load_symbols(slice_.project_id, as_stored=slice_.as_stored or not is_function)
     id_of = [func_id or NO_FUNC for func_id in select_ids(slice_.project_id, funcs.keys)]
-    rows = _Rows(code, sums.values(), funcs, id_of, query.group_by)
-    return [_make_table(window, window_sums, rows, id_of, query) for window, window_sums in sums.items()]
+    whole = {window: window_sums.sum() for window, window_sums in sums.items()}
+    rows = _Rows(code, whole.values(), funcs, id_of, query.group_by)
+    return [_make_table((window, sums[window], whole[window]), rows, id_of, query) for window in sums]
 
 
 class _Rows:
     """The row of each func of some windows, by release and index."""
 
     def __init__(
-        self, code: Symbols, windows: Iterable[_Window], funcs: FuncTable, id_of: Sequence[int], group_by: str
+        self, code: Symbols, windows: Iterable[_Sums], funcs: FuncTable, id_of: Sequence[int], group_by: str
     ) -> None:
         self.code = code
         self.group_by = group_by
@@ -245,34 +301,35 @@ def _make_part(code: Symbols, funcs: FuncTable, id_of: Sequence[int], pair: Pair
 
 
 def _make_table(
-    window: str, window_sums: _Window, rows: _Rows, id_of: Sequence[int], query: VitalsQuery
+    named: tuple[str, _Window, _Sums], rows: _Rows, id_of: Sequence[int], query: VitalsQuery
 ) -> WindowTable:
+    window, views, sums = named
     columns: dict[RowId, list[int]] = {}
-    for at, column in enumerate((window_sums.self_us, window_sums.hidden_us, window_sums.total_us)):
+    for at, column in enumerate((sums.self_us, sums.hidden_us, sums.total_us)):
         for pair, us in column.items():
             columns.setdefault(rows.row_of_pair[pair], [0, 0, 0])[at] += us
     costs = {row_id: self_us + hidden_us for row_id, (self_us, hidden_us, _) in columns.items()}
     first = sorted(costs, key=lambda row_id: (-costs[row_id], -columns[row_id][2], str(row_id)))
     row_ids = [row_id for row_id in first if costs[row_id]][: query.limit]
     numbers = {row_id: number for number, row_id in enumerate(row_ids)}
-    sample = sum_sample(window_sums.funcs.sample(id_of), rows.row_of, numbers)
-    known = KnownSums({numbers[row_id]: costs[row_id] for row_id in row_ids}, window_sums.length_us)
+    sample = sum_sample(views.funcs.sample(id_of), rows.row_of, numbers)
+    known = KnownSums({numbers[row_id]: costs[row_id] for row_id in row_ids}, sums.length_us)
     summaries = {summary.func_id: summary for summary in summarise(sample, "self+hidden", known=known).functions}
     whole = summarise(
-        window_sums.whole.sample(),
+        views.whole.sample(),
         "self",
         known=KnownSums(
-            {at: us for at, us in enumerate((*window_sums.parts_us, window_sums.length_us)) if us},
-            window_sums.length_us,
+            {at: us for at, us in enumerate((*sums.parts_us, sums.length_us)) if us},
+            sums.length_us,
         ),
     )
     parts = {summary.func_id: summary for summary in whole.functions}
     return WindowTable(
         window=window,
-        views=window_sums.views,
-        frames=window_sums.frames if window == "long_frames" else 0,
-        length_us=window_sums.length_us,
-        parts_us=window_sums.parts_us,
+        views=sums.views,
+        frames=sums.frames if window == "long_frames" else 0,
+        length_us=sums.length_us,
+        parts_us=sums.parts_us,
         summary=whole,
         length=parts.get(LENGTH),
         parts=[parts.get(at) for at in range(len(WINDOW_PARTS))],

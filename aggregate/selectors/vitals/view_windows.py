@@ -23,14 +23,17 @@ from aggregate.selectors.slice.reading import Reading
 from aggregate.selectors.slice.slices import Slice
 from aggregate.sql import select_records
 from ingest.limits import envelope_limits
-from profcore.formats.timeline import ViewTrace, build_timeline
+from profcore.formats.timeline import ViewTimeline, ViewTrace, build_timeline
 from profcore.stats.sampling import sample_key
+from profcore.trace.dimensions import CAPTURE, CAPTURES, DIMENSIONS
 from profcore.trace.funcs import FuncTable, clean_url
 from profcore.trace.marks import read_marks
 from profcore.trace.wire import decode_envelope
 from profcore.vitals.window_sums import WindowSums, sum_windows
 from profcore.vitals.windows import INTERACTIONS, WINDOW_MARKS, ViewWindows, find_windows
 
+CAPTURE_AT: Final = DIMENSIONS.index(CAPTURE)
+ONLY_SLOW: Final = CAPTURES.index("slow")
 # Views whose traces are looked up by one statement.
 LOOKED_UP: Final = 200
 
@@ -49,11 +52,20 @@ class _KeptTrace:
 
 @dataclass(frozen=True, slots=True)
 class WindowedView:
-    """A view with its windows. Funcs are indexes of the reader's `funcs`."""
+    """A view with its windows. Funcs are indexes of the reader's `funcs`.
+
+    `slow_rate` is the share of views whose slow windows are kept; None if it is not another one than for all windows.
+    """
 
     view: SliceView
     windows: ViewWindows
     sums: Mapping[str, WindowSums]
+    slow_rate: float | None = None
+
+    def rate_of(self, window: str) -> float:
+        """Returns the share of the views with such a window that are known."""
+        is_slow = self.slow_rate is not None and self.windows.is_slow(window)
+        return self.slow_rate if is_slow and self.slow_rate is not None else self.view.sample_rate
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,10 +92,13 @@ class WindowReader:
     counted up to the last view that was read, so that all three are of the same uniform sample. With
     `only_interactions`, other windows are not summed, views without an interaction are hardly decoded, and nothing is
     kept of a view's funcs.
+
+    Views of which only slow moments were kept have their slow windows, if the slice does not choose others: a slow
+    window of any view is kept at one rate. `only_slow_views` were read.
     """
 
     def __init__(self, slice_: Slice, *, only_slow: bool = False, only_interactions: bool = False) -> None:
-        self.slice_ = slice_
+        self.slice_ = slice_.with_slow_views()
         self.only_slow = only_slow
         self.only_interactions = only_interactions
         self.funcs = FuncTable()
@@ -91,6 +106,7 @@ class WindowReader:
         self.read = 0
         self.gone = 0
         self.too_large = 0
+        self.only_slow_views = 0
 
     def read_sample(self, population: int, *, most: int) -> Iterator[WindowedView]:
         """Yields views in the uniform order, at most `most`, within the limits of an answer.
@@ -187,6 +203,7 @@ class WindowReader:
             return
         self.read += 1
         view = stored.view
+        self.only_slow_views += view.codes[CAPTURE_AT] == ONLY_SLOW
         if self.only_interactions:
             yield self._window_interaction(view, [body.expand() for body in bodies])
             return
@@ -195,7 +212,7 @@ class WindowReader:
         windows = find_windows(timeline.marks)
         if self.only_slow:
             windows = windows.only_slow()
-        yield WindowedView(view, windows, sum_windows(timeline, windows))
+        yield _window_view(view, windows, timeline, joined)
 
     def _window_interaction(self, view: SliceView, bodies: Sequence[bytes]) -> WindowedView:
         marks = [read_marks(body, page_url=None, page=view.page, types=INTERACTIONS) for body in bodies]
@@ -206,8 +223,7 @@ class WindowReader:
             for body, trace_marks in zip(bodies, marks, strict=True)
         ]
         timeline = build_timeline(joined, page=view.page, funcs=FuncTable())
-        windows = find_windows(timeline.marks).only(["interaction"])
-        return WindowedView(view, windows, sum_windows(timeline, windows))
+        return _window_view(view, find_windows(timeline.marks).only(["interaction"]), timeline, joined)
 
     def _decode(self, body: bytes, page: str) -> ViewTrace:
         envelope = decode_envelope(body, envelope_limits())
@@ -231,6 +247,15 @@ class WindowReader:
         for row in rows:
             traces_of_view[row.view_id, row.group_id].append(row)
         return traces_of_view
+
+
+def _window_view(
+    view: SliceView, windows: ViewWindows, timeline: ViewTimeline, joined: Sequence[ViewTrace]
+) -> WindowedView:
+    """Returns a view with its windows. One of which only slow moments were kept has no others: they are not known."""
+    if view.codes[CAPTURE_AT] == ONLY_SLOW:
+        windows = windows.only([window for window in windows.ranges if windows.is_slow(window)])
+    return WindowedView(view, windows, sum_windows(timeline, windows), joined[0].envelope.slowRate)
 
 
 def _choose_first(readable: Sequence[_StoredView]) -> list[_StoredView]:

@@ -52,6 +52,13 @@ class CollectionAnswer(Answer):
     absent_rate: Annotated[
         float | None, doc("Share of page views that report why they recorded nothing; null means 0.01.")
     ]
+    only_slow: Annotated[bool, doc("Whether of most page views only slow moments are kept.")]
+    whole_rate: Annotated[
+        float | None, doc("Share of the recorded page views that are kept whole all the same; null means 0.1.")
+    ]
+    experiment_rate: Annotated[
+        float | None, doc("Share of page views that tell how soon the page was there, with the header and without.")
+    ]
 
 
 class SettingsAnswer(Answer):

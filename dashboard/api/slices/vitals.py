@@ -42,7 +42,7 @@ class WindowRowAnswer(PlaceAnswer):
     """A function or group in a window."""
 
     category: str | None
-    self_ms: Annotated[float, doc("Exact, over the views that were read.")]
+    self_ms: Annotated[float, doc("Exact, over the views that were read; weighted where sample rates differ.")]
     hidden_ms: float
     total_ms: Annotated[float | None, doc("Null for groups.")]
     ms_per_view: Annotated[float, doc("Self and hidden time per view that has the window.")]
@@ -106,6 +106,7 @@ class VitalsAnswer(Answer):
     read_views: Annotated[int, doc("Views whose traces were read: all, or a uniform sample.")]
     expired_views: Annotated[int, doc("Views whose raw traces have expired.")]
     too_large_views: Annotated[int, doc("Views with more traces or bytes than are read of one.")]
+    slow_views: Annotated[int, doc("Of those that were read: views of which only slow moments were kept.")]
     windows: list[WindowAnswer]
 
 
@@ -136,6 +137,7 @@ class VitalsTableQuery(Query):
             read_views=table.read,
             expired_views=table.gone,
             too_large_views=table.too_large,
+            slow_views=table.only_slow,
             windows=[WindowAnswer.of_window(window, has_totals=has_totals) for window in table.windows],
         )
 

@@ -14,6 +14,7 @@ from dashboard.web.own_address import server_url
 from profcore.trace.absence import LEAST_RATE as LEAST_ABSENT_RATE
 from profcore.trace.collection import (
     LEAST_RATE,
+    LEAST_WHOLE_RATE,
     MAX_DURATION_MS,
     MAX_PAGES,
     MAX_PATTERN_CHARS,
@@ -73,6 +74,27 @@ class CollectionForm(SettingsForm):
         help_text="Empty: as the page’s tag says (data-duration).",
     )
     interactions = forms.BooleanField(label="After the load, record only around interactions", required=False)
+    only_slow = forms.BooleanField(
+        label="Of most page views, keep only slow moments",
+        required=False,
+        help_text=(
+            "Interactions over 0.2 s, long frames over 0.2 s, an LCP over 2.5 s, and performance.mark('error'), "
+            "with what ran before. The snippet gets 0.5 kB larger."
+        ),
+    )
+    whole_rate = PercentField(
+        least=LEAST_WHOLE_RATE,
+        label="Of the recorded page views, keep whole, in %",
+        help_text="For means, releases and alerts, which are of whole views only. Empty: 10 %.",
+    )
+    experiment_rate = PercentField(
+        least=LEAST_ABSENT_RATE,
+        label="Page views that tell how soon the page was there, in %",
+        help_text=(
+            "TTFB, FCP, LCP and INP, of pages with the header and without, if your server gives it to a share of them "
+            "(Server-Timing). Data quality compares both. Empty: none. The snippet gets 0.5 kB larger."
+        ),
+    )
     absent_rate = PercentField(
         least=LEAST_ABSENT_RATE,
         label="Page views that report why they recorded nothing, in %",
@@ -148,6 +170,9 @@ def describe_collection(project: Project) -> dict[str, object]:
         "duration": None if stored.duration_ms is None else f"{stored.duration_ms / 1000:g}",
         "interactions": stored.interactions,
         "absent_rate": to_percent(stored.absent_rate),
+        "only_slow": stored.only_slow,
+        "whole_rate": to_percent(stored.whole_rate),
+        "experiment_rate": to_percent(stored.experiment_rate),
     }
 
 

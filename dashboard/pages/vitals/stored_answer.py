@@ -26,7 +26,8 @@ def read_answer(job: Job, *, rows: int) -> VitalsTable:
         population=answer["views"],
         read=answer["read_views"],
         gone=answer["expired_views"],
-        too_large=answer.get("too_large_views", 0),  # older answers have none
+        too_large=answer["too_large_views"],
+        only_slow=answer["slow_views"],
         windows=[_read_window(window, rows) for window in answer["windows"]],
     )
 

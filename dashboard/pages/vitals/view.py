@@ -174,6 +174,7 @@ def describe_table(place: VitalsPlace, table: VitalsTable) -> dict[str, object]:
         "lcp": windows.get("lcp"),
         "long_frames": windows.get("long_frames"),
         "min_views": MIN_VIEWS,
+        "slow_query": write_query(place.slice_.with_values("capture", "slow").params()),
     }
 
 

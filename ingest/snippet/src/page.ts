@@ -23,6 +23,12 @@ export interface Options {
   readonly buffer?: number | string;
   /** Share of a view's time that the snippet may take of the main thread. */
   readonly budget?: number | string;
+  /** `slow`: only what ran around slow moments is sent, of most views. Of the full core, as the next two are. */
+  readonly keep?: 'slow' | 'all';
+  /** Share of the recorded views that are sent whole all the same. */
+  readonly whole?: number | string;
+  /** Share of the views that tell how soon the page was there, with the header and without. */
+  readonly experiment?: number | string;
   /** Share of the views without a recording that tell the server why. */
   readonly absent?: number | string;
   /** After the load, record only around interactions. */
@@ -62,7 +68,7 @@ export let endpoint: string;
 export let script: string | undefined;
 
 /** Returns a number of the settings; an absent or empty one means the default. */
-export const numberOf = (name: 'rate' | 'interval' | 'duration' | 'buffer' | 'budget' | 'absent', otherwise: number): number =>
+export const numberOf = (name: 'rate' | 'interval' | 'duration' | 'buffer' | 'budget' | 'absent' | 'whole' | 'experiment', otherwise: number): number =>
   Number(`${settings[name] ?? ''}` || otherwise);
 
 /** Returns whether something is switched on. An attribute without a value is. */
@@ -107,6 +113,11 @@ export const readCache = (): string | undefined => {
   );
   return balance ? (balance < 0 ? 'cold' : 'warm') : undefined;
 };
+
+/** Returns what the page's server said of its own trace of the request, as tracing systems have it. */
+export const readTrace = (): string | undefined =>
+  load?.serverTiming?.find(({ name }) => name === 'traceparent')?.description
+    ?? document.querySelector<HTMLMetaElement>('meta[name=traceparent]')?.content;
 
 export const now = (): number => performance.now();
 

@@ -6,10 +6,12 @@
 import { counted, takeCost } from './cost';
 import { add, clear, flush } from './delivery';
 import { marksDropped, takeMarks, watchMarks } from './marks';
-import { drop, endpoint, header, isOn, load, log, miss, now, numberOf, rateOf, readCache, script, settings } from './page';
+import { drop, endpoint, header, isOn, load, log, miss, now, numberOf, rateOf, readCache, readTrace, script, settings } from './page';
 import type { Profiler } from './profiler';
+import { drawWhole, keepSlow } from './slow';
 
 declare const BARE: boolean;
+declare const FULL: boolean;
 declare const VERSION: string;
 
 /** One page view: a visit of one page, by a load or within a document. Its envelopes have these names. */
@@ -21,13 +23,16 @@ interface View {
   page: string | undefined;
   url: string;
   /** Its trace in a tracing system. */
-  requestTrace?: string;
+  requestTrace?: string | undefined;
   readonly timeOrigin: number;
   /** When it began. A soft navigation that the browser tells of moves it back. */
   viewStart: number;
   readonly requestedInterval: number;
   /** Share of such views that are recorded: that of the header times that of the draw. */
   readonly sampleRate: number;
+  /** Share of views whose slow moments are kept, where few are kept whole, and whether this is not one of them. */
+  readonly slowRate?: number;
+  readonly onlySlow?: boolean;
   readonly navigation: string | undefined;
   readonly userAgent: string | undefined;
   /** What the server knows the snippet's own functions by: they are no work of the page. */
@@ -76,6 +81,8 @@ let early: Profiler | undefined;
 let timer: ReturnType<typeof setTimeout>;
 let tags: unknown;
 let sentAt = 0;
+/** When the chunk began, ms. */
+let chunkAt = 0;
 /** When the user last did something. */
 let inputAt = -Infinity;
 let isPaused = false;
@@ -168,6 +175,10 @@ const cut = (reason: string, goesOn?: boolean, of = view): void => {
   if (goesOn) {
     construct();
   }
+  const begunAt = FULL ? chunkAt : 0;
+  if (FULL) {
+    chunkAt = end;
+  }
   if (old) {
     const { sampleInterval } = old;
     const chunk = {
@@ -203,7 +214,11 @@ const cut = (reason: string, goesOn?: boolean, of = view): void => {
         if (([] as { toJSON?: unknown }).toJSON) {
           strip(envelope);
         }
-        add({ viewId_: of.viewId, tries_: 0, line_: JSON.stringify(envelope) }, isDue);
+        if (FULL && of.onlySlow) {
+          keepSlow(of.viewId, envelope, begunAt, of.viewStart - timeOrigin, marks, isDue);
+        } else {
+          add({ viewId_: of.viewId, tries_: 0, line_: JSON.stringify(envelope) }, isDue);
+        }
       }
     })).catch(() => {}); // an unhandled rejection would show up in the page's own error reports
   }
@@ -245,6 +260,7 @@ const begin = (navigation: string | undefined, start: number, page?: string, fro
     requestedInterval: numberOf('interval', INTERVAL_MS),
     environment: settings.environment,
     sampleRate: BARE ? rate : rate * Number(header.rate || 1),
+    ...(FULL && settings.keep === 'slow' ? drawWhole(rate * Number(header.rate || 1)) : {}),
     navigation,
     // By default the header says it. A browser that a program drives does not say so there.
     userAgent: !BARE && isOn('bots')
@@ -371,5 +387,8 @@ export const record = (stubs: Profiler | undefined, from: number): void => {
   begin(navigation, activated, settings.page as string, from);
   if (!BARE) {
     loaded = view;
+  }
+  if (FULL) {
+    view.requestTrace = readTrace();
   }
 };

@@ -1,11 +1,13 @@
 /** Decides whether this page is recorded at all, and says why not. Nothing here may ever break or delay the page. */
 
 import { counted } from './cost';
+import { compareHeader } from './experiment';
 import { drop, header, isOn, log, miss, now, readPage, settings } from './page';
 import type { Api, Call, Command } from './profiler';
 import { fail, on, pause, record, setPage, setTags, setTrace, unpause } from './recorder';
 
 declare const BARE: boolean;
+declare const FULL: boolean;
 
 const LOCAL = /^127\.|^\[::1]|\blocalhost$/;
 
@@ -54,6 +56,9 @@ export const start = (...words: Parameters<typeof readPage>): void => {
     window.fieldflame = call;
     if (!BARE) {
       const veto = settings.key ? (settings.release ? findVeto() : 'release') : 'key';
+      if (FULL && (!veto || veto === 'header') && !isOn('consent')) {
+        compareHeader();
+      }
       if (veto) {
         throw veto;
       }

@@ -137,6 +137,8 @@ struct Fields<'a> {
     view_start: Option<Option<f64>>,
     requested: Option<Option<f64>>,
     sample_rate: Option<f64>,
+    slow_rate: Option<Option<f64>>,
+    only_slow: Option<Option<bool>>,
     reason: Option<Option<Cow<'a, str>>>,
     navigation: Option<Option<Cow<'a, str>>>,
     cache: Option<Option<Cow<'a, str>>>,
@@ -181,6 +183,8 @@ impl<'a> Fields<'a> {
             "viewStart" => once(&mut self.view_start, reader.nullable(Reader::float)?),
             "requestedInterval" => once(&mut self.requested, reader.nullable(Reader::float)?),
             "sampleRate" => once(&mut self.sample_rate, reader.float()?),
+            "slowRate" => once(&mut self.slow_rate, reader.nullable(Reader::float)?),
+            "onlySlow" => once(&mut self.only_slow, reader.nullable(Reader::bool)?),
             "reason" => once(&mut self.reason, reader.nullable(Reader::text)?),
             "navigation" => once(&mut self.navigation, reader.nullable(Reader::text)?),
             "cache" => once(&mut self.cache, reader.nullable(Reader::text)?),
@@ -212,7 +216,8 @@ impl<'a> Fields<'a> {
             && is_within(self.view_start.flatten(), MIN_EPOCH_MS, MAX_EPOCH_MS)
             && (MIN_INTERVAL_MS..=MAX_INTERVAL_MS).contains(&interval_ms)
             && is_within(self.requested.flatten(), 0.0, MAX_INTERVAL_MS)
-            && self.sample_rate.is_none_or(|rate| rate > 0.0 && rate <= 1.0)
+            && self.sample_rate.is_none_or(is_rate)
+            && self.slow_rate.flatten().is_none_or(is_rate)
             && (has_text(&page) || has_text(&url))
             && is_text(&page, limits.page_chars)
             && is_text(&url, limits.uri_chars)
@@ -326,6 +331,10 @@ fn is_uuid(text: &str) -> bool {
             8 | 13 | 18 | 23 => *byte == b'-',
             _ => byte.is_ascii_hexdigit(),
         })
+}
+
+fn is_rate(rate: f64) -> bool {
+    rate > 0.0 && rate <= 1.0
 }
 
 fn is_within(value: Option<f64>, low: f64, high: f64) -> bool {

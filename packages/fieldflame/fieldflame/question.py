@@ -12,7 +12,7 @@ FAIL_ON: Final[tuple[FailOn, ...]] = ("slower", "confirmed", "budget")
 FIVE_PERCENT: Final = 0.05
 DURATION: Final = re.compile(r"(?:(\d{1,3})h)?(?:(\d{1,4})m)?(?:(\d{1,6})s)?")
 MAX_WAIT_S: Final = 86_400
-FILTERS: Final = ("page", "device", "browser", "navigation", "cache", "environment", "sdk")
+FILTERS: Final = ("page", "device", "browser", "navigation", "cache", "environment", "sdk", "capture")
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ import pytest
 from profcore.trace.dimensions import (
     BROWSERS,
     CACHES,
+    CAPTURES,
     DEVICE_CLASSES,
     END_REASONS,
     ENVIRONMENTS,
@@ -220,6 +221,14 @@ def test_the_sdk_is_that_of_the_tags_and_else_our_own(
 def test_a_tag_of_a_site_with_our_snippet_names_no_sdk(endpoint: IngestServer) -> None:
     (code,) = receipt_of(endpoint, "sdk", tags={"sdk": "payments-2.1"}, snippet={"version": "1.1.1"})
     assert SDKS[code] == "fieldflame"
+
+
+@pytest.mark.parametrize(("said", "wanted"), [(None, "whole"), (False, "whole"), (True, "slow")])
+def test_a_view_says_that_only_its_slow_moments_were_kept(
+    endpoint: IngestServer, said: bool | None, wanted: str
+) -> None:
+    (code,) = receipt_of(endpoint, "capture", onlySlow=said, slowRate=0.5)
+    assert CAPTURES[code] == wanted
 
 
 TRACE = "4bf92f3577b34da6a3ce929d0e0e4736"

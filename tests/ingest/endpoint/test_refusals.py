@@ -42,6 +42,7 @@ WRONG: list[tuple[str, Fields, str, str]] = [
     ("a request above a second", {"requestedInterval": 1_001}, "out_of_range", "$.requestedInterval"),
     ("negative request", {"requestedInterval": -1}, "out_of_range", "$.requestedInterval"),
     ("rate of nothing", {"sampleRate": 0}, "out_of_range", "$.sampleRate"),
+    ("slow rate of nothing", {"slowRate": 0}, "out_of_range", "$.slowRate"),
     ("rate above all", {"sampleRate": 1.01}, "out_of_range", "$.sampleRate"),
     ("long reason", {"reason": "x" * 101}, "too_long", "$.reason"),
     ("long agent", {"userAgent": "x" * 2001}, "too_long", "$.userAgent"),

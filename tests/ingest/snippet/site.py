@@ -18,6 +18,7 @@ from ingest.snippet.views import SNIPPET_PATH, demo
 
 ENDPOINT_PATH = "/ingest/v1/traces"
 ABSENT_PATH = "/ingest/v1/absent"
+LOADS_PATH = "/ingest/v1/loads"
 WAIT_S = 120.0
 
 
@@ -60,6 +61,7 @@ class Site:
     others: list[bytes] = field(default_factory=list)  # what another product on the page has sent
     asked: list[str] = field(default_factory=list)  # the addresses of all reads
     absents: list[dict[str, str]] = field(default_factory=list)
+    loads: list[dict[str, str]] = field(default_factory=list)  # how soon pages were there
     word: dict[str, Any] = field(default_factory=dict)  # Any: what the endpoint's answers hold
     settings: dict[str, Any] | None = None  # Any: what the core script holds of the server
 
@@ -67,16 +69,23 @@ class Site:
         return f"http://{host}:{self.port}{path}"
 
     def add_page(
-        self, *, attributes: str = "", before: str = "", after: str = "", path: str = "/", holds: bool = False
+        self,
+        *,
+        attributes: str = "",
+        before: str = "",
+        after: str = "",
+        path: str = "/",
+        holds: bool = False,
+        core: str = "snippet",
     ) -> None:
-        """Adds a page that runs the script `before`, includes the snippet, and runs the script `after`.
+        """Adds a page that runs the script `before`, includes the snippet, or its full `core`, and runs `after`.
 
         By default the browser holds nothing (`fetchLater`), so that each chunk is sent at once.
         """
         hold = "" if holds else "delete window.fetchLater;"
         self.pages[path] = (
             f"<!doctype html><title>page</title><link rel=icon href='data:,'><script>{hold}{before}</script>"
-            f"<script src='/snippet.js' data-key=site-key data-release=r1 data-localhost {attributes}></script>"
+            f"<script src='/{core}.js' data-key=site-key data-release=r1 data-localhost {attributes}></script>"
             f"<body><script>{after}</script>"
         )
 
@@ -106,9 +115,9 @@ class SiteHandler(BaseHTTPRequestHandler):
         path = self.path.partition("?")[0]
         self.site.asked.append(self.path)
         time.sleep(self.site.delays.get(path, 0))
-        if path == "/snippet.js":
+        if path in ("/snippet.js", "/full.js"):
             headers = {"Content-Type": "text/javascript", "Access-Control-Allow-Origin": "*"}
-            core = SNIPPET_PATH.read_text()
+            core = SNIPPET_PATH.with_name(path[1:]).read_text()
             if self.site.settings is not None:
                 core = core.replace('"FIELDFLAME_SETTINGS"', json.dumps(self.site.settings))
             self.answer(200, headers, core.encode())
@@ -117,6 +126,9 @@ class SiteHandler(BaseHTTPRequestHandler):
             self.answer(200, headers, self.site.files[path].encode())
         elif path == ABSENT_PATH:
             self.site.absents.append(dict(parse_qsl(self.path.partition("?")[2])))
+            self.answer(204, {"Access-Control-Allow-Origin": "*"}, b"")
+        elif path == LOADS_PATH:
+            self.site.loads.append(dict(parse_qsl(self.path.partition("?")[2])))
             self.answer(204, {"Access-Control-Allow-Origin": "*"}, b"")
         elif path.startswith("/demo/"):
             served = demo(RequestFactory().get(path), path.removeprefix("/demo/"))

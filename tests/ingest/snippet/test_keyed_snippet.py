@@ -32,6 +32,9 @@ def _core(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     path = tmp_path / "snippet.js"
     path.write_text(CORE)
     monkeypatch.setattr("ingest.snippet.views.SNIPPET_PATH", path)
+    full = tmp_path / "full.js"
+    full.write_text(f"{CORE}// full")
+    monkeypatch.setattr("ingest.snippet.views.FULL_PATH", full)
     fill_settings.cache_clear()
     create_project(slug="shop", key="shop-key", origins=["*"])
     post("shop-key", make_envelope("a"))
@@ -196,3 +199,18 @@ def test_settings_cannot_end_the_script_or_a_line() -> None:
     assert json.loads(written) == {"pages": [['^/</script>\u2028\u2029<!--"\\\\$', 0.5]]}
     assert "<" not in written
     assert written.isascii()
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [{"collection_only_slow": True}, {"collection_experiment_rate": 0.1}, {"path": "/snippet/full/shop-key.js"}],
+)
+def test_the_full_core_comes_where_settings_need_it_or_a_page_asks_for_it(fields: dict[str, Any]) -> None:
+    path = fields.pop("path", "/snippet/shop-key.js")
+    change(**fields) if fields else None
+    assert Client().get(path).content.endswith(b"// full")
+
+
+def test_a_share_of_whole_views_alone_needs_no_full_core() -> None:
+    change(collection_whole_rate=0.2, collection_experiment_rate=0)
+    assert not get().content.endswith(b"// full")

@@ -16,7 +16,7 @@ from profcore.trace.funcs import SNIPPET_FUNCTIONS, SNIPPET_NAME
 
 SOURCE_DIR = Path(__file__).resolve().parent.parent.parent.parent / "ingest" / "snippet"
 # What a page loads, gzipped. The bare core lacks what docs/snippet.md lists.
-LIMITS_BYTES = {"stub.js": 300, "bare.mjs": 2_400, "snippet.js": 4_200}
+LIMITS_BYTES = {"stub.js": 300, "bare.mjs": 2_400, "snippet.js": 4_200, "full.js": 4_800}
 
 
 @pytest.mark.parametrize("name", LIMITS_BYTES)
@@ -51,16 +51,16 @@ def test_the_committed_files_are_what_their_source_builds(tmp_path: Path) -> Non
         assert path.read_bytes() == (tmp_path / path.name).read_bytes(), path.name
 
 
-def test_the_places_of_functions_hold_in_every_copy_that_a_server_fills() -> None:
-    text = SNIPPET_PATH.read_text()
-    last = max(
-        column for _, column in SNIPPET_FUNCTIONS[json.loads((SOURCE_DIR / "package.json").read_text())["version"]]
-    )
+@pytest.mark.parametrize(("name", "suffix"), [("snippet.js", ""), ("full.js", "-full")])
+def test_the_places_of_functions_hold_in_every_copy_that_a_server_fills(name: str, suffix: str) -> None:
+    version = json.loads((SOURCE_DIR / "package.json").read_text())["version"]
+    text = SNIPPET_PATH.with_name(name).read_text()
+    last = max(column for _, column in SNIPPET_FUNCTIONS[version + suffix])
     assert last < text.index("FIELDFLAME_SETTINGS")
     assert last < text.index("/ingest/v1/traces")
 
 
-@pytest.mark.parametrize("name", ["index.mjs", "bare.mjs"])
+@pytest.mark.parametrize("name", ["index.mjs", "bare.mjs", "full.mjs"])
 def test_what_goes_on_after_an_answer_has_the_name_by_which_servers_know_it_in_a_bundle(name: str) -> None:
     text = SNIPPET_PATH.with_name(name).read_text()
     assert text.count("async") == text.count(f'async"{SNIPPET_NAME}"(') == 1

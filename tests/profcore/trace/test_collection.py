@@ -28,6 +28,10 @@ WRONG: list[tuple[dict[str, Any], str, str]] = [  # Any: JSON
     ({"pages": [["/a", 1], ["/a", 0]]}, "pages", "Pattern 2: it is the same as an earlier one"),
     ({"pages": [["/" + "a" * 200, 1]]}, "pages", "more than 200 characters"),
     ({"pages": [["/a\n", 1]]}, "pages", "control character"),
+    ({"only_slow": 1}, "only_slow", "true or false"),
+    ({"whole_rate": 0.001}, "whole_rate", "from 0.01 to 1"),
+    ({"whole_rate": 0}, "whole_rate", "above 0"),
+    ({"experiment_rate": 2}, "experiment_rate", "from 0.001 to 1"),
     ({"pages": [[f"/{n}", 1] for n in range(51)]}, "pages", "At most 50 patterns"),
 ]
 
@@ -54,3 +58,12 @@ def test_the_projects_own_share_of_absences_comes_first() -> None:
     assert encode_for_snippet(Collection(), absent_rate=1) == {"absent": 1}
     assert encode_for_snippet(Collection(absent_rate=0), absent_rate=1) == {"absent": 0}
     assert encode_for_snippet(Collection()) == {}
+
+
+def test_only_look_back_and_the_experiment_need_the_full_core() -> None:
+    assert not Collection(rate=0.1, whole_rate=0.2, experiment_rate=0).needs_full
+    slow, experiment = Collection(only_slow=True, whole_rate=0.2), Collection(experiment_rate=0.1)
+    assert slow.needs_full
+    assert encode_for_snippet(slow) == {"keep": "slow", "whole": 0.2}
+    assert experiment.needs_full
+    assert encode_for_snippet(experiment) == {"experiment": 0.1}

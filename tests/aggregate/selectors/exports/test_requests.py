@@ -112,7 +112,7 @@ def test_one_trace_of_a_view_is_on_the_views_clock(shop: Project) -> None:
 def test_a_view_has_the_browser_and_device_of_its_cell(shop: Project) -> None:
     (view,) = timeline(view_of(shop, "d")).views
     unknown = dict.fromkeys(("navigation", "cache"), "unknown")
-    recorded = {"environment": "production", "sdk": "fieldflame"}
+    recorded = {"environment": "production", "sdk": "fieldflame", "capture": "whole"}
     assert view.dimensions == {"device": "mobile", "browser": "chrome", **unknown, **recorded}
 
 

@@ -122,6 +122,9 @@ def test_members_read_what_pages_record(member: Client, shop: Project) -> None:
         "duration_ms": None,
         "interactions": False,
         "absent_rate": None,
+        "only_slow": False,
+        "whole_rate": None,
+        "experiment_rate": None,
     }
     assert patch(member, {"collection": {"off": True}}).status_code == 403
 

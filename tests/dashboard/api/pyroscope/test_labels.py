@@ -135,7 +135,18 @@ def test_labels_have_the_values_that_there_is_data_of(client: Client, bearer: He
     names = ask(client, bearer, "LabelNames", matchers=["{}"])["names"]
     assert names == sorted(names)
     assert set(names) == {
-        *("service_name", "release", "page", "device", "browser", "navigation", "cache", "environment", "sdk"),
+        *(
+            "service_name",
+            "release",
+            "page",
+            "device",
+            "browser",
+            "navigation",
+            "cache",
+            "environment",
+            "sdk",
+            "capture",
+        ),
     }
     assert values(client, bearer, "page") == ["/cart", "/pay", "/product/:id"]
     assert values(client, bearer, "page", '{release="1.0.0"}') == ["/cart", "/pay"]

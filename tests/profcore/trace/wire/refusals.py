@@ -28,6 +28,8 @@ def full_envelope() -> Json:
         viewStart=TIME_ORIGIN_MS,
         requestedInterval=10,
         sampleRate=0.5,
+        slowRate=0.75,
+        onlySlow=True,
         reason="timer",
         navigation="reload",
         cache="warm",

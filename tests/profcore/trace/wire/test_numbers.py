@@ -26,6 +26,7 @@ FLOATS = [
     "$.sampleInterval",
     "$.requestedInterval",
     "$.sampleRate",
+    "$.slowRate",
     "$.device.memory",
     "$.device.cores",
     "$.marks[0].start",
@@ -53,6 +54,7 @@ def test_a_number_beyond_its_bounds_is_refused_where_it_stands(path: str, bounds
 @pytest.mark.parametrize("rate", [0, -0.5, 1.0001, 2])
 def test_a_sampling_rate_is_a_share(rate: float) -> None:
     assert refusal(changed("$.sampleRate", rate)) == (Reason.OUT_OF_RANGE, "$.sampleRate")
+    assert refusal(changed("$.slowRate", rate)) == (Reason.OUT_OF_RANGE, "$.slowRate")
     assert accepted(changed("$.sampleRate", 1e-9)).sampleRate == 1e-9
 
 

@@ -1,0 +1,1 @@
+"""The other cores than the usual one."""
