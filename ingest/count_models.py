@@ -1,4 +1,4 @@
-"""What the endpoint counts by hour and day: receipts, refusals, views that recorded nothing, and what quotas bound.
+"""What the endpoint counts by hour and day: receipts, refusals, views without a recording, loads, what quotas bound.
 
 The key of each begins with `project_id`, and none has a checked foreign key, as in `ingest.models`.
 """
@@ -46,6 +46,18 @@ class AbsentCount(models.Model):
     shard = models.SmallIntegerField()
     reports = models.BigIntegerField()
     views = models.BigIntegerField()
+
+
+class LoadCount(models.Model):
+    """Page loads of a UTC day by one of their vitals, with the header and without, in buckets of time."""
+
+    pk = models.CompositePrimaryKey("project_id", "day_on", "vital", "has_header", "bucket")
+    project = models.ForeignKey(Project, on_delete=models.CASCADE, db_index=False, db_constraint=False)
+    day_on = models.DateField()
+    vital = models.SmallIntegerField()  # an index into profcore.trace.page_loads.LOAD_VITALS
+    has_header = models.BooleanField()
+    bucket = models.SmallIntegerField()
+    loads = models.BigIntegerField()
 
 
 class DayCount(models.Model):

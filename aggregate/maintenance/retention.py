@@ -299,5 +299,8 @@ def _delete_counts(project_id: int, before: datetime) -> int:
         cursor.execute(
             "DELETE FROM aggregate_funcday WHERE project_id = %s AND day_on < %s", [project_id, before.date()]
         )
+        cursor.execute(
+            "DELETE FROM ingest_loadcount WHERE project_id = %s AND day_on < %s", [project_id, before.date()]
+        )
         cursor.execute("DELETE FROM ingest_refusal WHERE project_id = %s AND hour_at < %s", [project_id, before])
         return int(cursor.rowcount)

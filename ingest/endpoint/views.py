@@ -15,6 +15,7 @@ from django.conf import settings
 from ingest.deadline import release_connection
 from ingest.endpoint.absences import take_absence
 from ingest.endpoint.datadog import take_datadog
+from ingest.endpoint.loads import take_load
 from ingest.endpoint.parsing import NDJSON_TYPES, ParsedBody, parse_body, parse_compiled
 from ingest.endpoint.posts import take_posted
 from ingest.endpoint.requests import (
@@ -88,7 +89,11 @@ def check_media(post: IngestRequest) -> None:
         raise TraceError(Reason.UNSUPPORTED_MEDIA, "$", "The only Content-Encoding taken is gzip.")
 
 
-ENDPOINTS: Final[Mapping[str, View]] = {"/ingest/v1/traces": take_traces, "/ingest/v1/absent": take_absence}
+ENDPOINTS: Final[Mapping[str, View]] = {
+    "/ingest/v1/traces": take_traces,
+    "/ingest/v1/absent": take_absence,
+    "/ingest/v1/loads": take_load,
+}
 # Other SDKs write further parts of the address themselves.
 SDK_ENDPOINTS: Final[Mapping[str, View]] = {"datadog": take_datadog, "sentry": take_sentry}
 

@@ -151,6 +151,18 @@ class Migration(migrations.Migration):
             ],
         ),
         migrations.CreateModel(
+            name='LoadCount',
+            fields=[
+                ('pk', models.CompositePrimaryKey('project_id', 'day_on', 'vital', 'has_header', 'bucket', blank=True, editable=False, primary_key=True, serialize=False)),
+                ('day_on', models.DateField()),
+                ('vital', models.SmallIntegerField()),
+                ('has_header', models.BooleanField()),
+                ('bucket', models.SmallIntegerField()),
+                ('loads', models.BigIntegerField()),
+                ('project', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.CASCADE, to='projects.project')),
+            ],
+        ),
+        migrations.CreateModel(
             name='ReceiptCount',
             fields=[
                 ('pk', models.CompositePrimaryKey('project_id', 'hour_at', blank=True, editable=False, primary_key=True, serialize=False)),

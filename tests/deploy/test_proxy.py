@@ -166,7 +166,15 @@ def test_whoever_ends_tls_in_front_is_believed(proxy: Proxy, upstream: Upstream)
 def test_the_app_gets_the_true_address_but_none_with_traces(proxy: Proxy, upstream: Upstream) -> None:
     lie = {"X-Forwarded-For": "192.0.2.7"}
     paths = ("/login/", "/projects/?a=/ingest/", "/shared/x/", "/api/v1/projects/a/sourcemaps", ENDPOINT, "/snippet.js")
-    for path in (*paths, f"/{ENDPOINT}&a=/login/", "/snippet/key.js", "/ingest/v1/absent?key=k", DATADOG, SENTRY):
+    for path in (
+        *paths,
+        f"/{ENDPOINT}&a=/login/",
+        "/snippet/key.js",
+        "/ingest/v1/absent?key=k",
+        "/ingest/v1/loads?key=k",
+        DATADOG,
+        SENTRY,
+    ):
         ask(proxy, "GET", path, headers=lie)
     addresses = [headers.get_all("X-Forwarded-For") for _, _, headers, _ in upstream.asked]
     assert addresses == [["127.0.0.1"]] * 4 + [None] * 7

@@ -6,13 +6,13 @@ and its time is widened to whole days.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import UTC, date, datetime, time
 from typing import Any, Final
 
 from django.db import connection
 
 from aggregate.selectors.project.quality import select_measured, select_receipts
-from aggregate.selectors.slice.slices import Slice, TimeRange
+from aggregate.selectors.slice.slices import Slice, TimeRange, widen_to_days
 from profcore.times import DAY, start_of_day
 from profcore.trace.absence import ABSENCE_REASONS
 from profcore.trace.dimensions import BROWSERS
@@ -70,7 +70,7 @@ class Absences:
 
 def select_absences(slice_: Slice) -> Absences:
     """Returns the views of a slice that recorded nothing. One statement; a few more if there are any."""
-    days = replace(slice_.with_values("device"), releases=(), ranges=_widen(slice_.ranges))
+    days = replace(slice_.with_values("device"), releases=(), ranges=widen_to_days(slice_.ranges))
     where, params = _conditions(days)
     with connection.cursor() as cursor:
         cursor.execute(
@@ -131,14 +131,6 @@ def _estimate_recorded(days: Slice, first_on: date) -> int | None:
     rates = select_receipts(since, whole.views).sample_rates
     traces = sum(rates.values())
     return round(whole.views * sum(count / rate for rate, count in rates.items()) / traces) if traces else None
-
-
-def _widen(ranges: Sequence[TimeRange]) -> tuple[TimeRange, ...]:
-    """Returns ranges of whole UTC days around some ranges."""
-    return tuple(
-        (start and start_of_day(start), end and start_of_day(end - timedelta(microseconds=1)) + DAY)
-        for start, end in ranges
-    )
 
 
 def _conditions(days: Slice) -> tuple[str, dict[str, Any]]:  # Any: parameters of a statement

@@ -13,8 +13,8 @@ from projects.models import Project
 # Sums change with every trace that is folded, rejected, refused or erased, and with every cell that expires. A refold
 # may give the same sums to other functions, so its run counts too. The lowest cell with kept views changes when views
 # expire, and the list of partitions when raw bodies do. Labels change with their scripts. Counts of absences change on
-# their own day only, and expire by days. What is announced about a release again has a new time. States of alerts have
-# a history, and what was found of the open ones changes with each look.
+# their own day only, and expire by days. Each load has vital 0. What is announced about a release again has a new time.
+# States of alerts have a history, and what was found of the open ones changes with each look.
 STATE: Final = f"""
 SELECT to_jsonb(p)::text,
        (SELECT concat_ws(',', count(*), min(r.received_at), max(r.received_at)) FROM ingest_tracereceipt r
@@ -25,6 +25,8 @@ SELECT to_jsonb(p)::text,
         WHERE f.project_id = %(project_id)s),
        (SELECT concat_ws(',', sum(a.reports), max(a.day_on)) FROM ingest_absentcount a
         WHERE a.project_id = %(project_id)s AND a.day_on >= (now() AT TIME ZONE 'UTC')::date - 1),
+       (SELECT concat_ws(',', sum(l.loads), min(l.day_on)) FROM ingest_loadcount l
+        WHERE l.project_id = %(project_id)s AND l.vital = 0),
        (SELECT min(a.day_on) FROM ingest_absentcount a WHERE a.project_id = %(project_id)s),
        (SELECT concat_ws(',', count(*), sum(d.views), sum(d.truncated_views), sum(d.traces), sum(d.js_us),
                          sum(d.hidden_us), sum(d.engine_us), sum(d.idle_us), sum(d.unobserved_us), sum(d.span_us),

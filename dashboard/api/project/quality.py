@@ -8,6 +8,7 @@ from rest_framework.request import Request
 
 from aggregate.selectors.project.absences import Absences, select_absences
 from aggregate.selectors.project.arrivals import select_arrivals
+from aggregate.selectors.project.header_costs import select_header_costs
 from aggregate.selectors.project.quality import (
     IntervalRow,
     MeasuredRow,
@@ -22,7 +23,7 @@ from aggregate.selectors.project.quality import (
     select_rejections,
 )
 from aggregate.selectors.project.reused_releases import select_reused_release
-from dashboard.api.core.answer import Answer, doc
+from dashboard.api.core.answer import Answer, Interval, choices, doc
 from dashboard.api.core.parameters import SLICE_PARAMS
 from dashboard.api.core.parts import (
     ArrivalsAnswer,
@@ -35,6 +36,8 @@ from dashboard.api.core.parts import (
 )
 from dashboard.api.core.views import ProjectView
 from dashboard.web.project_pages import PageTraits
+from profcore.stats.header_cost import VitalCost
+from profcore.trace.page_loads import LOAD_VITALS
 
 MAX_DAYS = 10_000  # 27 years
 
@@ -251,6 +254,40 @@ class AbsentAnswer(Answer):
         )
 
 
+class HeaderCostAnswer(Answer):
+    """How much later one vital comes on pages with the header than on pages without, of one draw."""
+
+    vital: Annotated[str, choices(LOAD_VITALS)]
+    loads: Annotated[int, doc("With the header.")]
+    loads_without: int
+    p75_ms: Annotated[float, doc("With the header.")]
+    p75_without_ms: float
+    later: Annotated[
+        float | None, doc("Ratio of typical times (geometric means), less 1; null if a side has fewer than 100 loads.")
+    ]
+    later_ci95: Interval
+    proposed_share: Annotated[
+        float | None, doc("Share of pages at which visitors together lose at most 1 %; null if they do not lose more.")
+    ]
+
+    @classmethod
+    def of(cls, cost: VitalCost, /, **values: Any) -> Self:
+        """Returns the cost by one vital."""
+        (loads, loads_without), (p75_ms, p75_without_ms) = cost.loads, cost.p75_ms
+        ci95 = cost.later.ci95 if cost.later else None
+        return cls(
+            vital=cost.vital,
+            loads=loads,
+            loads_without=loads_without,
+            p75_ms=p75_ms,
+            p75_without_ms=p75_without_ms,
+            later=cost.later.value if cost.later else None,
+            later_ci95=[ci95.low, ci95.high] if ci95 else None,
+            proposed_share=cost.proposed_share,
+            **values,
+        )
+
+
 class QualityAnswer(Answer):
     """How reliable the other answers are."""
 
@@ -270,6 +307,9 @@ class QualityAnswer(Answer):
         ReusedReleaseAnswer | None, doc("Null if no script's content hash was seen to change within a release.")
     ]
     absent: Annotated[AbsentAnswer, doc("Releases and devices of these views are not known, and days are whole.")]
+    header_costs: Annotated[
+        list[HeaderCostAnswer], doc("By whole UTC days, of all pages; empty without the experiment.")
+    ]
     sampled: SampledReceiptsAnswer
 
 
@@ -295,5 +335,6 @@ class QualityView(ProjectView):
             functions_beyond=select_funcs_beyond(slice_),
             reused_release=None if reused is None else ReusedReleaseAnswer.of(reused),
             absent=AbsentAnswer.of(select_absences(slice_)),
+            header_costs=[HeaderCostAnswer.of(cost) for cost in select_header_costs(slice_)],
             sampled=SampledReceiptsAnswer.of(select_receipts(slice_, measured.whole.views)),
         )

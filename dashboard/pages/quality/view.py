@@ -17,6 +17,7 @@ from django.utils import timezone
 
 from aggregate.selectors.project.absences import select_absences
 from aggregate.selectors.project.arrivals import select_arrivals
+from aggregate.selectors.project.header_costs import select_header_costs
 from aggregate.selectors.project.overview import select_overview
 from aggregate.selectors.project.pages import select_releases
 from aggregate.selectors.project.quality import (
@@ -37,6 +38,7 @@ from aggregate.selectors.project.summaries import select_status
 from aggregate.selectors.slice.slices import Slice
 from dashboard.layout.shell import build_shell
 from dashboard.pages.quality.absence_reasons import explain_absence
+from dashboard.pages.quality.header_costs import explain_header_costs
 from dashboard.pages.quality.headline import Quality, write_headline
 from dashboard.pages.quality.reasons import explain_reason
 from dashboard.pages.quality.sdk_losses import explain_sdks
@@ -144,6 +146,7 @@ def show_quality(request: HttpRequest, slug: str) -> HttpResponse:
             "navigations": measured.by_navigation,
             "sdks": explain_sdks(slice_, measured.by_sdk),
             "overflow": overflow,
+            "header_costs": explain_header_costs(select_header_costs(slice_)),
             "refold": select_refold(project.pk),
             "funcs_beyond": select_funcs_beyond(slice_),
             "max_new_funcs": settings.FOLD_MAX_NEW_FUNCS,

@@ -1,24 +1,17 @@
 /** The full core: tells how soon a page was there, with the header and without, so that its cost can be measured. */
 
 import { counted } from './cost';
-import { endpoint, header, load, numberOf, settings } from './page';
+import { endpoint, header, load, numberOf } from './page';
 import { on } from './recorder';
 
 /** In ms, of interactions: the least that a browser tells of. */
 const INTERACTION_MS = 16;
 
-/** Sends TTFB, FCP, LCP and INP once, as the page is hidden first. No id, no time. */
+/** Sends TTFB, FCP, LCP and INP once, as the page is hidden first. No id, no page, no date. */
 export const compareHeader = (): void => {
-  const rate = numberOf('experiment', 0);
   // A page that was prerendered, or opened in the background, has other times.
-  if (/^[01]$/.test(header.on!) && Math.random() < rate && !document.hidden && load && !load.activationStart) {
-    const facts: Record<string, unknown> = {
-      rate,
-      on: header.on,
-      release: settings.release,
-      url: location.origin + location.pathname,
-      ttfb: load.responseStart,
-    };
+  if (/^[01]$/.test(header.on!) && Math.random() < numberOf('experiment', 0) && !document.hidden && load && !load.activationStart) {
+    const facts: Record<string, unknown> = { on: header.on, ttfb: load.responseStart };
     const watch = (type: string, read: (entry: any) => void): void => {
       new PerformanceObserver(counted((list: PerformanceObserverEntryList) => list.getEntries().forEach(read)))
         .observe({ type, buffered: true, durationThreshold: INTERACTION_MS } as PerformanceObserverInit);

@@ -48,7 +48,7 @@ TRACING_HEADERS = [
 NO_LISTS = ["", ",", "a b", "a,,b", "a,", "a;b", "é", "a\r\nset-cookie: b", "a" * 2_001, "a," * 5_000, "(a)"]
 
 
-@pytest.mark.parametrize("path", ["/ingest/v1/traces", "/ingest/v1/absent", "/ingest/v1/traces/", "//ingest/v1/absent"])
+@pytest.mark.parametrize("path", ["/ingest/v1/traces", "/ingest/v1/loads", "/ingest/v1/traces/", "//ingest/v1/absent"])
 @pytest.mark.parametrize("wanted", TRACING_HEADERS)
 def test_a_preflight_allows_the_headers_that_other_scripts_of_the_page_add(path: str, wanted: str) -> None:
     answer = answer_preflight_of(path, wanted)

@@ -99,7 +99,8 @@ def test_pages_with_the_header_and_without_tell_how_soon_they_were_there(site: S
     page.evaluate(HIDE, True)
     wait_until(page, lambda: site.loads != [])
     (sent,) = site.loads
-    assert (sent["on"], sent["rate"], sent["release"], sent["url"]) == (on, "1", "r1", site.url("/"))
+    assert sent.keys() == {"key", "on", "ttfb", "fcp", "lcp", "inp"}
+    assert sent["on"] == on
     times = {name: float(sent[name]) for name in ("ttfb", "fcp", "lcp", "inp")}
     assert 0 < times["ttfb"] <= times["fcp"] <= times["lcp"]
     assert times["inp"] >= 96
