@@ -24,11 +24,10 @@ interface Held {
 let held: Held[] = [];
 
 /** Draws whether a view of such that are recorded at `rate` is kept whole, and returns what its envelopes say of it. */
-export const drawWhole = (rate: number): { sampleRate: number; slowRate: number; onlySlow?: boolean } => {
+export const drawWhole = (rate: number): { sampleRate: number; slowRate: number; onlySlow: boolean } => {
   const whole = numberOf('whole', WHOLE);
-  return Math.random() < whole
-    ? { sampleRate: rate * whole, slowRate: rate }
-    : { sampleRate: rate, slowRate: rate, onlySlow: true };
+  const onlySlow = Math.random() >= whole; // a literal would become a number
+  return { sampleRate: onlySlow ? rate : rate * whole, slowRate: rate, onlySlow };
 };
 
 /** Returns when what made a mark slow began, ms; undefined if it is not. `start` is the view's. */
