@@ -28,6 +28,7 @@ from profcore.stats.sampling import sample_key
 from profcore.trace.funcs import FuncTable, clean_url
 from profcore.trace.marks import read_marks
 from profcore.trace.wire import decode_envelope
+from profcore.vitals.forced_layout import ForcedLayout, sum_forced_layout
 from profcore.vitals.window_sums import WindowSums, sum_windows
 from profcore.vitals.windows import INTERACTIONS, WINDOW_MARKS, ViewWindows, find_windows
 
@@ -49,11 +50,12 @@ class _KeptTrace:
 
 @dataclass(frozen=True, slots=True)
 class WindowedView:
-    """A view with its windows. Funcs are indexes of the reader's `funcs`."""
+    """A view with its windows, and its forced layout if that was read. Funcs are indexes of the reader's `funcs`."""
 
     view: SliceView
     windows: ViewWindows
     sums: Mapping[str, WindowSums]
+    forced: ForcedLayout | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,7 +197,8 @@ class WindowReader:
         windows = find_windows(timeline.marks)
         if self.only_slow:
             windows = windows.only_slow()
-        yield WindowedView(view, windows, sum_windows(timeline, windows))
+        forced = sum_forced_layout(timeline, self.funcs.keys)
+        yield WindowedView(view, windows, sum_windows(timeline, windows), forced)
 
     def _window_interaction(self, view: SliceView, bodies: Sequence[bytes]) -> WindowedView:
         marks = [read_marks(body, page_url=None, page=view.page, types=INTERACTIONS) for body in bodies]
