@@ -4,9 +4,10 @@ There are two sources, and a view has one of them:
 - Measured. Its samples have markers. A sample with a stack and the marker `style` or `layout` is forced work of the
   function on top, for the time that the sample stands for.
 - Attributed. A long animation frame says how much of each script was forced (`forcedStyleAndLayoutDuration`), not by
-  which function. The script's forced time is shared out among the functions that samples saw in it, in proportion to
-  their own time there. Only samples count whose stack has a function of the script's address, if it has one. Without
-  any, the time is unattributed.
+  which function. The script's forced time is shared out among the functions that samples saw in it: in proportion to
+  their own time there, times the part of its own time that a function forces in all scripts of the view. That part is
+  found by repetition (`find_rates`). Only samples count whose stack has a function of the script's address, if it has
+  one. Without any, the time is unattributed.
 
 All times are integer µs, so that `attributed + unattributed = the marks' sum`, exactly. Source of the marks:
 https://w3c.github.io/long-animation-frames/#dom-performancescripttiming-forcedstyleandlayoutduration
@@ -36,18 +37,20 @@ from profcore.trace.marks import (
     script_text,
 )
 from profcore.trace.weights import MARKER_INDEX, to_us
-from profcore.vitals.window_sums import SampleTimes, tile_samples
+from profcore.vitals.window_sums import SampleTimes
 from profcore.vitals.windows import unite
 
+# Where the truth is known, one round is wrong by half of the forced time, five by 6 %, ten by 2 % (docs/vitals.md).
+ROUNDS: Final = 10
 DURATION_NAMES: Final = ("duration",)
 # What the engine does when a script forces it.
 FORCED_MARKERS: Final = frozenset({MARKER_INDEX["style"], MARKER_INDEX["layout"]})
 
 
 class ForcedScript(NamedTuple):
-    """A script of a long animation frame that forced style and layout: `[start, end)` on the view's clock, µs.
+    """A script of a long animation frame: `[start, end)` on the view's clock, µs, not empty.
 
-    `address` is that of the script, "" if the mark does not tell. `forced_us` is above 0, at most its length.
+    `address` is that of the script, "" if the mark does not tell. `forced_us` is at most its length, and may be 0.
     """
 
     start_us: int
@@ -76,9 +79,9 @@ class ForcedLayout:
         return sum(self.sums.self_us.values()) + self.unattributed_us
 
 
-def sum_forced_layout(timeline: ViewTimeline, keys: Sequence[FuncKey]) -> ForcedLayout:
-    """Returns the forced style and layout of a view. `keys` are the funcs that its stacks index."""
-    samples, times, stack_count = timeline.samples, tile_samples(timeline), len(timeline.prefix)
+def sum_forced_layout(timeline: ViewTimeline, keys: Sequence[FuncKey], times: SampleTimes) -> ForcedLayout:
+    """Returns the forced style and layout of a view. Its stacks index `keys`; `times` are those of its samples."""
+    samples, stack_count = timeline.samples, len(timeline.prefix)
     is_measured = any(marker != NO_MARKER for marker in samples.marker)
     forced_us, self_us, self_samples, hidden_us = ([0] * stack_count for _ in range(4))
     unattributed_us = 0
@@ -92,18 +95,19 @@ def sum_forced_layout(timeline: ViewTimeline, keys: Sequence[FuncKey]) -> Forced
                 forced_us[stack] += end - start
         elif (stack := samples.hidden_stack[place]) != NO_STACK:
             hidden_us[stack] += end - start
-    placed, nothing = place_funcs(timeline.prefix, timeline.func), [0] * stack_count
-    has_forced = [1 if us else 0 for us in forced_us]
+    placed, sums = place_funcs(timeline.prefix, timeline.func), FuncSums()
+    if any(forced_us):  # most views force nothing
+        sums = sum_placed(timeline.prefix, placed, forced_us, [us > 0 for us in forced_us], [0] * stack_count)
     return ForcedLayout(
         is_measured=is_measured,
-        sums=sum_placed(timeline.prefix, placed, forced_us, has_forced, nothing),
+        sums=sums,
         unattributed_us=unattributed_us,
         own=sum_placed(timeline.prefix, placed, self_us, self_samples, hidden_us),
     )
 
 
-def find_forced_scripts(marks: Iterable[TimelineMark]) -> list[ForcedScript]:
-    """Returns the scripts of long animation frames that forced style and layout, in order and without overlap.
+def find_scripts(marks: Iterable[TimelineMark]) -> list[ForcedScript]:
+    """Returns the scripts of long animation frames, in order and without overlap, with what they forced.
 
     A client may send any numbers. A script lies in its frame, and begins after the one before; what it forced is cut at
     its length. So all together are never longer than their frames. The snippet's own scripts are left out.
@@ -118,22 +122,21 @@ def find_forced_scripts(marks: Iterable[TimelineMark]) -> list[ForcedScript]:
     apart: list[ForcedScript] = []
     for script in scripts:
         start_us = max(script.start_us, apart[-1].end_us) if apart else script.start_us
-        forced_us = min(script.forced_us, script.end_us - start_us)
-        if forced_us > 0:
+        if start_us < script.end_us:
+            forced_us = min(script.forced_us, script.end_us - start_us)
             apart.append(script._replace(start_us=start_us, forced_us=forced_us))
     return apart
 
 
 def _read_script(mark: TimelineMark, facts: Mapping[str, Fact]) -> ForcedScript | None:
-    """Returns a script within its frame; None if it forced nothing there. Its start is in ms after the frame's."""
+    """Returns a script within its frame; None if nothing of it is. Its start is in ms after the frame's."""
     start_us, took_us, forced_us = (
         to_us(min(max(script_ms(facts, *names), 0.0), mark.duration_us / 1000))
         for names in (START_NAMES, DURATION_NAMES, SCRIPT_FORCED)
     )
     start_us += mark.start_us
     end_us = min(start_us + took_us, mark.end_us)
-    forced_us = min(forced_us, end_us - start_us)
-    if forced_us <= 0:
+    if start_us >= end_us:
         return None
     address = script_text(facts, *SCRIPT_URL)
     return ForcedScript(start_us, end_us, forced_us, address if len(address) < MAX_FACT_CHARS else "")
@@ -141,32 +144,69 @@ def _read_script(mark: TimelineMark, facts: Mapping[str, Fact]) -> ForcedScript 
 
 def _share_scripts(timeline: ViewTimeline, keys: Sequence[FuncKey], times: SampleTimes, *, into: list[int]) -> int:
     """Adds what scripts forced to the stacks that ran in them. Returns what is left unattributed."""
-    scripts = find_forced_scripts(timeline.marks)
-    if not scripts:  # as in most views
+    scripts = find_scripts(timeline.marks)
+    if not any(script.forced_us for script in scripts):  # as in most views
         return 0
-    samples, unattributed_us = timeline.samples, 0
     paths = _CallPaths(timeline, keys, {script.address for script in scripts})
-    for script in scripts:
-        ran_us: Counter[int] = Counter()
-        for start, end, place in times.rows(bisect_left(times.start, script.start_us)):
-            if start >= script.end_us:
-                break
-            # A sample has at most one of both.
-            stack = max(samples.stack[place], samples.hidden_stack[place])
-            if stack != NO_STACK and paths.has(stack, script.address):
-                ran_us[stack] += min(end, script.end_us) - start
-        for stack, us in share_out(script.forced_us, ran_us):
+    seen = [(script.forced_us, _read_samples(timeline, times, script, paths)) for script in scripts]
+    rates = find_rates(seen, timeline.func)
+    unattributed_us = 0
+    for forced_us, ran_us in seen:
+        weights = {stack: us * rates[timeline.func[stack]] for stack, us in ran_us.items()}
+        unattributed_us += forced_us
+        for stack, us in share_out(forced_us, weights):
             into[stack] += us
-        unattributed_us += 0 if ran_us else script.forced_us
+            unattributed_us -= us
     return unattributed_us
 
 
-def share_out(us: int, ran_us: Mapping[int, int]) -> Iterator[tuple[int, int]]:
-    """Yields the part of a time that each key gets, in proportion to its own time: whole µs that add up to it."""
-    whole, passed, given = sum(ran_us.values()), 0, 0
-    for key, ran in ran_us.items():
-        passed += ran
-        part = us * passed // whole - given
+def _read_samples(
+    timeline: ViewTimeline, times: SampleTimes, script: ForcedScript, paths: "_CallPaths"
+) -> Counter[int]:
+    """Returns the µs of each stack in a script, from the samples that begin in it."""
+    samples = timeline.samples
+    ran_us: Counter[int] = Counter()
+    for start, end, place in times.rows(bisect_left(times.start, script.start_us)):
+        if start >= script.end_us:
+            break
+        stack = max(samples.stack[place], samples.hidden_stack[place])  # a sample has at most one of both
+        if stack != NO_STACK and paths.has(stack, script.address):
+            ran_us[stack] += min(end, script.end_us) - start
+    return ran_us
+
+
+def find_rates(seen: Sequence[tuple[int, Mapping[int, int]]], func: Sequence[int]) -> Mapping[int, float]:
+    """Returns which part of its own time each func forces, from (forced µs, own µs by stack) of a view's scripts.
+
+    Scripts that ran a function and forced little say that it is another one that forces. All begin alike. Each round
+    shares out the scripts' forced time by the parts of the round before, and takes a function's part of it. This is
+    expectation maximisation of the likelihood if forced time is Poisson, as of Richardson and Lucy.
+    """
+    rates = dict.fromkeys((func[stack] for _, ran_us in seen for stack in ran_us), 1.0)
+    own_us: Counter[int] = Counter()
+    for _, ran_us in seen:
+        for stack, us in ran_us.items():
+            own_us[func[stack]] += us
+    for _ in range(ROUNDS):
+        forced_us = dict.fromkeys(rates, 0.0)
+        for script_us, ran_us in seen:
+            whole = sum(us * rates[func[stack]] for stack, us in ran_us.items()) if script_us else 0.0
+            if whole > 0:
+                for stack, us in ran_us.items():
+                    forced_us[func[stack]] += script_us * us * rates[func[stack]] / whole
+        rates = {index: us / own_us[index] for index, us in forced_us.items()}
+    return rates
+
+
+def share_out(us: int, weights: Mapping[int, float]) -> Iterator[tuple[int, int]]:
+    """Yields the part of a time that each key gets, in proportion to its weight: whole µs that add up to it.
+
+    Without any weight there are no parts.
+    """
+    whole, passed, given = sum(weights.values()), 0.0, 0
+    for key, weight in weights.items() if whole > 0 else ():
+        passed += weight
+        part = round(us * (passed / whole)) - given
         given += part
         yield key, part
 

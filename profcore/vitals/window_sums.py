@@ -56,12 +56,12 @@ class SampleTimes:
         return islice(zip(self.start, self.end, self.place, strict=True), at, None)
 
 
-def sum_windows(timeline: ViewTimeline, windows: ViewWindows) -> Mapping[str, WindowSums]:
+def sum_windows(timeline: ViewTimeline, windows: ViewWindows, times: SampleTimes) -> Mapping[str, WindowSums]:
     """Returns the sums of each window that a view has. Funcs are indexes as in the timeline."""
     if not windows.ranges:
         return {}
-    column, placed = tile_samples(timeline), place_funcs(timeline.prefix, timeline.func)
-    return {window: _sum_window(timeline, placed, column, ranges) for window, ranges in windows.ranges.items()}
+    placed = place_funcs(timeline.prefix, timeline.func)
+    return {window: _sum_window(timeline, placed, times, ranges) for window, ranges in windows.ranges.items()}
 
 
 def tile_samples(timeline: ViewTimeline) -> SampleTimes:

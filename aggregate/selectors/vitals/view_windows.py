@@ -29,7 +29,7 @@ from profcore.trace.funcs import FuncTable, clean_url
 from profcore.trace.marks import read_marks
 from profcore.trace.wire import decode_envelope
 from profcore.vitals.forced_layout import ForcedLayout, sum_forced_layout
-from profcore.vitals.window_sums import WindowSums, sum_windows
+from profcore.vitals.window_sums import WindowSums, sum_windows, tile_samples
 from profcore.vitals.windows import INTERACTIONS, WINDOW_MARKS, ViewWindows, find_windows
 
 # Views whose traces are looked up by one statement.
@@ -197,8 +197,9 @@ class WindowReader:
         windows = find_windows(timeline.marks)
         if self.only_slow:
             windows = windows.only_slow()
-        forced = sum_forced_layout(timeline, self.funcs.keys)
-        yield WindowedView(view, windows, sum_windows(timeline, windows), forced)
+        times = tile_samples(timeline)
+        forced = sum_forced_layout(timeline, self.funcs.keys, times)
+        yield WindowedView(view, windows, sum_windows(timeline, windows, times), forced)
 
     def _window_interaction(self, view: SliceView, bodies: Sequence[bytes]) -> WindowedView:
         marks = [read_marks(body, page_url=None, page=view.page, types=INTERACTIONS) for body in bodies]
@@ -210,7 +211,7 @@ class WindowReader:
         ]
         timeline = build_timeline(joined, page=view.page, funcs=FuncTable())
         windows = find_windows(timeline.marks).only(["interaction"])
-        return WindowedView(view, windows, sum_windows(timeline, windows))
+        return WindowedView(view, windows, sum_windows(timeline, windows, tile_samples(timeline)))
 
     def _decode(self, body: bytes, page: str) -> ViewTrace:
         envelope = decode_envelope(body, envelope_limits())

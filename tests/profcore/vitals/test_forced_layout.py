@@ -7,11 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from profcore.formats.timeline import ViewTrace, build_timeline
+from profcore.formats.timeline import ViewTimeline, ViewTrace, build_timeline
 from profcore.trace.funcs import FuncTable
 from profcore.trace.marks import read_marks
 from profcore.trace.wire import decode_envelope
 from profcore.vitals.forced_layout import ForcedLayout, share_out, sum_forced_layout
+from profcore.vitals.window_sums import tile_samples
 from tests.envelopes import make_envelope
 from tests.profcore.strategies import PROPERTY
 from tests.profcore.vitals.test_window_sums import LIMITS, join, recorded_views
@@ -29,11 +30,15 @@ def script(start: float, duration: float, forced: object, url: str = APP) -> Jso
     return {"start": start, "duration": duration, "forced": forced, "url": url}
 
 
+def sum_joined(timeline: ViewTimeline, funcs: FuncTable) -> ForcedLayout:
+    return sum_forced_layout(timeline, funcs.keys, tile_samples(timeline))
+
+
 def look(columns: str, *marks: Json, **fields: Any) -> tuple[ForcedLayout, dict[str, int]]:  # Any: JSON
     """Returns the forced layout of a view, samples 10 ms apart from 0, and self µs by the names of its functions."""
     envelopes = [make_envelope("a", columns, marks=list(marks), **fields)]
     funcs = FuncTable()
-    forced = sum_forced_layout(join(envelopes, funcs), funcs.keys)
+    forced = sum_joined(join(envelopes, funcs), funcs)
     return forced, {funcs.keys[index].name: us for index, us in forced.sums.self_us.items() if us}
 
 
@@ -43,6 +48,18 @@ def test_a_scripts_forced_time_goes_to_what_ran_in_it_by_its_own_time() -> None:
     assert (forced.total_us, forced.unattributed_us, forced.is_measured) == (21_000, 0, False)
     assert sorted(forced.sums.total_us.values()) == [1_000, 15_000, 20_000]  # A called B
     assert sorted(forced.own.self_us.values()) == [10_000, 20_000, 30_000]
+
+
+def test_a_script_that_forced_little_says_who_does_not_force() -> None:
+    columns = "A\nB\nA\nB\nB\nB\nA\nC"
+    _, self_us = look(columns, frame(script(0, 20, 10), script(20, 20, 10), script(40, 20, 0), script(60, 20, 12)))
+    assert sum(self_us.values()) == 32_000
+    assert self_us["A"] > 29_000  # without the third script it would have about the half
+
+
+def test_functions_that_force_in_part_keep_their_part() -> None:
+    _, self_us = look("A\nA\nB\nB\nA\nB", frame(script(0, 20, 10), script(20, 20, 4), script(40, 20, 7)))
+    assert self_us == {"A": 15_000, "B": 6_000}
 
 
 def test_only_samples_that_begin_in_the_script_count_and_only_until_it_ends() -> None:
@@ -141,7 +158,7 @@ def test_recorded_views_keep_all_of_it(release: str) -> None:
             if entry["url"] != envelopes[0]["snippet"]["url"]
         )
         funcs = FuncTable()
-        forced = sum_forced_layout(join(envelopes, funcs), funcs.keys)
+        forced = sum_joined(join(envelopes, funcs), funcs)
         assert abs(forced.total_us - wanted_us) <= len(frames)
         assert forced.sums.self_us.keys() <= forced.own.funcs()
         total_us += forced.total_us
@@ -162,14 +179,14 @@ def test_any_scripts_add_up_and_take_no_longer_than_their_frames(scripts: list[l
     body = json.dumps(make_envelope("a", "\n".join(rows), marks=marks)).encode()
     trace = ViewTrace(decode_envelope(body, LIMITS), read_marks(body, page_url=None, page="/"))
     funcs = FuncTable()
-    forced = sum_forced_layout(build_timeline([trace], page="/", funcs=funcs), funcs.keys)
+    forced = sum_joined(build_timeline([trace], page="/", funcs=funcs), funcs)
     assert 0 <= forced.unattributed_us <= forced.total_us <= 200_000
     assert all(us <= forced.sums.total_us[func] for func, us in forced.sums.self_us.items())
 
 
 @PROPERTY
-@given(st.integers(0, 10**9), st.lists(st.integers(1, 10**6), min_size=1))
-def test_a_shared_time_adds_up_and_is_in_proportion(us: int, times: list[int]) -> None:
-    parts = dict(share_out(us, dict(enumerate(times))))
-    assert sum(parts.values()) == us
-    assert all(abs(part - us * times[key] / sum(times)) <= 1 for key, part in parts.items())
+@given(st.integers(0, 10**12), st.lists(st.floats(1e-300, 1e9) | st.just(0.0), min_size=1))
+def test_a_shared_time_adds_up_and_is_in_proportion(us: int, weights: list[float]) -> None:
+    parts = dict(share_out(us, dict(enumerate(weights))))
+    assert sum(parts.values()) == (us if any(weights) else 0)
+    assert all(abs(part - us * (weights[key] / sum(weights))) <= 1.001 for key, part in parts.items())

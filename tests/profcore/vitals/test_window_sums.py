@@ -15,7 +15,7 @@ from profcore.sums.fold import FUNC_SUM_NAMES, fold_trace
 from profcore.trace.funcs import FuncTable
 from profcore.trace.marks import read_marks
 from profcore.trace.wire import Envelope, Frame, Limits, Mark, Sample, Stack, Trace, decode_envelope
-from profcore.vitals.window_sums import WINDOW_PARTS, WindowSums, sum_windows
+from profcore.vitals.window_sums import WINDOW_PARTS, WindowSums, sum_windows, tile_samples
 from profcore.vitals.windows import WINDOWS, ViewWindows, find_windows
 from tests.envelopes import make_envelope
 from tests.profcore.strategies import PROPERTY, mark_lists, sample_lists
@@ -70,7 +70,7 @@ def test_recorded_views_have_the_oracles_windows_and_script_times(release: str) 
         assert {window: list(ranges) for window, ranges in windows.ranges.items()} == {
             window: [span for span in ranges if span[0] < span[1]] for window, ranges in wanted.items()
         }
-        by_window = sum_windows(timeline, windows)
+        by_window = sum_windows(timeline, windows, tile_samples(timeline))
         assert set(by_window) == set(WINDOWS)
         for window, ranges in wanted.items():
             self_us, everything = script_in(envelopes, ranges)
@@ -115,7 +115,7 @@ def test_a_window_over_the_whole_view_is_its_fold_and_two_halves_are_the_whole(
     timeline = build_timeline([ViewTrace(envelope)], page="/", funcs=funcs)
     start, end = -10_000_000, 100_000_000
     whole, left, right = (
-        sum_windows(timeline, ViewWindows(ranges={"lcp": [span]}))["lcp"]
+        sum_windows(timeline, ViewWindows(ranges={"lcp": [span]}), tile_samples(timeline))["lcp"]
         for span in ((start, end), (start, cut_us), (cut_us, end))
     )
     fold = fold_trace(envelope, page="/", funcs=funcs)
@@ -139,5 +139,5 @@ def test_where_two_profilers_ran_at_once_one_of_them_counts() -> None:
     envelopes = [make_envelope("a", "A\nA\nA\nA", seq=seq) for seq in (0, 1)]
     funcs = FuncTable()
     timeline = join([{**envelope, "marks": []} for envelope in envelopes], funcs)
-    by_window = sum_windows(timeline, ViewWindows(ranges={"lcp": [(0, 30_000)]}))
+    by_window = sum_windows(timeline, ViewWindows(ranges={"lcp": [(0, 30_000)]}), tile_samples(timeline))
     assert by_window["lcp"].parts_us == [30_000, 0, 0, 0, 0, 0]
