@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Browser
 
 from tests.e2e.browser import CHROMIUM_FLAGS, find_chromium
-from tests.e2e.forcing_pages import WORKS, Forcing, visit
+from tests.e2e.forced_layout.pages import WORKS, Forcing, visit
 from tests.snippet_site import IngestServer, serve
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow(10)]

@@ -15,7 +15,7 @@ from profcore.vitals.forced_layout import ForcedLayout, share_out, sum_forced_la
 from profcore.vitals.window_sums import tile_samples
 from tests.envelopes import make_envelope
 from tests.profcore.strategies import PROPERTY
-from tests.profcore.vitals.test_window_sums import LIMITS, join, recorded_views
+from tests.profcore.vitals.recorded import LIMITS, join, recorded_views
 
 APP: Final = "https://shop.example/app.js"
 OTHER: Final = "https://tags.example/tag.js"
