@@ -74,7 +74,7 @@ def test_the_result_is_shown_as_the_page_shows_a_sample(reader: Client, settings
 def test_a_result_of_before_says_that_it_has_no_forced_layout(reader: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     address = start(reader)
     run_jobs()
-    assert "Nothing is unattributed" in text_of(reader, address)
+    assert "All of it has a function" in text_of(reader, address)
     answer = json.loads(gzip.decompress(b"".join(iter_result(job_of(address)))))
     del answer["forced_layout"]
     older = gzip.compress(json.dumps(answer).encode())

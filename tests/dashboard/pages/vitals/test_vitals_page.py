@@ -34,7 +34,7 @@ def test_forced_layout_says_who_forced_it_and_what_is_unattributed(reader: Clien
     text = text_of(reader, WINDOWS)
     forced = text[text.index("Forced layout") :]
     assert re.search(r"Attributed: .* [\d.]+ ms per view \([\d.]+ to [\d.]+ ms\) · in [\d.]+ % of page views", forced)
-    assert re.search(r"10 of \d+\. Nothing is unattributed\.", forced)
+    assert re.search(r"10 of \d+\. All of it has a function\.", forced)
     assert "With calls" not in text_of(reader, f"{WINDOWS}?group_by=party")
 
 
