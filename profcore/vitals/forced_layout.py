@@ -166,12 +166,11 @@ def _read_samples(
     """Returns the µs of each stack in a script, from the samples that begin in it."""
     samples = timeline.samples
     ran_us: Counter[int] = Counter()
-    for start, end, place in times.rows(bisect_left(times.start, script.start_us)):
-        if start >= script.end_us:
-            break
+    for at in range(bisect_left(times.start, script.start_us), bisect_left(times.start, script.end_us)):
+        place = times.place[at]
         stack = max(samples.stack[place], samples.hidden_stack[place])  # a sample has at most one of both
         if stack != NO_STACK and paths.has(stack, script.address):
-            ran_us[stack] += min(end, script.end_us) - start
+            ran_us[stack] += min(times.end[at], script.end_us) - times.start[at]
     return ran_us
 
 

@@ -9,7 +9,7 @@ trace has the sums of its fold.
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import islice, pairwise
+from itertools import pairwise
 from typing import Final
 
 from profcore.formats.timeline import NO_STACK, ViewTimeline
@@ -51,9 +51,9 @@ class SampleTimes:
     end: list[int] = field(default_factory=list)
     place: list[int] = field(default_factory=list)  # of the sample in the timeline
 
-    def rows(self, at: int = 0) -> Iterator[tuple[int, int, int]]:
-        """Yields (start, end, place) from the sample at a number on."""
-        return islice(zip(self.start, self.end, self.place, strict=True), at, None)
+    def rows(self) -> Iterator[tuple[int, int, int]]:
+        """Yields (start, end, place) of each sample."""
+        return zip(self.start, self.end, self.place, strict=True)
 
 
 def sum_windows(timeline: ViewTimeline, windows: ViewWindows, times: SampleTimes) -> Mapping[str, WindowSums]:
