@@ -13,9 +13,9 @@ from django.db import transaction
 from django.db.models import QuerySet
 
 from alerts.changes import Cause, finding_of, select_states, step_state, write_standing
-from alerts.days import Day, last_settled, list_days, measure_days, measure_interactions
+from alerts.days import Day, last_settled, list_days, measure_days, measure_from_traces
 from alerts.models import AlertRule
-from alerts.queries import AlertQuery, read_alert_query
+from alerts.queries import TRACE_MEASURES, AlertQuery, read_alert_query
 from alerts.subjects import Finding, Subject
 from profcore.alerts.states import DAYS_TO_CONFIRM, Evidence, Standing, State, step, weigh_day
 from profcore.times import day_ending_at
@@ -43,7 +43,7 @@ def evaluate_budget(alert: AlertRule, now: datetime) -> None:
 
 def is_read_from_traces(alert: AlertRule) -> bool:
     """Returns whether a day takes too long to be read while the alert is locked (`judge_next_day`)."""
-    return alert.kind == AlertRule.Kind.BUDGET and read_alert_query(alert).measure == "inp_script"
+    return alert.kind == AlertRule.Kind.BUDGET and read_alert_query(alert).measure in TRACE_MEASURES
 
 
 def judge_next_day(alert: AlertRule, now: datetime) -> None:
@@ -57,7 +57,7 @@ def judge_next_day(alert: AlertRule, now: datetime) -> None:
         _rows_of(alert).update(evaluated_at=now, problem=_find_gone(alert))
         return
     query = read_alert_query(alert)
-    day = measure_interactions(alert.project_id, query, days[0])
+    day = measure_from_traces(alert.project_id, query, days[0])
     with transaction.atomic():
         held = _rows_of(alert).select_for_update().first()
         if held is None or not hold_project(alert.project_id) or days[0] not in days_to_judge(held, now):

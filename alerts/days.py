@@ -13,8 +13,8 @@ from aggregate.selectors.page_views.view_times import Stratum, select_view_times
 from aggregate.selectors.project.trends import POINT_VIEWS, estimate_times
 from aggregate.selectors.slice.slices import FROM_CELLS, Slice, where_slice
 from aggregate.selectors.statistics.estimates import TableQuery, select_estimated
-from aggregate.selectors.vitals.interaction_script import select_interaction_script
-from alerts.queries import AlertQuery
+from aggregate.selectors.vitals.sampled_figures import select_forced_mean, select_interaction_script
+from alerts.queries import TRACE_MEASURES, AlertQuery
 from profcore.stats.estimates import Figure, Interval
 from profcore.stats.summaries import MIN_VIEWS, US_PER_MS
 from profcore.stats.views import Measure
@@ -32,7 +32,7 @@ class Day:
     """What a question measured on a day. Without a value there were too few views, or `is_gone`: no raw traces.
 
     With a value and no interval, there were enough views, but too few of them ran what the value is of. `views` are
-    page views; of the measure `inp_script`, those that were read and have an interaction.
+    page views; of `TRACE_MEASURES`, those that were read, and for `inp_script` have an interaction.
     """
 
     on: date
@@ -70,8 +70,8 @@ def measure_days(project_id: int, query: AlertQuery, days: Sequence[date]) -> li
         return []
     if query.measure == "time":
         return _measure_times(project_id, query, days)
-    if query.measure == "inp_script":
-        return [measure_interactions(project_id, query, day) for day in days]
+    if query.measure in TRACE_MEASURES:
+        return [measure_from_traces(project_id, query, day) for day in days]
     return _measure_shares(project_id, query, days)
 
 
@@ -174,16 +174,17 @@ def _cost_of(table: FunctionTable, row: FunctionRow) -> Cost:
     return Cost(Figure(row.cost_us / US_PER_MS / table.views, None), Figure(row.cost_us / max(whole_us, 1), None))
 
 
-def measure_interactions(project_id: int, query: AlertQuery, day: date) -> Day:
-    """Returns the script part of INP on a day, from the raw traces of a sample of views: that takes about a second.
+def measure_from_traces(project_id: int, query: AlertQuery, day: date) -> Day:
+    """Returns one of `TRACE_MEASURES` on a day, from the raw traces of a sample of views: that takes about a second.
 
     Raises `Stopping`. Call it outside of transactions.
     """
     slice_ = slice_of(project_id, query, day, day)
-    script = select_interaction_script(slice_, most_views=settings.ALERTS_INTERACTION_VIEWS)
-    if script.gone > MAX_GONE * (script.read + script.gone):
-        return Day(on=day, views=script.views, is_gone=True)
-    return _as_day(day, script.views, script.p75_ms)
+    select = select_interaction_script if query.measure == "inp_script" else select_forced_mean
+    sampled = select(slice_, most_views=settings.ALERTS_TRACE_VIEWS)
+    if sampled.gone > MAX_GONE * (sampled.read + sampled.gone):
+        return Day(on=day, views=sampled.views, is_gone=True)
+    return _as_day(day, sampled.views, sampled.figure)
 
 
 def _as_day(on: date, views: int, figure: Figure | None) -> Day:

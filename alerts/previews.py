@@ -1,4 +1,4 @@
-"""Previews of budgets on interactions. A month is read from raw traces, too long to wait for: a job does it."""
+"""Previews of budgets that are read from raw traces. A month takes too long to wait for: a job does it."""
 
 import gzip
 import json
@@ -11,7 +11,7 @@ from aggregate.jobs.requests import has_result, iter_result, start_job
 from aggregate.jobs.runs import JobResult, JobRun
 from aggregate.models import Job
 from alerts.budgets import Preview, judge_past, list_past
-from alerts.days import SETTLES, Day, last_settled, measure_interactions
+from alerts.days import SETTLES, Day, last_settled, measure_from_traces
 from alerts.queries import AlertQuery
 from profcore.times import bounds_of_day
 
@@ -50,7 +50,7 @@ def run_preview(run: JobRun) -> JobResult:
 def _iter_days(run: JobRun, days: list[date]) -> Iterator[Day]:
     query = query_of(run.job)
     for day in days:
-        yield measure_interactions(run.job.project_id, query, day)
+        yield measure_from_traces(run.job.project_id, query, day)
         run.advance(1)
 
 

@@ -13,9 +13,11 @@ from alerts.models import AlertRule
 from profcore.trace.dimensions import DEVICE_CLASSES
 from profcore.trace.funcs import UNSTORABLE
 
-Measure = Literal["time", "share", "inp_script"]
+Measure = Literal["time", "share", "inp_script", "forced_layout"]
 By = Literal["function", "package", "party"]
-MEASURES: Final[tuple[Measure, ...]] = ("time", "share", "inp_script")
+# What only raw traces tell: a second's work for each day.
+TRACE_MEASURES: Final[tuple[Measure, ...]] = ("inp_script", "forced_layout")
+MEASURES: Final[tuple[Measure, ...]] = ("time", "share", *TRACE_MEASURES)
 SUBJECTS: Final[tuple[By, ...]] = ("function", "package", "party")
 NEW_SUBJECTS: Final[tuple[By, ...]] = ("package", "party")
 MAX_MS: Final = 3_600_000.0  # an hour per view: a larger one is probably in another unit
@@ -28,6 +30,7 @@ class AlertQuery:
 
     The measure `time` is script time per view, ms. `share` is that of a function, package or party (0 to 1).
     `inp_script` is the 75th percentile, over views with an interaction, of script time in their longest one, ms.
+    `forced_layout` is forced style and layout per view, ms.
 
     An alert on new third parties has the measure "time", a `by` and no `name`: it asks about each that was not there
     before. Without `page` and `device` it is about all of them.
@@ -76,7 +79,7 @@ def clean_alert_query(kind: str, fields: Mapping[str, Any]) -> dict[str, Any]:  
         if name is None:
             raise ValidationError({"name": "Give the name of the function, package or party."})
     else:
-        _refuse({"by": by, "name": name}, "This goes with the measure share only: this budget bounds all script time.")
+        _refuse({"by": by, "name": name}, "This goes with the measure share only: this budget is about all functions.")
     query = {"measure": measure, "limit": limit, "page": page, "device": device, "by": by, "name": name}
     return {field: value for field, value in query.items() if value is not None}
 

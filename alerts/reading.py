@@ -101,6 +101,8 @@ def describe_budget(query: AlertQuery) -> str:
         return f"At most {write_share(query.limit)} of script and hidden time for {about}; {where}"
     if query.measure == "inp_script":
         return f"At most {write_ms(query.limit)} of script in the longest interaction, 75th percentile; {where}"
+    if query.measure == "forced_layout":
+        return f"At most {write_ms(query.limit)} of forced layout per view; {where}"
     return f"At most {write_ms(query.limit)} script and hidden time per view; {where}"
 
 

@@ -201,9 +201,10 @@ ALERTS_RELEASES = read_int(
 ALERTS_RELEASE_DAYS = 28  # for this long: two plans of looks
 ALERTS_MAX_RULES = 50  # of a project: each takes some statements
 ALERTS_MAX_CHANNELS = 20  # of a project: each gets each message
-# Views of a day whose raw traces a budget on interactions reads: about 1 s, and some hundred of them have an interaction.
-# Their 75th percentile is then known to about a tenth of the views. Traces and bytes are bounded as for `vitals`.
-ALERTS_INTERACTION_VIEWS = 400
+# Views of a day whose raw traces a budget on interactions or forced layout reads: about 1 s, and some hundred of them
+# have an interaction. Their 75th percentile is then known to about a tenth of the views. Traces and bytes are bounded as
+# for `vitals`.
+ALERTS_TRACE_VIEWS = 400
 # Changes of states that a project keeps, the newest: a release of 40 pages makes some hundred.
 ALERTS_MAX_CHANGES = 20_000
 ALERTS_DIGEST_HOURS = 24  # in which a digest gathers a release's changes

@@ -54,7 +54,7 @@ class LoadCount(models.Model):
     pk = models.CompositePrimaryKey("project_id", "day_on", "vital", "has_header", "bucket")
     project = models.ForeignKey(Project, on_delete=models.CASCADE, db_index=False, db_constraint=False)
     day_on = models.DateField()
-    vital = models.SmallIntegerField()  # an index into profcore.trace.page_loads.LOAD_VITALS
+    vital = models.SmallIntegerField()  # an index into profcore.vitals.page_loads.LOAD_VITALS
     has_header = models.BooleanField()
     bucket = models.SmallIntegerField()
     loads = models.BigIntegerField()

@@ -13,6 +13,7 @@ from django.urls import reverse
 
 from aggregate.selectors.functions.table import MAX_SEARCH_CHARS
 from alerts.models import AlertRule, StateChange
+from alerts.queries import TRACE_MEASURES
 from profcore.times import DAY, start_of_day
 from projects.models import Project
 
@@ -46,7 +47,7 @@ def slice_path(project: Project, alert: AlertRule | None, change: StateChange) -
         return f"{reverse('compare', args=[project.slug])}?{urlencode(sides_of(change))}"
     question = alert.question if alert is not None else {}
     pairs = [(name, question[name]) for name in ("page", "device") if question.get(name)]
-    if question.get("measure") == "inp_script":
+    if question.get("measure") in TRACE_MEASURES:
         # Raw traces of many days take long to read, and the figures are those of this one.
         until = change.seen_at or change.at
         pairs += [("from", f"{until - DAY:%Y-%m-%dT%H:%MZ}"), ("to", f"{until:%Y-%m-%dT%H:%MZ}")]

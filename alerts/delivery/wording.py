@@ -19,6 +19,7 @@ FIGURE_WORDS: Final = {
     "time": " script and hidden time per view",
     "share": " of script and hidden time",
     "inp_script": " of script in the longest interaction of a view (75th percentile)",
+    "forced_layout": " of forced layout per view",
 }
 ENDED_WITH_ALERT: Final = (StateChange.Cause.CHANGED, StateChange.Cause.DELETED)
 VIEW_WORDS: Final = {"inp_script": "page views with an interaction"}

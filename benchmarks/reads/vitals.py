@@ -14,7 +14,8 @@ from profcore.sums.fold import ViewFold, fold_trace
 from profcore.trace.funcs import FuncTable
 from profcore.trace.marks import read_marks
 from profcore.trace.wire import Limits, decode_envelope
-from profcore.vitals.window_sums import sum_windows
+from profcore.vitals.forced_layout import sum_forced_layout
+from profcore.vitals.window_sums import sum_windows, tile_samples
 from profcore.vitals.windows import find_windows
 
 PAGE: Final = "/"
@@ -53,7 +54,9 @@ def bench_vitals(views: Sequence[Sequence[bytes]]) -> VitalsCost:
             ViewTrace(decode_envelope(body, Limits()), read_marks(body, page_url=None, page=PAGE)) for body in bodies
         ]
         timeline = build_timeline(traces, page=PAGE, funcs=funcs)
-        sum_windows(timeline, find_windows(timeline.marks))
+        times = tile_samples(timeline)
+        sum_windows(timeline, find_windows(timeline.marks), times)
+        sum_forced_layout(timeline, funcs.keys, times)
         windows_s += time.process_time() - folded_s
         fold_s += folded_s - began_s
     return VitalsCost(views=len(views), fold_ms=1_000 * fold_s / len(views), windows_ms=1_000 * windows_s / len(views))

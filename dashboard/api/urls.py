@@ -79,6 +79,7 @@ ENDPOINTS: tuple[URLPattern, ...] = (
     path(PROJECT + "verdict", verdict.VerdictView.as_view(), name="api-verdict"),
     path(PROJECT + "savings", savings.SavingsView.as_view(), name="api-savings"),
     path(PROJECT + "vitals", vitals.VitalsView.as_view(), name="api-vitals"),
+    path(PROJECT + "forced-layout", vitals.ForcedLayoutView.as_view(), name="api-forced-layout"),
     path(PROJECT + "functions/<str:func_id>/source", source.SourceView.as_view(), name="api-source"),
     path(PROJECT + "functions/<str:func_id>/breakdown", calls.BreakdownView.as_view(), name="api-breakdown"),
     path(PROJECT + "functions/<str:func_id>/callers", calls.CallersView.as_view(), name="api-callers"),

@@ -56,6 +56,7 @@ urlpatterns: list[URLPattern] = [
         overview.show_overview,
         changes.show_changes,
         changes.show_change_parts,
+        changes.show_forced_change,
         projects.show_last_change,
         first_visit.show_first_steps,
         functions.show_functions,

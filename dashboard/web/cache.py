@@ -110,6 +110,7 @@ def weigh_table(table: FunctionTable) -> int:
 def weigh_vitals(table: VitalsTable) -> int:
     """Returns about how many bytes an answer about vitals takes, as above. A function has its texts once."""
     rows = [row.row for window in table.windows for row in window.rows]
+    rows += [row.row for row in table.forced_layout.rows]
     return WINDOW_ROW_BYTES * (1 + len(rows)) + CHAR_BYTES * _count_chars({row.id: row for row in rows}.values())
 
 

@@ -18,7 +18,8 @@ from aggregate.selectors.statistics.comparisons import SliceComparison
 from aggregate.selectors.verdict.breakdown import Breakdown, select_breakdown
 from aggregate.selectors.verdict.looks import find_plan, has_looks
 from aggregate.selectors.verdict.page_changes import VERDICT_MEASURE
-from aggregate.selectors.verdict.verdict import Verdict, select_verdict
+from aggregate.selectors.verdict.verdict import Culprit, Verdict, select_verdict
+from aggregate.selectors.vitals.forced_change import ForcedChange, select_forced_change
 from alerts.bases import BaseChoice, Rollback, choose_base, select_rolled_back
 from dashboard.web.cache import cached_comparison, key_of_sides
 from dashboard.web.params import read_side
@@ -136,6 +137,28 @@ def answer_breakdown(base: Slice, head: Slice) -> Breakdown:
 @lru_cache(maxsize=VERDICTS_KEPT)
 def _cached_breakdown(base: Slice, head: Slice, _key: str, bound: float) -> Breakdown:
     return select_breakdown(base, head, bound=bound)
+
+
+def find_first_culprit(verdict: Verdict) -> Culprit | None:
+    """Returns the function that a verdict names first, if it made something slower."""
+    first = verdict.leading_function or next(iter(verdict.culprits), None)
+    return first if first is not None and first.difference.delta_ms > 0 else None
+
+
+def answer_forced_change(base: Slice, head: Slice) -> ForcedChange | None:
+    """Returns the forced layout of the function that the verdict on two sides names first; cached as verdicts are."""
+    sides_key, plan = key_of_verdict(base, head)
+    return _cached_forced_change(base, head, repr(sides_key), repr(plan))
+
+
+@keep
+@lru_cache(maxsize=VERDICTS_KEPT)
+def _cached_forced_change(base: Slice, head: Slice, sides_key: str, plan: str) -> ForcedChange | None:
+    culprit = find_first_culprit(_cached_verdict(base, head, sides_key, plan))
+    if culprit is None:
+        return None
+    pages = (culprit.change.page,) if culprit.change.page else base.pages
+    return select_forced_change(replace(base, pages=pages), replace(head, pages=pages), culprit)
 
 
 def compare_cached(base: Slice, head: Slice) -> SliceComparison:

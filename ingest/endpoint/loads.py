@@ -19,7 +19,7 @@ from ingest.endpoint.responses import (
     explain_outage,
 )
 from profcore.errors import Reason, TraceError
-from profcore.trace.page_loads import PageLoad, read_page_load
+from profcore.vitals.page_loads import PageLoad, read_page_load
 
 MAX_QUERY_BYTES: Final = 1_024  # a key, and six numbers
 ALLOWED: Final = "GET, OPTIONS"

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from profcore.stats.estimates import Figure, Interval
-from profcore.trace.page_loads import middle_ms
+from profcore.vitals.page_loads import middle_ms
 
 # Of each side, so that the mean of logarithms is nearly normal.
 MIN_LOADS: Final = 100

@@ -129,16 +129,34 @@ def summarise(
     )
 
 
+NOTHING: Final = Figure(0.0, Interval(0.0, 0.0))
+
+
 def estimate_p75(values_us: Sequence[int], sample_rates: Sequence[float]) -> Figure | None:
     """Returns the 75th percentile, ms, of one value of each view, with zeros; None if the views are too few.
 
     Its interval is between order statistics, as that of a func.
     """
-    view_columns = ViewColumns.of(values_us, [0] * len(values_us), [0] * len(values_us), sample_rates)
-    summary = summarise(sample_of_table([[value] for value in values_us], view_columns))
+    summary = _summarise_values(values_us, sample_rates)
     if summary.is_too_few:
         return None
-    return summary.functions[0].p75_ms if summary.functions else Figure(0.0, Interval(0.0, 0.0))
+    return summary.functions[0].p75_ms if summary.functions else NOTHING
+
+
+def estimate_mean(values_us: Sequence[int], sample_rates: Sequence[float]) -> Figure | None:
+    """Returns the mean, ms, of one value of each view, with zeros; None if the views are too few.
+
+    It has no interval if fewer than `MIN_RAN` values are above zero.
+    """
+    summary = _summarise_values(values_us, sample_rates)
+    if summary.is_too_few:
+        return None
+    return summary.functions[0].ms_per_view if summary.functions else NOTHING
+
+
+def _summarise_values(values_us: Sequence[int], sample_rates: Sequence[float]) -> Summary:
+    view_columns = ViewColumns.of(values_us, [0] * len(values_us), [0] * len(values_us), sample_rates)
+    return summarise(sample_of_table([[value] for value in values_us], view_columns))
 
 
 def _measured_rows(sample: ViewSample, measure: Measure, weight: FloatColumn, known: KnownSums | None) -> Rows:

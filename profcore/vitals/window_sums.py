@@ -7,7 +7,7 @@ trace has the sums of its fold.
 """
 
 from bisect import bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Final
@@ -44,23 +44,27 @@ class WindowSums:
 
 
 @dataclass(frozen=True, slots=True)
-class _Column:
+class SampleTimes:
     """The samples of a view that count: each in its own time, `[start, end)`, in order and disjoint."""
 
     start: list[int] = field(default_factory=list)
     end: list[int] = field(default_factory=list)
     place: list[int] = field(default_factory=list)  # of the sample in the timeline
 
+    def rows(self) -> Iterator[tuple[int, int, int]]:
+        """Yields (start, end, place) of each sample."""
+        return zip(self.start, self.end, self.place, strict=True)
 
-def sum_windows(timeline: ViewTimeline, windows: ViewWindows) -> Mapping[str, WindowSums]:
+
+def sum_windows(timeline: ViewTimeline, windows: ViewWindows, times: SampleTimes) -> Mapping[str, WindowSums]:
     """Returns the sums of each window that a view has. Funcs are indexes as in the timeline."""
     if not windows.ranges:
         return {}
-    column, placed = _tile(timeline), place_funcs(timeline.prefix, timeline.func)
-    return {window: _sum_window(timeline, placed, column, ranges) for window, ranges in windows.ranges.items()}
+    placed = place_funcs(timeline.prefix, timeline.func)
+    return {window: _sum_window(timeline, placed, times, ranges) for window, ranges in windows.ranges.items()}
 
 
-def _tile(timeline: ViewTimeline) -> _Column:
+def tile_samples(timeline: ViewTimeline) -> SampleTimes:
     """Returns the time of each sample. Where two profilers ran at the same time, only the first one counts.
 
     A trace's last sample stands for one interval, or less if the next trace begins before.
@@ -68,7 +72,7 @@ def _tile(timeline: ViewTimeline) -> _Column:
     samples = timeline.samples
     is_counted = [trace.lane == 0 for trace in timeline.traces]
     places = [place for place, trace in enumerate(samples.trace) if is_counted[trace]]
-    column = _Column()
+    column = SampleTimes()
     for place, behind in pairwise([*places, -1]):
         start = samples.time_us[place]
         end = start + samples.weight_us[place]
@@ -81,7 +85,9 @@ def _tile(timeline: ViewTimeline) -> _Column:
     return column
 
 
-def _sum_window(timeline: ViewTimeline, placed: PlacedFuncs, column: _Column, ranges: Sequence[Range]) -> WindowSums:
+def _sum_window(
+    timeline: ViewTimeline, placed: PlacedFuncs, column: SampleTimes, ranges: Sequence[Range]
+) -> WindowSums:
     samples, stack_count = timeline.samples, len(timeline.prefix)
     script_us, script_samples, hidden_us = ([0] * stack_count for _ in range(3))
     parts = dict.fromkeys(WINDOW_PARTS, 0)

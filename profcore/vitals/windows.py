@@ -63,6 +63,10 @@ class ViewWindows:
         """Returns the windows of waits that are not good: a slow LCP, a slow interaction, and all long frames."""
         return self.only([window for window in self.ranges if window == "long_frames" or self.is_slow(window)])
 
+    def only_known_slow(self) -> "ViewWindows":
+        """Returns the windows that are known of a view of which only slow moments were kept."""
+        return self.only([window for window in self.ranges if self.is_slow(window)])
+
     def only(self, wanted: Sequence[str]) -> "ViewWindows":
         """Returns those of the wanted windows that the view has."""
         kept = {window: ranges for window, ranges in self.ranges.items() if window in wanted}

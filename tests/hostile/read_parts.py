@@ -31,6 +31,7 @@ READS: Final = (
             "quality/sampled/",
             "changes/",
             "change-parts/",
+            "change-forced/",
         )
     ),
     *(PROJECT + name for name in ("first-steps/", "last-change/", "functions/{func}/", "views/", "views/list/", VIEW)),

@@ -6,7 +6,7 @@ from datetime import UTC
 from aggregate.selectors.slice.slices import Slice, widen_to_days
 from aggregate.sql import select_rows
 from profcore.stats.header_cost import VitalCost, compare_loads
-from profcore.trace.page_loads import LOAD_VITALS
+from profcore.vitals.page_loads import LOAD_VITALS
 
 
 def select_header_costs(slice_: Slice) -> list[VitalCost]:

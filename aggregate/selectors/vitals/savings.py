@@ -37,6 +37,8 @@ class Saving:
 
     `own_ms` is its self and hidden time, `most_ms` the time with all that it called; None if sample rates differ and
     nothing is known of all users. `summary` has the interval of `own_ms` and the share of views that ran it.
+    `forced_ms` is the part of its own time that was forced style and layout, in the views whose traces were read; None
+    if it is not known.
     """
 
     row: FunctionRow
@@ -44,6 +46,7 @@ class Saving:
     most_ms: float | None
     summary: FuncSummary | None
     windows: Mapping[str, WindowSaving]
+    forced_ms: float | None = None
 
     @property
     def own(self) -> Figure | None:
@@ -79,6 +82,7 @@ def rank_savings(table: FunctionTable, vitals: VitalsTable | None, *, limit: int
         if vitals is None
         else {window_table.window: window_table for window_table in vitals.windows if window_table.window in JUDGED}
     )
+    forced = {} if vitals is None else {forced.row.id: forced.row.self_us for forced in vitals.forced_layout.rows}
     rows_of = {name: {row.row.id: row for row in window.rows} for name, window in windows.items()}
     savings = [
         Saving(
@@ -91,6 +95,7 @@ def rank_savings(table: FunctionTable, vitals: VitalsTable | None, *, limit: int
                 for name, window in windows.items()
                 if row.id in rows_of[name]
             },
+            forced_ms=None if vitals is None else vitals.forced_layout.per_view_ms(forced.get(row.id, 0)),
         )
         for row in table.functions
         if row.cost_us

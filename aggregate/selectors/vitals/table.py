@@ -13,27 +13,23 @@ from typing import Final
 
 from django.conf import settings
 
-from aggregate.selectors.code.rows import RowOf
-from aggregate.selectors.code.symbols import Pair, RowId, Symbols, load_symbols
+from aggregate.selectors.code.symbols import Pair, RowId, load_symbols
 from aggregate.selectors.exports.slice_export import select_ids
-from aggregate.selectors.functions.display_rows import id_of_part, make_part_row
-from aggregate.selectors.functions.groups import empty_group, name_group
-from aggregate.selectors.functions.table import FunctionRow, describe_row, label_rows
+from aggregate.selectors.functions.table import FunctionRow
 from aggregate.selectors.page_views.samples import ViewSampler, sum_sample
 from aggregate.selectors.project.overview import select_overview
 from aggregate.selectors.slice.reading import Reading
 from aggregate.selectors.slice.slices import Slice, SliceError
+from aggregate.selectors.vitals.forced_layout import ForcedSums, ForcedTable
+from aggregate.selectors.vitals.rows import NO_FUNC, VitalsRows, contribution_of_values
 from aggregate.selectors.vitals.view_windows import WindowedView, WindowReader
-from ingest.storage.groups import OTHER
 from profcore.stats.summaries import FuncSummary, KnownSums, Summary, summarise
-from profcore.sums.blobs import Contribution
 from profcore.sums.fold import contribution_of
 from profcore.trace.funcs import FuncTable
 from profcore.trace.weights import TimeParts
 from profcore.vitals.window_sums import WINDOW_PARTS, WindowSums
 from profcore.vitals.windows import WINDOWS
 
-NO_FUNC: Final = 0  # funcs that the project had no room for are not stored
 LENGTH: Final = len(WINDOW_PARTS)  # behind the parts: the whole window
 
 
@@ -85,7 +81,7 @@ class WindowTable:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VitalsTable:
-    """The windows that any view has.
+    """The windows that any view has, and the forced layout of all views that were read.
 
     Of `population` views, `read` were read; of `only_slow` of these only slow moments were kept. Of those that were
     looked at, `gone` had no raw traces any more, and `too_large` had more of them than are read of one view.
@@ -97,6 +93,7 @@ class VitalsTable:
     gone: int
     too_large: int
     windows: Sequence[WindowTable]
+    forced_layout: ForcedTable
 
     def find(self, window: str) -> WindowTable | None:
         """Returns a window, None if no view has it."""
@@ -178,7 +175,7 @@ class _Window:
         view = replace(seen.view, sample_rate=rate)
         time = TimeParts(js_us=sums.length_us)  # shares are those of the window
         self.funcs.add(view, time, contribution_of(sums.sums, range(func_count)))
-        self.whole.add(view, time, _contribution_of_parts(sums))
+        self.whole.add(view, time, contribution_of_values((*sums.parts_us, sums.length_us)))
 
     def sum(self) -> _Sums:
         """Returns the sums over all views: exact, or where rates differ, weighted so that they are those of visits."""
@@ -188,13 +185,6 @@ class _Window:
         views = sum(sums.views for sums in self.of_rate.values())
         weighted = (sums.scaled(views / visits / rate) for rate, sums in self.of_rate.items())
         return reduce(add, weighted, _Sums())
-
-
-def _contribution_of_parts(sums: WindowSums) -> Contribution:
-    above = [(at, us) for at, us in enumerate((*sums.parts_us, sums.length_us)) if us]
-    zeros = [0] * len(above)
-    self_us = [us for _, us in above]
-    return Contribution([at for at, _ in above], self_us, self_us, zeros, zeros, zeros, zeros, zeros)
 
 
 def select_vitals(slice_: Slice, query: VitalsQuery, *, reading: Reading | None = None) -> VitalsTable:
@@ -213,8 +203,8 @@ def select_vitals(slice_: Slice, query: VitalsQuery, *, reading: Reading | None 
     else:
         population = select_overview(reader.slice_, [], limit=1).whole.views
         views = reader.read_sample(population, most=settings.VITALS_MAX_VIEWS)
-    sums = _sum_views(views, reader.funcs)
-    windows = _make_tables(slice_, sums, reader.funcs, query)
+    sums, forced = _sum_views(views, reader.funcs)
+    windows, forced_layout = _make_tables(slice_, sums, forced, reader.funcs, query)
     return VitalsTable(
         population=reader.population,
         read=reader.read,
@@ -222,6 +212,7 @@ def select_vitals(slice_: Slice, query: VitalsQuery, *, reading: Reading | None 
         too_large=reader.too_large,
         only_slow=reader.only_slow_views,
         windows=windows,
+        forced_layout=forced_layout,
     )
 
 
@@ -232,76 +223,31 @@ def check_vitals(slice_: Slice) -> None:
         raise SliceError(field_, f"Windows are of whole page views: {field_} chooses traces. Name views instead.")
 
 
-def _sum_views(views: Iterable[WindowedView], funcs: FuncTable) -> Mapping[str, _Window]:
-    windows: dict[str, _Window] = {window: _Window() for window in WINDOWS}
+def _sum_views(views: Iterable[WindowedView], funcs: FuncTable) -> tuple[Mapping[str, _Window], ForcedSums]:
+    windows, forced = {window: _Window() for window in WINDOWS}, ForcedSums()
     for seen in views:
         for window, sums in seen.sums.items():
             windows[window].add(seen, sums, len(funcs.keys), seen.rate_of(window))
-    return {window: window_sums for window, window_sums in windows.items() if window_sums.of_rate}
+        if seen.forced is not None:
+            forced.add(seen.view, seen.forced, len(funcs.keys))
+    return {window: window_sums for window, window_sums in windows.items() if window_sums.of_rate}, forced
 
 
-def _make_tables(slice_: Slice, sums: Mapping[str, _Window], funcs: FuncTable, query: VitalsQuery) -> list[WindowTable]:
+def _make_tables(
+    slice_: Slice, sums: Mapping[str, _Window], forced: ForcedSums, funcs: FuncTable, query: VitalsQuery
+) -> tuple[list[WindowTable], ForcedTable]:
     is_function = query.group_by == "function"
     code = load_symbols(slice_.project_id, as_stored=slice_.as_stored or not is_function)
     id_of = [func_id or NO_FUNC for func_id in select_ids(slice_.project_id, funcs.keys)]
     whole = {window: window_sums.sum() for window, window_sums in sums.items()}
-    rows = _Rows(code, whole.values(), funcs, id_of, query.group_by)
-    return [_make_table((window, sums[window], whole[window]), rows, id_of, query) for window in sums]
-
-
-class _Rows:
-    """The row of each func of some windows, by release and index."""
-
-    def __init__(
-        self, code: Symbols, windows: Iterable[_Sums], funcs: FuncTable, id_of: Sequence[int], group_by: str
-    ) -> None:
-        self.code = code
-        self.group_by = group_by
-        pairs = sorted(
-            {pair for window in windows for column in (window.total_us, window.hidden_us) for pair in column}
-        )
-        parts = label_rows(code, [_make_part(code, funcs, id_of, pair) for pair in pairs])
-        names = [self._name(part) for part in parts]
-        self.row_of_pair: dict[Pair, RowId] = dict(zip(pairs, names, strict=True))
-        self.members: dict[RowId, list[FunctionRow]] = {}
-        for part, name in zip(parts, names, strict=True):
-            self.members.setdefault(name, []).append(part)
-        self.row_of = RowOf.of_pairs(
-            {(release, id_of[index]): name for (release, index), name in self.row_of_pair.items()}
-        )
-
-    def _name(self, part: FunctionRow) -> RowId:
-        if self.group_by != "function":
-            return name_group(self.group_by, self.code)(part)
-        return NO_FUNC if part.id == NO_FUNC else id_of_part(self.code, part)
-
-    def describe(self, row_id: RowId) -> FunctionRow:
-        """Returns a row without sums."""
-        if self.group_by != "function":
-            return empty_group(str(row_id), self.group_by)
-        members = self.members[row_id]
-        made = make_part_row(self.code, members)
-        row = made or max(members, key=lambda member: (int(member.id), member.release or ""))
-        return describe_row(self.code, replace(row, id=row_id, release=None))
-
-
-def _make_part(code: Symbols, funcs: FuncTable, id_of: Sequence[int], pair: Pair) -> FunctionRow:
-    release, index = pair
-    if id_of[index] == NO_FUNC:
-        return FunctionRow(id=NO_FUNC, name=OTHER)
-    key = funcs.keys[index]
-    return FunctionRow(
-        id=id_of[index],
-        name=key.name,
-        uri=key.uri,
-        line=key.line,
-        column=key.column,
-        release=release if code.labels is not None else None,
-    )
+    pairs = {pair for window in whole.values() for column in (window.total_us, window.hidden_us) for pair in column}
+    rows = VitalsRows(code, pairs.union(forced.pairs()), funcs, id_of, query.group_by)
+    windows = [_make_table((window, sums[window], whole[window]), rows, id_of, query) for window in sums]
+    return windows, forced.make_table(rows, id_of, query.limit)
 
 
 def _make_table(
-    named: tuple[str, _Window, _Sums], rows: _Rows, id_of: Sequence[int], query: VitalsQuery
+    named: tuple[str, _Window, _Sums], rows: VitalsRows, id_of: Sequence[int], query: VitalsQuery
 ) -> WindowTable:
     window, views, sums = named
     columns: dict[RowId, list[int]] = {}
@@ -341,7 +287,7 @@ def _make_table(
     )
 
 
-def _describe(rows: _Rows, row_id: RowId, column: Sequence[int]) -> FunctionRow:
+def _describe(rows: VitalsRows, row_id: RowId, column: Sequence[int]) -> FunctionRow:
     self_us, hidden_us, total_us = column
     is_function = rows.group_by == "function"  # the total of a group is not the sum of its functions'
     return replace(rows.describe(row_id), self_us=self_us, hidden_us=hidden_us, total_us=total_us if is_function else 0)

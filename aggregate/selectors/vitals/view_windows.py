@@ -23,13 +23,14 @@ from aggregate.selectors.slice.reading import Reading
 from aggregate.selectors.slice.slices import Slice
 from aggregate.sql import select_records
 from ingest.limits import envelope_limits
-from profcore.formats.timeline import ViewTimeline, ViewTrace, build_timeline
+from profcore.formats.timeline import ViewTrace, build_timeline
 from profcore.stats.sampling import sample_key
 from profcore.trace.dimensions import CAPTURE, CAPTURES, DIMENSIONS
 from profcore.trace.funcs import FuncTable, clean_url
 from profcore.trace.marks import read_marks
 from profcore.trace.wire import decode_envelope
-from profcore.vitals.window_sums import WindowSums, sum_windows
+from profcore.vitals.forced_layout import ForcedLayout, sum_forced_layout
+from profcore.vitals.window_sums import WindowSums, sum_windows, tile_samples
 from profcore.vitals.windows import INTERACTIONS, WINDOW_MARKS, ViewWindows, find_windows
 
 CAPTURE_AT: Final = DIMENSIONS.index(CAPTURE)
@@ -50,9 +51,9 @@ class _KeptTrace:
     has_body: bool
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class WindowedView:
-    """A view with its windows. Funcs are indexes of the reader's `funcs`.
+    """A view with its windows, and its forced layout if that was read. Funcs are indexes of the reader's `funcs`.
 
     `slow_rate` is the share of views whose slow windows are kept; None if it is not another one than for all windows.
     """
@@ -60,6 +61,7 @@ class WindowedView:
     view: SliceView
     windows: ViewWindows
     sums: Mapping[str, WindowSums]
+    forced: ForcedLayout | None = None
     slow_rate: float | None = None
 
     def rate_of(self, window: str) -> float:
@@ -94,11 +96,14 @@ class WindowReader:
     kept of a view's funcs.
 
     Views of which only slow moments were kept have their slow windows, if the slice does not choose others: a slow
-    window of any view is kept at one rate. `only_slow_views` were read.
+    window of any view is kept at one rate. `only_slow_views` were read. With `only_whole`, only views that were kept
+    whole are read.
     """
 
-    def __init__(self, slice_: Slice, *, only_slow: bool = False, only_interactions: bool = False) -> None:
-        self.slice_ = slice_.with_slow_views()
+    def __init__(
+        self, slice_: Slice, *, only_slow: bool = False, only_interactions: bool = False, only_whole: bool = False
+    ) -> None:
+        self.slice_ = slice_ if only_whole else slice_.with_slow_views()
         self.only_slow = only_slow
         self.only_interactions = only_interactions
         self.funcs = FuncTable()
@@ -212,18 +217,32 @@ class WindowReader:
         windows = find_windows(timeline.marks)
         if self.only_slow:
             windows = windows.only_slow()
-        yield _window_view(view, windows, timeline, joined)
+        times = tile_samples(timeline)
+        slow_rate = joined[0].envelope.slowRate
+        if view.codes[CAPTURE_AT] == ONLY_SLOW:  # its other windows and its forced layout are not known
+            windows = windows.only_known_slow()
+            yield WindowedView(
+                view=view, windows=windows, sums=sum_windows(timeline, windows, times), slow_rate=slow_rate
+            )
+            return
+        forced = sum_forced_layout(timeline, self.funcs.keys, times)
+        sums = sum_windows(timeline, windows, times)
+        yield WindowedView(view=view, windows=windows, sums=sums, forced=forced, slow_rate=slow_rate)
 
     def _window_interaction(self, view: SliceView, bodies: Sequence[bytes]) -> WindowedView:
         marks = [read_marks(body, page_url=None, page=view.page, types=INTERACTIONS) for body in bodies]
         if not any(marks):
-            return WindowedView(view, ViewWindows(), {})
+            return WindowedView(view=view, windows=ViewWindows(), sums={})
         joined = [
             ViewTrace(decode_envelope(body, envelope_limits()), trace_marks)
             for body, trace_marks in zip(bodies, marks, strict=True)
         ]
         timeline = build_timeline(joined, page=view.page, funcs=FuncTable())
-        return _window_view(view, find_windows(timeline.marks).only(["interaction"]), timeline, joined)
+        windows = find_windows(timeline.marks).only(["interaction"])
+        if view.codes[CAPTURE_AT] == ONLY_SLOW:
+            windows = windows.only_known_slow()
+        sums = sum_windows(timeline, windows, tile_samples(timeline))
+        return WindowedView(view=view, windows=windows, sums=sums, slow_rate=joined[0].envelope.slowRate)
 
     def _decode(self, body: bytes, page: str) -> ViewTrace:
         envelope = decode_envelope(body, envelope_limits())
@@ -247,15 +266,6 @@ class WindowReader:
         for row in rows:
             traces_of_view[row.view_id, row.group_id].append(row)
         return traces_of_view
-
-
-def _window_view(
-    view: SliceView, windows: ViewWindows, timeline: ViewTimeline, joined: Sequence[ViewTrace]
-) -> WindowedView:
-    """Returns a view with its windows. One of which only slow moments were kept has no others: they are not known."""
-    if view.codes[CAPTURE_AT] == ONLY_SLOW:
-        windows = windows.only([window for window in windows.ranges if windows.is_slow(window)])
-    return WindowedView(view, windows, sum_windows(timeline, windows), joined[0].envelope.slowRate)
 
 
 def _choose_first(readable: Sequence[_StoredView]) -> list[_StoredView]:

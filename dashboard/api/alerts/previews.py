@@ -11,7 +11,7 @@ from alerts.budgets import Preview, preview_budget
 from alerts.models import AlertRule
 from alerts.new_third_parties.previews import DayUse, NewThirdPartiesPreview, preview_new_third_parties
 from alerts.previews import read_preview, start_preview
-from alerts.queries import AlertQuery
+from alerts.queries import TRACE_MEASURES, AlertQuery
 from dashboard.api.alerts.access import AlertsEndpoint
 from dashboard.api.alerts.alerts import State as StateName
 from dashboard.api.alerts.schemas import PREVIEW, PREVIEW_FIELDS, read_question_of
@@ -118,7 +118,7 @@ class AlertPreviewView(AlertsEndpoint):
         "preview_alert",
         body={"application/json": PREVIEW},
         answers={200: AlertPreviewAnswer, 202: PreparedAnswer},
-        notes={202: "Of `inp_script`: it is being prepared. Send the same again."},
+        notes={202: "Of `inp_script` and `forced_layout`: it is being prepared. Send the same again."},
         errors={429: "The project has reached its limit of jobs."},
     )
     def post(self, request: Request, slug: str) -> Response:
@@ -129,7 +129,7 @@ class AlertPreviewView(AlertsEndpoint):
             raise ParamError("kind", "kind must be budget or new_third_parties: other alerts have no preview.")
         terms = read_question_of(kind, body.get("question"))
         query = AlertQuery(**terms)
-        if query.measure == "inp_script":
+        if query.measure in TRACE_MEASURES:
             return self.answer_prepared(terms, now)
         if kind == AlertRule.Kind.BUDGET:
             return Response(AlertPreviewAnswer.of_budget(preview_budget(self.project.pk, query, now)))

@@ -37,7 +37,7 @@ from dashboard.api.core.parts import (
 from dashboard.api.core.views import ProjectView
 from dashboard.web.project_pages import PageTraits
 from profcore.stats.header_cost import VitalCost
-from profcore.trace.page_loads import LOAD_VITALS
+from profcore.vitals.page_loads import LOAD_VITALS
 
 MAX_DAYS = 10_000  # 27 years
 

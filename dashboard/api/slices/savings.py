@@ -34,6 +34,7 @@ class SavingAnswer(PlaceAnswer):
     with_calls_ms_per_view: Annotated[float | None, doc("With all it called: at most. Null if sample rates differ.")]
     sure_ms_per_view: Annotated[float, doc("The lower end of the interval: the order of the rows.")]
     views_share: Annotated[float | None, doc("The share of views that ran it.")]
+    forced_ms_per_view: Annotated[float | None, doc("Forced style and layout, in the views whose windows were read.")]
     ms_where_it_ran: Annotated[float | None, doc("Its own time in a view that ran it.")]
     windows: list[WindowSavingAnswer]
 
@@ -50,6 +51,7 @@ class SavingAnswer(PlaceAnswer):
             with_calls_ms_per_view=saving.most_ms,
             sure_ms_per_view=saving.sure_ms,
             views_share=share,
+            forced_ms_per_view=saving.forced_ms,
             ms_where_it_ran=saving.own_ms / share if saving.own_ms is not None and share else None,
             windows=[
                 WindowSavingAnswer(w.window, w.ms, w.summary.ms_per_view.ci95 if w.summary else None, w.share)

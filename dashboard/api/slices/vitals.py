@@ -1,4 +1,4 @@
-"""`vitals`: what ran while visitors waited, over all views."""
+"""`vitals`: what ran while visitors waited, over all views. `forced-layout`: what forced style and layout."""
 
 from dataclasses import dataclass
 from typing import Annotated, Final, Self
@@ -8,8 +8,10 @@ from rest_framework.request import Request
 
 from aggregate.selectors.slice.reading import Reading
 from aggregate.selectors.slice.slices import Slice
+from aggregate.selectors.vitals.forced_layout import SOURCES, ForcedRow, ForcedTable
 from aggregate.selectors.vitals.table import (
     VitalsQuery,
+    VitalsTable,
     WindowRow,
     WindowTable,
     check_vitals,
@@ -98,14 +100,94 @@ class WindowAnswer(Answer):
         )
 
 
-class VitalsAnswer(Answer):
-    """What ran in the windows of vitals."""
+class ForcedRowAnswer(PlaceAnswer):
+    """A function or group that forced style or layout."""
+
+    category: str | None
+    forced_ms: Annotated[float, doc("With it on top of the stack: exact, over the views that were read.")]
+    with_calls_ms: Annotated[float | None, doc("With what its callees forced. Null for groups.")]
+    ms_per_view: float
+    own_ms: Annotated[float, doc("Its self and hidden time in the same views.")]
+    own_share: Annotated[float, doc("The share of its own time that was forced.")]
+    source: Annotated[str, choices(SOURCES), doc("`measured` by markers, `attributed` from long animation frames.")]
+    measured_ms: Annotated[float, doc("The part of `forced_ms` that markers measured.")]
+    estimates: Annotated[EstimatesAnswer | None, doc("Shares are of all forced time.")]
+
+    @classmethod
+    def of_row(cls, table: ForcedTable, forced: ForcedRow, *, has_totals: bool) -> Self:
+        """Returns a row."""
+        row = forced.row
+        return cls.of(
+            row,
+            id=str(row.id),
+            original=OriginalAnswer.of_func(row),
+            forced_ms=row.self_us / 1000,
+            with_calls_ms=row.total_us / 1000 if has_totals else None,
+            ms_per_view=table.per_view_ms(row.self_us),
+            own_ms=forced.own_us / 1000,
+            own_share=forced.own_share,
+            source=forced.source,
+            measured_ms=forced.measured_us / 1000,
+            estimates=EstimatesAnswer.of_summary(forced.summary),
+        )
+
+
+class ForcedTableAnswer(Answer):
+    """Forced style and layout over all views that were read. Attributed time is an estimate of whose it is."""
+
+    views: Annotated[int, doc("Views that were read. All of them count.")]
+    measured_views: Annotated[int, doc("Views with markers. Of the others it is attributed.")]
+    forced_views: Annotated[int, doc("Views that forced any.")]
+    ms_per_view: float
+    unattributed_ms_per_view: Annotated[float, doc("For which no sample of a function was found.")]
+    statistics: StatisticsAnswer
+    estimates: Annotated[EstimatesAnswer | None, doc("Of all forced time.")]
+    unattributed_estimates: EstimatesAnswer | None
+    function_count: Annotated[int, doc("Rows beyond the limit too.")]
+    functions: list[ForcedRowAnswer]
+
+    @classmethod
+    def of_table(cls, table: ForcedTable, *, has_totals: bool) -> Self:
+        """Returns a table."""
+        return cls.of(
+            table,
+            ms_per_view=table.per_view_ms(table.total_us),
+            unattributed_ms_per_view=table.per_view_ms(table.unattributed_us),
+            statistics=StatisticsAnswer.of(table.summary),
+            estimates=EstimatesAnswer.of_summary(table.total),
+            unattributed_estimates=EstimatesAnswer.of_summary(table.unattributed),
+            function_count=table.row_count,
+            functions=[ForcedRowAnswer.of_row(table, row, has_totals=has_totals) for row in table.rows],
+        )
+
+
+class ForcedLayoutAnswer(Answer):
+    """Which functions forced style and layout."""
 
     slice: SliceAnswer
     views: Annotated[int, doc("Views of the slice.")]
     read_views: Annotated[int, doc("Views whose traces were read: all, or a uniform sample.")]
     expired_views: Annotated[int, doc("Views whose raw traces have expired.")]
     too_large_views: Annotated[int, doc("Views with more traces or bytes than are read of one.")]
+    forced_layout: ForcedTableAnswer
+
+    @classmethod
+    def of_vitals(cls, slice_: Slice, table: VitalsTable, *, has_totals: bool, **more: object) -> Self:
+        """Returns what was read of a slice, with values of subclasses."""
+        return cls(
+            slice=SliceAnswer.of(slice_),
+            views=table.population,
+            read_views=table.read,
+            expired_views=table.gone,
+            too_large_views=table.too_large,
+            forced_layout=ForcedTableAnswer.of_table(table.forced_layout, has_totals=has_totals),
+            **more,
+        )
+
+
+class VitalsAnswer(ForcedLayoutAnswer):
+    """What ran in the windows of vitals."""
+
     slow_views: Annotated[int, doc("Of those that were read: views of which only slow moments were kept.")]
     windows: list[WindowAnswer]
 
@@ -131,15 +213,8 @@ class VitalsTableQuery(Query):
         at_once = reading is None
         table = answer_vitals(slice_, self.table) if at_once else select_vitals(slice_, self.table, reading=reading)
         has_totals = self.table.group_by == "function"
-        return VitalsAnswer(
-            slice=SliceAnswer.of(slice_),
-            views=table.population,
-            read_views=table.read,
-            expired_views=table.gone,
-            too_large_views=table.too_large,
-            slow_views=table.only_slow,
-            windows=[WindowAnswer.of_window(window, has_totals=has_totals) for window in table.windows],
-        )
+        windows = [WindowAnswer.of_window(window, has_totals=has_totals) for window in table.windows]
+        return VitalsAnswer.of_vitals(slice_, table, has_totals=has_totals, slow_views=table.only_slow, windows=windows)
 
     def check(self, slice_: Slice) -> None:
         check_vitals(slice_)
@@ -153,3 +228,16 @@ class VitalsView(ProjectView):
     def get(self, request: Request, slug: str) -> VitalsAnswer:
         """Returns which functions ran until the largest paint, during the longest interaction, and in long frames."""
         return VitalsTableQuery.read(request.query_params).answer(self.resolve_slice())
+
+
+class ForcedLayoutView(ProjectView):
+    traits = PageTraits(heavy="yes", on_replica=True)
+    known_params = (*SLICE_PARAMS, VIEW_PARAM, FUNC_OVER_PARAM, GROUP_BY, LIMIT)
+    job_kind = VitalsTableQuery.kind
+
+    def get(self, request: Request, slug: str) -> ForcedLayoutAnswer:
+        """Returns which functions forced style and layout, and how much per view. A job of `vitals` has it too."""
+        params = request.query_params
+        group_by, limit, slice_ = GROUP_BY.read(params), LIMIT.read(params), self.resolve_slice()
+        table = answer_vitals(slice_, VitalsQuery(group_by=group_by, limit=limit))
+        return ForcedLayoutAnswer.of_vitals(slice_, table, has_totals=group_by == "function")

@@ -14,7 +14,7 @@ from alerts.budgets import Preview, preview_budget
 from alerts.days import Day
 from alerts.models import AlertRule
 from alerts.new_third_parties.previews import NewThirdPartiesPreview, preview_new_third_parties
-from alerts.queries import MAX_MS, MEASURES, AlertQuery, clean_alert_query
+from alerts.queries import MAX_MS, MEASURES, TRACE_MEASURES, AlertQuery, clean_alert_query
 from alerts.queries import MAX_NAME_CHARS as MAX_SUBJECT_CHARS
 from alerts.rules import MAX_NAME_CHARS, RELEASE_ALERT_ID, change_alert, create_alert, delete_alert
 from dashboard.layout.forms import SettingsForm
@@ -27,11 +27,12 @@ from profcore.trace.dimensions import DEVICE_CLASSES
 
 NO_ALERT: Final = "There is no such alert."
 SECTION: Final = "settings-alerts"
-TIME, SHARE, INTERACTION, NEW = "time", "share", "inp_script", "new_third_parties"
+TIME, SHARE, INTERACTION, FORCED, NEW = "time", "share", "inp_script", "forced_layout", "new_third_parties"
 ABOUT: Final = (
     (TIME, "Script time per view, seen and hidden"),
     (SHARE, "The share of a function, package or third party"),
     (INTERACTION, "Script time in the longest interaction of a view (INP)"),
+    (FORCED, "Forced layout per view"),
     (NEW, "New third parties or packages"),
 )
 SUBJECTS: Final = (("function", "A function"), ("package", "A package"), ("party", "A third party"))
@@ -41,6 +42,7 @@ LIMIT_HINTS: Final = (
     (TIME, "Script time: milliseconds per page view, as the mean of a day."),
     (SHARE, "A share: per cent of the script and hidden time of a day."),
     (INTERACTION, "Interactions: milliseconds. Of the page views with an interaction, three of four may have no more."),
+    (FORCED, "Forced layout: milliseconds per page view, as the mean over all of them."),
     (NEW, "New third parties or packages: milliseconds per page view. You get a message about those that cost more."),
 )
 PARTY: Final = "party"
@@ -146,7 +148,7 @@ def _show(page: SettingsRequest, alert: AlertRule | None) -> HttpResponse:
         try:
             question = form.question()
             if "preview" in page.request.POST:
-                if form.cleaned_data["about"] == INTERACTION:
+                if form.cleaned_data["about"] in TRACE_MEASURES:
                     return _render(page, alert, form, prepared=prepare_preview(page, question, now))
                 make = preview_budget if form.kind == AlertRule.Kind.BUDGET else preview_new_third_parties
                 with bounded_read():

@@ -1,4 +1,4 @@
-"""The preview of a budget on interactions: a job reads the days, and the page shows how far it is until it is done."""
+"""The preview of a budget that raw traces tell: a job reads the days, and the page shows how far it is until then."""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -18,6 +18,11 @@ from alerts.reading import describe_budget
 from dashboard.pages.settings.layout import SettingsRequest, settings_page
 
 SECTION: Final = "settings-alerts"
+# By measure: which page views count, and what is said of them.
+DAY_WORDS: Final = {
+    "inp_script": ("Views with an interaction", "75th percentile"),
+    "forced_layout": ("Views", "Per view"),
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,6 +33,8 @@ class PreviewProgress:
     past: Preview | None = None
     about: str = ""
     most: int = 0
+    views_word: str = ""  # what the page views and the figure of a day are
+    figure_word: str = ""
 
     @property
     def days(self) -> list[tuple[Day, str]]:
@@ -48,8 +55,16 @@ def describe_preview(job: Job, now: datetime) -> PreviewProgress:
     """Returns a preview as it is now."""
     if not has_result(job, now):
         return PreviewProgress(job=job)
-    about = describe_budget(query_of(job))
-    return PreviewProgress(job=job, past=read_preview(job), about=about, most=settings.ALERTS_INTERACTION_VIEWS)
+    query = query_of(job)
+    views_word, figure_word = DAY_WORDS[query.measure]
+    return PreviewProgress(
+        job=job,
+        past=read_preview(job),
+        about=describe_budget(query),
+        most=settings.ALERTS_TRACE_VIEWS,
+        views_word=views_word,
+        figure_word=figure_word,
+    )
 
 
 @settings_page(SECTION, for_admins=True)

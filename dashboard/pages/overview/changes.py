@@ -21,7 +21,7 @@ from dashboard.web.decorators import project_page
 from dashboard.web.etags import answer_unchanged
 from dashboard.web.params import ParamError, read_choice, read_side
 from dashboard.web.queries import read_page_slice, write_query
-from dashboard.web.verdicts import answer_breakdown, answer_verdict, compare_cached
+from dashboard.web.verdicts import answer_breakdown, answer_forced_change, answer_verdict, compare_cached
 from profcore.stats.joining import MIN_COMPARED_VIEWS
 from profcore.stats.views import Measure
 from projects.models import Project
@@ -82,6 +82,18 @@ def show_change_parts(request: HttpRequest, slug: str) -> HttpResponse:
         "where": " ".join(slice_.pages),
     }
     return render(request, "dashboard/overview/_change_parts.html", context)
+
+
+@project_page(kind="part", name="change-forced", path="change-forced/", heavy="yes", on_replica=True)
+@answer_unchanged
+def show_forced_change(request: HttpRequest, slug: str) -> HttpResponse:
+    """Shows whether the first function of the verdict takes longer mostly by forced layout: a part of the overview.
+
+    It reads raw traces, so guests do not see it, and the verdict does not wait for it.
+    """
+    project = get_visible_project(request.user, slug)
+    _, (base, head) = _read_releases(request, project)
+    return render(request, "dashboard/overview/_change_forced.html", {"forced": answer_forced_change(base, head)})
 
 
 def _link_part(slice_: Slice, field: str, value: str) -> str:

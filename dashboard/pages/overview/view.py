@@ -34,7 +34,7 @@ from dashboard.web.etags import answer_unchanged
 from dashboard.web.params import EVERY_FUNCTION, read_choice, read_count
 from dashboard.web.project_pages import Tab
 from dashboard.web.queries import make_query, read_page_narrowing, read_page_slice
-from dashboard.web.verdicts import MAX_RELEASES, ChosenSides, answer_verdict, choose_sides
+from dashboard.web.verdicts import MAX_RELEASES, ChosenSides, answer_verdict, choose_sides, find_first_culprit
 from ingest.storage.groups import OTHER
 from profcore.stats.joining import MIN_COMPARED_VIEWS
 from profcore.stats.summaries import MIN_VIEWS
@@ -135,6 +135,8 @@ def describe_releases(
         **context,
         **describe_changed_releases(verdict.base, verdict.head, request.user),
         "changes_link": link_comparison("changes", project, whole, base, head),
+        "has_late_forced": find_first_culprit(verdict) is not None,
+        "forced_link": link_comparison("change-forced", project, whole, base, head),
         "compare_link": link_comparison("compare", project, whole, base, head),
         "parts_link": link_comparison("change-parts", project, leading, base, head),
         "lead_compare_link": link_comparison("compare", project, leading, base, head),

@@ -9,6 +9,7 @@ from aggregate.jobs.requests import iter_result
 from aggregate.models import Job
 from aggregate.selectors.code.labels import label_func
 from aggregate.selectors.functions.table import FunctionRow
+from aggregate.selectors.vitals.forced_layout import ForcedRow, ForcedTable
 from aggregate.selectors.vitals.table import VitalsTable, WindowRow, WindowTable
 from profcore.code.display_rules import Display
 from profcore.stats.estimates import Figure, Interval
@@ -16,6 +17,30 @@ from profcore.stats.summaries import FuncSummary, Summary
 
 Json = Mapping[str, Any]  # Any: JSON that this server wrote
 US_PER_MS: Final = 1_000
+# Older answers have no forced layout.
+NOTHING: Final = Summary(
+    measure="self",
+    views=0,
+    population=0,
+    effective_views=0,
+    clipped_views=0,
+    is_weighted=False,
+    is_complete=True,
+    is_too_few=True,
+    functions=(),
+)
+NOT_READ: Final = ForcedTable(
+    views=0,
+    measured_views=0,
+    forced_views=0,
+    total_us=0,
+    unattributed_us=0,
+    summary=NOTHING,
+    total=None,
+    unattributed=None,
+    rows=(),
+    row_count=0,
+)
 OF_A_RULE: Final = 0  # which display rule made a row is not in the answer
 
 
@@ -29,6 +54,7 @@ def read_answer(job: Job, *, rows: int) -> VitalsTable:
         too_large=answer["too_large_views"],
         only_slow=answer["slow_views"],
         windows=[_read_window(window, rows) for window in answer["windows"]],
+        forced_layout=_read_forced(answer["forced_layout"], rows) if "forced_layout" in answer else NOT_READ,
     )
 
 
@@ -47,6 +73,31 @@ def _read_window(window: Json, rows: int) -> WindowTable:
         parts=[_read_estimates(part["estimates"]) for part in parts],
         rows=[WindowRow(row=_read_row(row), summary=_read_estimates(row["estimates"])) for row in functions],
         row_count=window["function_count"],
+    )
+
+
+def _read_forced(forced: Json, rows: int) -> ForcedTable:
+    views: int = forced["views"]
+    functions: Sequence[Json] = forced["functions"][:rows]
+    return ForcedTable(
+        views=views,
+        measured_views=forced["measured_views"],
+        forced_views=forced["forced_views"],
+        total_us=_us(forced["ms_per_view"] * views),
+        unattributed_us=_us(forced["unattributed_ms_per_view"] * views),
+        summary=Summary(**forced["statistics"], functions=()),
+        total=_read_estimates(forced["estimates"]),
+        unattributed=_read_estimates(forced["unattributed_estimates"]),
+        rows=[
+            ForcedRow(
+                row=_read_row({**row, "self_ms": row["forced_ms"], "hidden_ms": 0, "total_ms": row["with_calls_ms"]}),
+                own_us=_us(row["own_ms"]),
+                measured_us=_us(row["measured_ms"]),
+                summary=_read_estimates(row["estimates"]),
+            )
+            for row in functions
+        ],
+        row_count=forced["function_count"],
     )
 
 

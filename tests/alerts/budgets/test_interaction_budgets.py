@@ -1,4 +1,4 @@
-"""Budgets on the script part of INP: the oracle's percentile on recorded visits, read outside of locks, day by day."""
+"""Budgets on the script part of INP, and on forced layout: read from raw traces outside of locks, day by day."""
 
 from collections.abc import Iterator
 from datetime import date, timedelta
@@ -10,11 +10,12 @@ import pytest
 from django.db import connection
 from pytest_django import DjangoDbBlocker, Settings
 
-from aggregate.selectors.vitals.interaction_script import select_interaction_script
+from aggregate.selectors.vitals.sampled_figures import select_interaction_script
+from aggregate.selectors.vitals.table import VitalsQuery, select_vitals
 from aggregate.stopping import Stopping
 from aggregate.time_budget import BudgetSpent
 from alerts import budgets
-from alerts.days import Day, measure_interactions, slice_of
+from alerts.days import Day, measure_from_traces, slice_of
 from alerts.evaluating import evaluate_due, evaluate_one
 from alerts.models import AlertRule, AlertState, StateChange
 from alerts.previews import read_preview, start_preview
@@ -24,7 +25,7 @@ from alerts.rules import change_alert, create_alert
 from ingest.models import RawTrace
 from profcore.alerts.states import State
 from profcore.stats.sampling import sample_key
-from profcore.stats.summaries import estimate_p75
+from profcore.stats.summaries import estimate_mean, estimate_p75
 from projects.models import Project
 from tests.aggregate.jobs.running_jobs import again, run_jobs
 from tests.aggregate.selectors.vitals.recorded_visits import copy_visits, post_visits, read_visits
@@ -70,8 +71,8 @@ def project(kept: Project, db: None) -> Project:
     return kept
 
 
-def alert_it(project: Project, limit: float, **where: str) -> AlertRule:
-    asked = clean_alert_query("budget", {"measure": "inp_script", "limit": limit, **where})
+def alert_it(project: Project, limit: float, *, measure: str = "inp_script", **where: str) -> AlertRule:
+    asked = clean_alert_query("budget", {"measure": measure, "limit": limit, **where})
     created_at = MORNING - timedelta(days=1)
     return create_alert(project=project, kind="budget", name="INP", question=asked, now=created_at)
 
@@ -102,7 +103,7 @@ def ranks_of(count: int) -> tuple[int, int]:
 def test_a_day_has_the_oracles_percentile_between_order_statistics(project: Project, visits: list[Visit]) -> None:
     values = sorted(values_of(visits))
     assert any(hidden_in(visit, windows_of(visit).get("interaction", [])) for visit in visits)
-    day = measure_interactions(project.pk, AlertQuery(measure="inp_script", limit=1.0), LAST)
+    day = measure_from_traces(project.pk, AlertQuery(measure="inp_script", limit=1.0), LAST)
     low, high = ranks_of(len(values))
     assert 25 <= len(values) < len(visits)
     assert (day.views, day.is_gone) == (len(values), False)
@@ -114,10 +115,10 @@ def test_a_day_has_the_oracles_percentile_between_order_statistics(project: Proj
 def test_a_budget_is_of_its_page_and_device(project: Project, visits: list[Visit]) -> None:
     page = max({visit[0]["page"] for visit in visits}, key=lambda page: sum(v[0]["page"] == page for v in visits))
     values = values_of([visit for visit in visits if visit[0]["page"] == page])
-    day = measure_interactions(project.pk, AlertQuery(measure="inp_script", limit=1.0, page=page), LAST)
+    day = measure_from_traces(project.pk, AlertQuery(measure="inp_script", limit=1.0, page=page), LAST)
     assert day.views == len(values)
     nobody = AlertQuery(measure="inp_script", limit=1.0, device="unknown")
-    assert measure_interactions(project.pk, nobody, LAST) == Day(on=LAST, views=0)
+    assert measure_from_traces(project.pk, nobody, LAST) == Day(on=LAST, views=0)
 
 
 def test_views_in_which_nothing_ran_count_as_zero() -> None:
@@ -151,6 +152,34 @@ def test_two_days_over_the_limit_are_confirmed_and_reported_with_a_link_to_the_d
     assert about == "At most 5\u202fms of script in the longest interaction, 75th percentile; all pages and devices"
 
 
+def test_forced_layout_has_the_mean_of_the_page_vitals_and_a_message(project: Project) -> None:
+    query = AlertQuery(measure="forced_layout", limit=1.0)
+    day = measure_from_traces(project.pk, query, LAST)
+    forced = select_vitals(slice_of(project.pk, query, LAST, LAST), VitalsQuery()).forced_layout
+    assert forced.total is not None
+    assert day.views == forced.views
+    assert day.value == pytest.approx(forced.total.ms_per_view.value)
+    assert (day.low, day.high) == pytest.approx(forced.total.ms_per_view.ci95)
+    alert = alert_it(project, 1.0, measure="forced_layout")
+    evaluate_due(MORNING)
+    assert state_of(alert) == "CONFIRMED"
+    entry = select_history(project, before=None, most=1)[0]
+    assert "of forced layout per view; the limit is 1 ms" in entry.said.how_much
+    assert f"/projects/shop/vitals/?from={LAST}T" in entry.links.slice
+    about = select_standings(project.pk)[-1].about
+    assert about == "At most 1\u202fms of forced layout per view; all pages and devices"
+
+
+def test_views_that_force_nothing_count_in_the_mean() -> None:
+    assert estimate_mean([0] * 30, [1.0] * 30) == (0.0, (0.0, 0.0))
+    assert estimate_mean([0] * 26 + [60_000] * 4, [1.0] * 30) == (8.0, None)
+    mixed = estimate_mean([0] * 20 + [60_000] * 10, [1.0] * 30)
+    assert mixed is not None
+    assert mixed.ci95 is not None
+    assert mixed.ci95.low < mixed.value == 20.0 < mixed.ci95.high
+    assert estimate_mean([60_000] * 24, [1.0] * 24) is None
+
+
 def test_days_within_the_limit_are_quiet(project: Project) -> None:
     alert = alert_it(project, 3_000.0)
     evaluate_due(MORNING)
@@ -170,9 +199,9 @@ def test_traces_are_read_outside_of_the_transaction_and_the_alert_is_put_off_mea
         assert AlertRule.objects.get(id=alert.id).due_at > MORNING
         assert not evaluate_one(project.pk, alert.id, MORNING)  # another worker does not read the same
         read.append(day)
-        return measure_interactions(project_id, query, day)
+        return measure_from_traces(project_id, query, day)
 
-    monkeypatch.setattr(budgets, "measure_interactions", look)
+    monkeypatch.setattr(budgets, "measure_from_traces", look)
     evaluate_due(MORNING)
     assert read == [LAST - timedelta(days=1), LAST]
     AlertRule.objects.update(due_at=MORNING)
@@ -185,9 +214,9 @@ def test_what_was_read_for_another_question_is_not_judged(project: Project, monk
 
     def change(project_id: int, query: AlertQuery, day: date) -> Day:
         change_alert(alert, name="INP", question={**alert.question, "limit": 900.0}, is_on=True, now=MORNING)
-        return measure_interactions(project_id, query, day)
+        return measure_from_traces(project_id, query, day)
 
-    monkeypatch.setattr(budgets, "measure_interactions", change)
+    monkeypatch.setattr(budgets, "measure_from_traces", change)
     asked_before = AlertRule.objects.get(id=alert.id)
     budgets.judge_next_day(asked_before, MORNING)
     assert AlertRule.objects.get(id=alert.id).evaluated_at is None
@@ -202,7 +231,7 @@ def test_a_worker_that_is_told_to_stop_leaves_the_day_to_others(
     def stop(project_id: int, query: AlertQuery, day: date) -> Day:
         raise Stopping
 
-    monkeypatch.setattr(budgets, "measure_interactions", stop)
+    monkeypatch.setattr(budgets, "measure_from_traces", stop)
     with pytest.raises(BudgetSpent):
         evaluate_one(project.pk, alert.id, MORNING)
     monkeypatch.undo()
@@ -218,7 +247,7 @@ def test_a_fault_while_reading_is_said_and_tried_again(project: Project, monkeyp
     def fail(project_id: int, query: AlertQuery, day: date) -> Day:
         raise ValueError("no such pack")
 
-    monkeypatch.setattr(budgets, "measure_interactions", fail)
+    monkeypatch.setattr(budgets, "measure_from_traces", fail)
     assert evaluate_one(project.pk, alert.id, MORNING)
     failed = AlertRule.objects.get(id=alert.id)
     assert (failed.problem, failed.evaluated_at) == ("ValueError: no such pack", None)
@@ -238,7 +267,7 @@ def test_too_few_views_with_an_interaction_stay_unknown_and_are_read_once(
     assert note.startswith("Too few page views with an interaction since ")
     assert note.endswith(", at least 25 are needed.")
     assert not StateChange.objects.filter(alert_id=alert.id).exists()
-    monkeypatch.setattr(budgets, "measure_interactions", None)
+    monkeypatch.setattr(budgets, "measure_from_traces", None)
     AlertRule.objects.update(due_at=MORNING)
     evaluate_due(MORNING)
     assert AlertRule.objects.get(id=alert.id).problem is None
@@ -278,11 +307,11 @@ def test_a_sample_is_bounded_and_one_giant_view_does_not_end_it(
 ) -> None:
     query = AlertQuery(measure="inp_script", limit=1.0)
     settings.VITALS_MAX_TRACES = sum(len(visit) for visit in visits) // 5
-    assert 0 < measure_interactions(project.pk, query, LAST).views < 15
+    assert 0 < measure_from_traces(project.pk, query, LAST).views < 15
     settings.VITALS_VIEW_MAX_BYTES = 20_000  # views have 22 kB on average
-    assert 0 < measure_interactions(project.pk, query, LAST).views < 10
+    assert 0 < measure_from_traces(project.pk, query, LAST).views < 10
     settings.VITALS_VIEW_MAX_TRACES = min(len(visit) for visit in visits) - 1  # each is too large by itself
-    assert measure_interactions(project.pk, query, LAST) == Day(on=LAST, views=0)
+    assert measure_from_traces(project.pk, query, LAST) == Day(on=LAST, views=0)
 
 
 def test_a_preview_is_a_job_and_says_how_often_it_would_have_alerted(project: Project) -> None:

@@ -28,6 +28,7 @@ VERDICTS = [
     "/projects/shop/",
     "/projects/shop/change-parts/?base_release=2.0.0&head_release=2.1.0",
     "/projects/shop/changes/?base_release=2.0.0&head_release=2.1.0",
+    "/projects/shop/change-forced/?base_release=2.0.0&head_release=2.1.0",
     API + "verdict?base_release=2.0.0&head_release=2.1.0",
     API + "verdict?base_release=2.0.0&head_release=2.1.0&device=desktop",
     API + "profile?format=speedscope&base_release=2.0.0&head_release=2.1.0",

@@ -10,7 +10,7 @@ from pytest_django import Settings
 
 from aggregate.maintenance.retention import expire_all
 from ingest.count_models import LoadCount
-from profcore.trace.page_loads import LOAD_VITALS, bucket_of
+from profcore.vitals.page_loads import LOAD_VITALS, bucket_of
 from projects.key_cache import clear_keys
 from projects.models import IngestKey
 from tests.ingest.endpoint.posting import IngestResponse, IngestServer

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from profcore.stats.header_cost import MIN_LOADS, VitalCost, compare_loads
-from profcore.trace.page_loads import BUCKETS, bucket_of, middle_ms
+from profcore.vitals.page_loads import BUCKETS, bucket_of, middle_ms
 
 
 def draw(rng: np.random.Generator, loads: int, later: float = 0.0) -> Counter[int]:

@@ -1,6 +1,5 @@
 """What ran in the windows of a view: held against an oracle on recorded views, and against the fold on any samples."""
 
-import gzip
 import json
 from collections import Counter
 from typing import Any, Final
@@ -9,38 +8,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ops.demo.recordings import FOLDER
-from profcore.formats.timeline import ViewTimeline, ViewTrace, build_timeline
+from profcore.formats.timeline import ViewTrace, build_timeline
 from profcore.sums.fold import FUNC_SUM_NAMES, fold_trace
 from profcore.trace.funcs import FuncTable
-from profcore.trace.marks import read_marks
-from profcore.trace.wire import Envelope, Frame, Limits, Mark, Sample, Stack, Trace, decode_envelope
-from profcore.vitals.window_sums import WINDOW_PARTS, WindowSums, sum_windows
+from profcore.trace.wire import Envelope, Frame, Mark, Sample, Stack, Trace, decode_envelope
+from profcore.vitals.window_sums import WINDOW_PARTS, WindowSums, sum_windows, tile_samples
 from profcore.vitals.windows import WINDOWS, ViewWindows, find_windows
 from tests.envelopes import make_envelope
 from tests.profcore.strategies import PROPERTY, mark_lists, sample_lists
 from tests.profcore.vitals.oracle import hidden_in, script_in, windows_of
+from tests.profcore.vitals.recorded import LIMITS, join, recorded_views
 
-LIMITS: Final = Limits()
 COLUMNS: Final = ("self_us", "total_us", "hidden_us", "hidden_total_us")
-
-
-def recorded_views(release: str, count: int) -> list[list[dict[str, Any]]]:
-    """Returns the envelopes of some recorded views of the shop, those of all kinds of windows."""
-    views: dict[str, list[dict[str, Any]]] = {}
-    for line in gzip.decompress((FOLDER / f"{release}.ndjson.gz").read_bytes()).splitlines():
-        envelope = json.loads(line)
-        views.setdefault(envelope["viewId"], []).append(envelope)
-    full = [view for view in views.values() if {"lcp", "processing", "long_frames"} <= windows_of(view).keys()]
-    return full[:: max(len(full) // count, 1)][:count]
-
-
-def join(envelopes: list[dict[str, Any]], funcs: FuncTable) -> ViewTimeline:
-    traces = []
-    for envelope in envelopes:
-        body = json.dumps(envelope).encode()
-        traces.append(ViewTrace(decode_envelope(body, LIMITS), read_marks(body, page_url=None, page="/")))
-    return build_timeline(traces, page=envelopes[0]["page"], funcs=funcs)
 
 
 def named(column: dict[int, int], funcs: FuncTable) -> Counter[Any]:
@@ -70,7 +49,7 @@ def test_recorded_views_have_the_oracles_windows_and_script_times(release: str) 
         assert {window: list(ranges) for window, ranges in windows.ranges.items()} == {
             window: [span for span in ranges if span[0] < span[1]] for window, ranges in wanted.items()
         }
-        by_window = sum_windows(timeline, windows)
+        by_window = sum_windows(timeline, windows, tile_samples(timeline))
         assert set(by_window) == set(WINDOWS)
         for window, ranges in wanted.items():
             self_us, everything = script_in(envelopes, ranges)
@@ -115,7 +94,7 @@ def test_a_window_over_the_whole_view_is_its_fold_and_two_halves_are_the_whole(
     timeline = build_timeline([ViewTrace(envelope)], page="/", funcs=funcs)
     start, end = -10_000_000, 100_000_000
     whole, left, right = (
-        sum_windows(timeline, ViewWindows(ranges={"lcp": [span]}))["lcp"]
+        sum_windows(timeline, ViewWindows(ranges={"lcp": [span]}), tile_samples(timeline))["lcp"]
         for span in ((start, end), (start, cut_us), (cut_us, end))
     )
     fold = fold_trace(envelope, page="/", funcs=funcs)
@@ -139,5 +118,5 @@ def test_where_two_profilers_ran_at_once_one_of_them_counts() -> None:
     envelopes = [make_envelope("a", "A\nA\nA\nA", seq=seq) for seq in (0, 1)]
     funcs = FuncTable()
     timeline = join([{**envelope, "marks": []} for envelope in envelopes], funcs)
-    by_window = sum_windows(timeline, ViewWindows(ranges={"lcp": [(0, 30_000)]}))
+    by_window = sum_windows(timeline, ViewWindows(ranges={"lcp": [(0, 30_000)]}), tile_samples(timeline))
     assert by_window["lcp"].parts_us == [30_000, 0, 0, 0, 0, 0]

@@ -75,6 +75,26 @@ def test_groups_have_no_totals(client: Client, bearer: Headers) -> None:
     assert {row["total_ms"] for row in first["functions"]} == {None}
 
 
+def test_forced_layout_is_of_all_views_that_were_read(client: Client, bearer: Headers) -> None:
+    answer = client.get(f"{API}forced-layout?limit=1000", headers=bearer).json()
+    forced = answer["forced_layout"]
+    assert forced == ask(client, bearer, "?limit=1000")["forced_layout"]
+    assert (answer["views"], forced["views"], forced["measured_views"]) == (34, 34, 0)
+    assert 0 < forced["forced_views"] < 34
+    assert forced["function_count"] == len(forced["functions"]) > 5
+    low, high = forced["estimates"]["ms_per_view_ci95"]
+    assert low < forced["ms_per_view"] < high
+    attributed = sum(row["ms_per_view"] for row in forced["functions"])
+    assert attributed + forced["unattributed_ms_per_view"] == pytest.approx(forced["ms_per_view"])
+    top = forced["functions"][0]
+    assert top["source"] == "attributed"
+    assert 0 < top["forced_ms"] <= top["with_calls_ms"]
+    assert top["own_share"] == pytest.approx(min(top["forced_ms"] / top["own_ms"], 1))
+    groups = client.get(f"{API}forced-layout?group_by=party", headers=bearer).json()["forced_layout"]["functions"]
+    assert {row["with_calls_ms"] for row in groups} == {None}
+    assert client.get(f"{API}forced-layout?waits=slow", headers=bearer).json()["field"] == "waits"
+
+
 def test_slow_waits_are_fewer(client: Client, bearer: Headers) -> None:
     every, slow = (
         {window["window"]: window["views"] for window in ask(client, bearer, query)["windows"]}

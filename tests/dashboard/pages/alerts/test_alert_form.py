@@ -21,13 +21,14 @@ SHOWN = {
     "time": (set(), "the mean of a day"),
     "share": ({"Share of", "Its name"}, "per cent"),
     "inp_script": (set(), "three of four"),
+    "forced_layout": (set(), "Forced layout: milliseconds"),
     "new_third_parties": ({"What is new"}, "cost more"),
 }
 OWN_LABELS = ("Share of", "Its name", "What is new")
 
 
 @pytest.mark.django_db
-@pytest.mark.parametrize("about", ["time", "inp_script", "new_third_parties"])
+@pytest.mark.parametrize("about", ["time", "inp_script", "forced_layout", "new_third_parties"])
 def test_a_name_without_a_share_is_an_error_and_not_dropped(owner: Client, shop: Project, about: str) -> None:
     for button in ({}, {"preview": "1"}):
         answer = owner.post(FORM, {**NEW_THIRD_PARTIES, "about": about, "subject": "react", **button})

@@ -182,6 +182,15 @@ def test_a_budget_on_interactions_is_previewed_by_a_job(owner: Client, member: C
     assert "There is no preview It was cancelled" in text_of(owner, address)
 
 
+def test_a_budget_on_forced_layout_is_previewed_by_a_job(owner: Client, shop: Project) -> None:
+    fields = {**BUDGET, "about": "forced_layout"}
+    assert "The preview is being prepared" in text_of_posted(owner, SETTINGS + "alerts/new/", **fields, preview="1")
+    run_jobs()
+    text = text_of(owner, f"{SETTINGS}alerts/previews/{Job.objects.get().id}/")
+    assert "Day Views Per view 95 % interval" in text
+    assert "of forced layout per view" in text
+
+
 def test_a_preview_is_of_its_project_and_nothing_else_is_one(
     owner: Client, stranger: Client, shop: Project, settings: Settings
 ) -> None:

@@ -1,5 +1,6 @@
 """What changed from release to release: the functions of the verdict, pages with their state, all changed functions."""
 
+import html
 import re
 from typing import Any
 
@@ -42,8 +43,34 @@ def test_the_verdict_names_its_culprits_with_intervals_one_click_away(member: Cl
     assert re.fullmatch(r"/projects/lab/functions/\d+/\?release=6\.0\.0&page=/cart", link)
     assert member.get(link).status_code == 200
     assert 'class="figure is-rise"' in card
-    assert "hx-get" not in card  # the functions are named already
+    (late,) = re.findall(r'hx-get="([^"?]+)', card)  # the functions are named already
+    assert late == "/projects/lab/change-forced/"
     assert page.index('class="card verdict') < page.index('id="changes"') < page.index('id="trend"')
+
+
+def forced_link(client: Client) -> str:
+    """Returns where the overview asks whether the change is mostly forced layout."""
+    (link,) = re.findall(r'hx-get="(/projects/lab/change-forced/[^"]+)"', html_of(client, "/projects/lab/"))
+    return html.unescape(link)
+
+
+def test_a_function_that_only_computes_is_not_said_to_force_layout(member: Client, folded: Project) -> None:
+    assert html_of(member, forced_link(member)).strip() == ""
+
+
+def test_a_function_that_mostly_forces_layout_is_said_to(member: Client) -> None:
+    lab = make_project("lab")
+    lab.memberships.create(user_id=member.session["_auth_user_id"])
+    for release, more in (("5.0.0", 0), ("6.0.0", 4)):
+        for n in range(30):
+            took_ms = 10 * (1 + n % 3 + more)
+            script = {"start": 0, "duration": took_ms, "forced": 0.8 * took_ms, "url": "https://shop.example/app.js"}
+            marks = [{"type": "long-animation-frame", "start": 0, "duration": 100, "scripts": [script]}]
+            post("KEY-lab", {**view(f"{release}-{n}", 1 + n % 3 + more, release), "marks": marks})
+    fold_all()
+    assert (
+        text_of(member, forced_link(member)).strip() == "Mostly forced layout: +32 ms of it, in a sample of page views."
+    )
 
 
 def test_pages_stand_below_the_verdict_with_their_own_state(member: Client, folded: Project) -> None:

@@ -7,7 +7,7 @@ import pytest
 from django.test import Client
 
 from ingest.count_models import LoadCount
-from profcore.trace.page_loads import LOAD_VITALS, bucket_of
+from profcore.vitals.page_loads import LOAD_VITALS, bucket_of
 from projects.models import Project
 from tests.aggregate.posting import fold_all, post
 from tests.builders import make_project

@@ -1,5 +1,7 @@
 """Vitals of all views: a button starts a job, the page shows how far it is, and then its result to every member."""
 
+import gzip
+import json
 from datetime import UTC, datetime
 from urllib.parse import parse_qs, urlsplit
 from uuid import uuid4
@@ -9,7 +11,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 from pytest_django import Settings
 
-from aggregate.jobs.requests import cancel_job
+from aggregate.jobs.requests import cancel_job, iter_result
 from aggregate.models import Job
 from projects.models import Membership, Project
 from tests.aggregate.jobs.running_jobs import run_jobs
@@ -67,6 +69,19 @@ def test_the_result_is_shown_as_the_page_shows_a_sample(reader: Client, settings
     assert wanted[: wanted.index("From all")] in text
     assert f"From all {VISITS} page views" in text
     assert "shows them to all members until" in text
+
+
+def test_a_result_of_before_says_that_it_has_no_forced_layout(reader: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    address = start(reader)
+    run_jobs()
+    assert "All of it has a function" in text_of(reader, address)
+    answer = json.loads(gzip.decompress(b"".join(iter_result(job_of(address)))))
+    del answer["forced_layout"]
+    older = gzip.compress(json.dumps(answer).encode())
+    monkeypatch.setattr("dashboard.pages.vitals.stored_answer.iter_result", lambda _: [older])
+    text = text_of(reader, address)
+    assert "This result does not have it" in text
+    assert "Long animation frames" in text
 
 
 @pytest.mark.usefixtures("few")
@@ -150,4 +165,4 @@ def test_what_to_fix_first_says_that_its_vitals_are_of_a_sample(reader: Client, 
     text = text_of(reader, f"{table}?group_by=party")
     assert "Of LCP (sample)" in text
     assert "Of INP (sample)" in text
-    assert f"LCP and INP are of an even sample of {VISITS // 2} page views" in text
+    assert f"LCP, INP and forced layout are of an even sample of {VISITS // 2} page views" in text

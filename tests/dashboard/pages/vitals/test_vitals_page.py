@@ -30,6 +30,14 @@ def test_the_windows_say_what_ran_in_them(reader: Client) -> None:
     assert f"From all {VISITS} page views" in text
 
 
+def test_forced_layout_says_who_forced_it_and_what_is_unattributed(reader: Client) -> None:
+    text = text_of(reader, WINDOWS)
+    forced = text[text.index("Forced layout") :]
+    assert re.search(r"Attributed: .* [\d.]+ ms per view \([\d.]+ to [\d.]+ ms\) · in [\d.]+ % of page views", forced)
+    assert re.search(r"10 of \d+\. All of it has a function\.", forced)
+    assert "With calls" not in text_of(reader, f"{WINDOWS}?group_by=party")
+
+
 def test_windows_can_be_grouped(reader: Client) -> None:
     assert "first-party" in text_of(reader, f"{WINDOWS}?group_by=category")
     assert "group_by=package&amp;waits=slow" in reader.get(f"{PAGE}?group_by=package&waits=slow").content.decode()

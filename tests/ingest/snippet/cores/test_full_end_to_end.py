@@ -10,7 +10,7 @@ from pytest_django.live_server_helper import LiveServer
 
 from ingest.count_models import LoadCount
 from ingest.models import Receipt
-from profcore.trace.page_loads import LOAD_VITALS
+from profcore.vitals.page_loads import LOAD_VITALS
 from projects.creation import create_project
 from tests.aggregate.posting import fold_all
 from tests.dashboard.pages.reading import text_of
