@@ -105,6 +105,7 @@ def _unify_type(sent: object) -> str | None:
 # The names of a script's facts, as the snippet and as the browser's own entries have them.
 SCRIPT_FUNCTION: Final = ("function", "sourceFunctionName")
 SCRIPT_URL: Final = ("url", "sourceURL", "sourceUrl")
+SCRIPT_POSITION: Final = ("position", "sourceCharPosition")
 SCRIPT_FORCED: Final = ("forced", "forcedStyleAndLayoutDuration")
 
 

@@ -29,6 +29,8 @@ from profcore.trace.mark_types import LONG_FRAME, START_NAMES
 from profcore.trace.marks import (
     MAX_FACT_CHARS,
     SCRIPT_FORCED,
+    SCRIPT_FUNCTION,
+    SCRIPT_POSITION,
     SCRIPT_URL,
     Fact,
     TimelineMark,
@@ -50,13 +52,15 @@ FORCED_MARKERS: Final = frozenset({MARKER_INDEX["style"], MARKER_INDEX["layout"]
 class ForcedScript(NamedTuple):
     """A script of a long animation frame: `[start, end)` on the view's clock, µs, not empty.
 
-    `address` is that of the script, "" if the mark does not tell. `forced_us` is at most its length, and may be 0.
+    `address` is that of the script, "" if the mark does not tell. `forced_us` is at most its length, and may be 0. It
+    `is_hidden` if the browser says that it may not tell its function and position.
     """
 
     start_us: int
     end_us: int
     forced_us: int
     address: str
+    is_hidden: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,7 +143,8 @@ def _read_script(mark: TimelineMark, facts: Mapping[str, Fact]) -> ForcedScript 
     if start_us >= end_us:
         return None
     address = script_text(facts, *SCRIPT_URL)
-    return ForcedScript(start_us, end_us, forced_us, address if len(address) < MAX_FACT_CHARS else "")
+    is_hidden = script_ms(facts, *SCRIPT_POSITION) < 0 and not script_text(facts, *SCRIPT_FUNCTION)
+    return ForcedScript(start_us, end_us, forced_us, address if len(address) < MAX_FACT_CHARS else "", is_hidden)
 
 
 def _share_scripts(timeline: ViewTimeline, keys: Sequence[FuncKey], times: SampleTimes, *, into: list[int]) -> int:

@@ -21,6 +21,7 @@ from aggregate.selectors.project.overview import select_overview
 from aggregate.selectors.slice.reading import Reading
 from aggregate.selectors.slice.slices import Slice, SliceError
 from aggregate.selectors.vitals.forced_layout import ForcedSums, ForcedTable
+from aggregate.selectors.vitals.hidden_scripts import HiddenRow, HiddenSums
 from aggregate.selectors.vitals.rows import NO_FUNC, VitalsRows, contribution_of_values
 from aggregate.selectors.vitals.view_windows import WindowedView, WindowReader
 from profcore.stats.summaries import FuncSummary, KnownSums, Summary, summarise
@@ -81,7 +82,7 @@ class WindowTable:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VitalsTable:
-    """The windows that any view has, and the forced layout of all views that were read.
+    """The windows that any view has, and the forced layout and hidden scripts of all views that were kept whole.
 
     Of `population` views, `read` were read; of `only_slow` of these only slow moments were kept. Of those that were
     looked at, `gone` had no raw traces any more, and `too_large` had more of them than are read of one view.
@@ -94,6 +95,7 @@ class VitalsTable:
     too_large: int
     windows: Sequence[WindowTable]
     forced_layout: ForcedTable
+    hidden_scripts: Sequence[HiddenRow]
 
     def find(self, window: str) -> WindowTable | None:
         """Returns a window, None if no view has it."""
@@ -203,7 +205,7 @@ def select_vitals(slice_: Slice, query: VitalsQuery, *, reading: Reading | None 
     else:
         population = select_overview(reader.slice_, [], limit=1).whole.views
         views = reader.read_sample(population, most=settings.VITALS_MAX_VIEWS)
-    sums, forced = _sum_views(views, reader.funcs)
+    sums, forced, hidden = _sum_views(views, reader.funcs)
     windows, forced_layout = _make_tables(slice_, sums, forced, reader.funcs, query)
     return VitalsTable(
         population=reader.population,
@@ -213,6 +215,7 @@ def select_vitals(slice_: Slice, query: VitalsQuery, *, reading: Reading | None 
         only_slow=reader.only_slow_views,
         windows=windows,
         forced_layout=forced_layout,
+        hidden_scripts=hidden.make_rows(query.limit),
     )
 
 
@@ -223,14 +226,16 @@ def check_vitals(slice_: Slice) -> None:
         raise SliceError(field_, f"Windows are of whole page views: {field_} chooses traces. Name views instead.")
 
 
-def _sum_views(views: Iterable[WindowedView], funcs: FuncTable) -> tuple[Mapping[str, _Window], ForcedSums]:
-    windows, forced = {window: _Window() for window in WINDOWS}, ForcedSums()
+def _sum_views(views: Iterable[WindowedView], funcs: FuncTable) -> tuple[Mapping[str, _Window], ForcedSums, HiddenSums]:
+    windows, forced, hidden = {window: _Window() for window in WINDOWS}, ForcedSums(), HiddenSums()
     for seen in views:
         for window, sums in seen.sums.items():
             windows[window].add(seen, sums, len(funcs.keys), seen.rate_of(window))
         if seen.forced is not None:
             forced.add(seen.view, seen.forced, len(funcs.keys))
-    return {window: window_sums for window, window_sums in windows.items() if window_sums.of_rate}, forced
+        if seen.hidden is not None:
+            hidden.add(seen.view, seen.hidden)
+    return {window: window_sums for window, window_sums in windows.items() if window_sums.of_rate}, forced, hidden
 
 
 def _make_tables(

@@ -30,6 +30,7 @@ from profcore.trace.funcs import FuncTable, clean_url
 from profcore.trace.marks import read_marks
 from profcore.trace.wire import decode_envelope
 from profcore.vitals.forced_layout import ForcedLayout, sum_forced_layout
+from profcore.vitals.hidden_scripts import OriginTime, sum_hidden_scripts
 from profcore.vitals.window_sums import WindowSums, sum_windows, tile_samples
 from profcore.vitals.windows import INTERACTIONS, WINDOW_MARKS, ViewWindows, find_windows
 
@@ -53,15 +54,17 @@ class _KeptTrace:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WindowedView:
-    """A view with its windows, and its forced layout if that was read. Funcs are indexes of the reader's `funcs`.
+    """A view with its windows. Funcs are indexes of the reader's `funcs`.
 
-    `slow_rate` is the share of views whose slow windows are kept; None if it is not another one than for all windows.
+    Its forced layout, and its hidden scripts by origin, are None if they were not read, or are not known. `slow_rate`
+    is the share of views whose slow windows are kept; None if it is not another one than for all windows.
     """
 
     view: SliceView
     windows: ViewWindows
     sums: Mapping[str, WindowSums]
     forced: ForcedLayout | None = None
+    hidden: Mapping[str, OriginTime] | None = None
     slow_rate: float | None = None
 
     def rate_of(self, window: str) -> float:
@@ -226,8 +229,14 @@ class WindowReader:
             )
             return
         forced = sum_forced_layout(timeline, self.funcs.keys, times)
-        sums = sum_windows(timeline, windows, times)
-        yield WindowedView(view=view, windows=windows, sums=sums, forced=forced, slow_rate=slow_rate)
+        yield WindowedView(
+            view=view,
+            windows=windows,
+            sums=sum_windows(timeline, windows, times),
+            forced=forced,
+            hidden=sum_hidden_scripts(timeline, times, joined[0].envelope.url),
+            slow_rate=slow_rate,
+        )
 
     def _window_interaction(self, view: SliceView, bodies: Sequence[bytes]) -> WindowedView:
         marks = [read_marks(body, page_url=None, page=view.page, types=INTERACTIONS) for body in bodies]

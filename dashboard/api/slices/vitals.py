@@ -9,6 +9,7 @@ from rest_framework.request import Request
 from aggregate.selectors.slice.reading import Reading
 from aggregate.selectors.slice.slices import Slice
 from aggregate.selectors.vitals.forced_layout import SOURCES, ForcedRow, ForcedTable
+from aggregate.selectors.vitals.hidden_scripts import HiddenRow
 from aggregate.selectors.vitals.table import (
     VitalsQuery,
     VitalsTable,
@@ -185,8 +186,33 @@ class ForcedLayoutAnswer(Answer):
         )
 
 
+class HiddenScriptAnswer(Answer):
+    """An origin whose scripts browsers hide, for lack of CORS: their time in long frames, over all views."""
+
+    origin: str
+    party: Annotated[str | None, doc("The known third party that serves it.")]
+    views: Annotated[int, doc("Views with such a script in a long frame.")]
+    least_ms_per_view: Annotated[float, doc("Time without a stack in its scripts.")]
+    most_ms_per_view: Annotated[float, doc("All time of its scripts, without what was seen in it.")]
+    estimates: Annotated[EstimatesAnswer | None, doc("Of `most_ms_per_view`; shares are of all origins.")]
+
+    @classmethod
+    def of_row(cls, row: HiddenRow) -> Self:
+        """Returns an origin."""
+        return cls(
+            origin=row.origin,
+            party=row.party,
+            views=row.views,
+            least_ms_per_view=row.least_ms,
+            most_ms_per_view=row.most_ms,
+            estimates=EstimatesAnswer.of_summary(row.summary),
+        )
+
+
 class VitalsAnswer(ForcedLayoutAnswer):
     """What ran in the windows of vitals."""
+
+    hidden_scripts: list[HiddenScriptAnswer]
 
     slow_views: Annotated[int, doc("Of those that were read: views of which only slow moments were kept.")]
     windows: list[WindowAnswer]
@@ -214,7 +240,9 @@ class VitalsTableQuery(Query):
         table = answer_vitals(slice_, self.table) if at_once else select_vitals(slice_, self.table, reading=reading)
         has_totals = self.table.group_by == "function"
         windows = [WindowAnswer.of_window(window, has_totals=has_totals) for window in table.windows]
-        return VitalsAnswer.of_vitals(slice_, table, has_totals=has_totals, slow_views=table.only_slow, windows=windows)
+        hidden = [HiddenScriptAnswer.of_row(row) for row in table.hidden_scripts]
+        more = {"slow_views": table.only_slow, "hidden_scripts": hidden, "windows": windows}
+        return VitalsAnswer.of_vitals(slice_, table, has_totals=has_totals, **more)
 
     def check(self, slice_: Slice) -> None:
         check_vitals(slice_)

@@ -10,6 +10,7 @@ from aggregate.models import Job
 from aggregate.selectors.code.labels import label_func
 from aggregate.selectors.functions.table import FunctionRow
 from aggregate.selectors.vitals.forced_layout import ForcedRow, ForcedTable
+from aggregate.selectors.vitals.hidden_scripts import HiddenRow
 from aggregate.selectors.vitals.table import VitalsTable, WindowRow, WindowTable
 from profcore.code.display_rules import Display
 from profcore.stats.estimates import Figure, Interval
@@ -17,30 +18,6 @@ from profcore.stats.summaries import FuncSummary, Summary
 
 Json = Mapping[str, Any]  # Any: JSON that this server wrote
 US_PER_MS: Final = 1_000
-# Older answers have no forced layout.
-NOTHING: Final = Summary(
-    measure="self",
-    views=0,
-    population=0,
-    effective_views=0,
-    clipped_views=0,
-    is_weighted=False,
-    is_complete=True,
-    is_too_few=True,
-    functions=(),
-)
-NOT_READ: Final = ForcedTable(
-    views=0,
-    measured_views=0,
-    forced_views=0,
-    total_us=0,
-    unattributed_us=0,
-    summary=NOTHING,
-    total=None,
-    unattributed=None,
-    rows=(),
-    row_count=0,
-)
 OF_A_RULE: Final = 0  # which display rule made a row is not in the answer
 
 
@@ -54,7 +31,19 @@ def read_answer(job: Job, *, rows: int) -> VitalsTable:
         too_large=answer["too_large_views"],
         only_slow=answer["slow_views"],
         windows=[_read_window(window, rows) for window in answer["windows"]],
-        forced_layout=_read_forced(answer["forced_layout"], rows) if "forced_layout" in answer else NOT_READ,
+        forced_layout=_read_forced(answer["forced_layout"], rows),
+        hidden_scripts=[_read_hidden(row) for row in answer["hidden_scripts"][:rows]],
+    )
+
+
+def _read_hidden(row: Json) -> HiddenRow:
+    return HiddenRow(
+        origin=row["origin"],
+        party=row["party"],
+        views=row["views"],
+        least_ms=row["least_ms_per_view"],
+        most_ms=row["most_ms_per_view"],
+        summary=_read_estimates(row["estimates"]),
     )
 
 

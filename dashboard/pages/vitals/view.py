@@ -174,8 +174,21 @@ def describe_table(place: VitalsPlace, table: VitalsTable) -> dict[str, object]:
         "lcp": windows.get("lcp"),
         "long_frames": windows.get("long_frames"),
         "min_views": MIN_VIEWS,
+        "vendor_text": write_vendor_text(table),
         "slow_query": write_query(place.slice_.with_values("capture", "slow").params()),
     }
+
+
+def write_vendor_text(table: VitalsTable) -> str:
+    """Returns a text to send to whom the most costly hidden scripts are of; "" without any."""
+    if not table.hidden_scripts:
+        return ""
+    top = table.hidden_scripts[0]
+    return (
+        f"Please serve your scripts on {top.origin} with the response header Access-Control-Allow-Origin: *. "
+        "Without it, browsers hide them from our profiler. "
+        f"They may take up to {write_ms(top.most_ms)} of each page view, and we cannot tell what for."
+    )
 
 
 def _show(window: WindowTable, table: VitalsTable) -> WindowSection:

@@ -1,7 +1,5 @@
 """Vitals of all views: a button starts a job, the page shows how far it is, and then its result to every member."""
 
-import gzip
-import json
 from datetime import UTC, datetime
 from urllib.parse import parse_qs, urlsplit
 from uuid import uuid4
@@ -11,7 +9,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 from pytest_django import Settings
 
-from aggregate.jobs.requests import cancel_job, iter_result
+from aggregate.jobs.requests import cancel_job
 from aggregate.models import Job
 from projects.models import Membership, Project
 from tests.aggregate.jobs.running_jobs import run_jobs
@@ -69,31 +67,6 @@ def test_the_result_is_shown_as_the_page_shows_a_sample(reader: Client, settings
     assert wanted[: wanted.index("From all")] in text
     assert f"From all {VISITS} page views" in text
     assert "shows them to all members until" in text
-
-
-def test_a_result_of_before_says_that_it_has_no_forced_layout(reader: Client, monkeypatch: pytest.MonkeyPatch) -> None:
-    address = start(reader)
-    run_jobs()
-    assert "All of it has a function" in text_of(reader, address)
-    answer = json.loads(gzip.decompress(b"".join(iter_result(job_of(address)))))
-    del answer["forced_layout"]
-    older = gzip.compress(json.dumps(answer).encode())
-    monkeypatch.setattr("dashboard.pages.vitals.stored_answer.iter_result", lambda _: [older])
-    text = text_of(reader, address)
-    assert "This result does not have it" in text
-    assert "Long animation frames" in text
-
-
-@pytest.mark.usefixtures("few")
-def test_groups_and_slow_waits_are_the_jobs_own(reader: Client, settings: Settings) -> None:
-    address = start(reader, "?group_by=category&waits=slow")
-    run_jobs()
-    settings.VITALS_MAX_VIEWS = VISITS
-    wanted = text_of(reader, f"{WINDOWS}?group_by=category&waits=slow")
-    assert wanted[: wanted.index("From all")] in text_of(reader, address)
-    other = f"{ALL}?group_by=party&job={job_of(address).id}"  # an address by hand changes nothing
-    assert wanted[: wanted.index("From all")] in text_of(reader, other)
-    assert f'href="{PAGE}?group_by=category&amp;waits=slow"' in reader.get(address).content.decode()
 
 
 def test_a_second_click_leads_to_the_same_job(reader: Client) -> None:

@@ -1,0 +1,63 @@
+"""Scripts that no trace shows, by origin: of other sites, without CORS. What they took of a view, between two bounds.
+
+The browser hides such scripts from the profiler. A long animation frame still says that one ran, from where and for how
+long, without its function and position. At most, all of that time is the origin's, except where samples saw the page's
+own functions. At least it is the part in which samples saw a busy page without a stack. Frames under 50 ms are not
+reported, and what the page's own functions call there counts for them: nothing is known of both.
+"""
+
+from bisect import bisect_left
+from collections.abc import Mapping
+from typing import Final, NamedTuple
+from urllib.parse import urlsplit
+
+from profcore.formats.timeline import ViewTimeline
+from profcore.trace.weights import KIND_HIDDEN, KIND_JS
+from profcore.vitals.forced_layout import find_scripts
+from profcore.vitals.window_sums import SampleTimes
+
+MAX_ORIGINS: Final = 50  # of a view, those of most time: a page has some ten
+WEB: Final = frozenset({"http", "https"})
+
+
+class OriginTime(NamedTuple):
+    """What an origin's hidden scripts took of a view, µs: at least, and at most."""
+
+    least_us: int
+    most_us: int
+
+
+def sum_hidden_scripts(timeline: ViewTimeline, times: SampleTimes, page_url: str | None) -> Mapping[str, OriginTime]:
+    """Returns the hidden time of a view by origin, such as `https://tag.example`; none if the page is not known."""
+    own = origin_of_address(page_url or "")
+    sums: dict[str, OriginTime] = {}
+    for script in find_scripts(timeline.marks) if own else ():
+        origin = origin_of_address(script.address) if script.is_hidden else None
+        if origin is None or origin == own:
+            continue
+        seen_us = hidden_us = 0
+        first = max(bisect_left(times.start, script.start_us) - 1, 0)
+        for at in range(first, bisect_left(times.start, script.end_us)):
+            us = min(times.end[at], script.end_us) - max(times.start[at], script.start_us)
+            if us > 0:
+                kind = timeline.samples.kind[times.place[at]]
+                seen_us += us if kind == KIND_JS else 0
+                hidden_us += us if kind == KIND_HIDDEN else 0
+        known = sums.get(origin, OriginTime(0, 0))
+        most_us = script.end_us - script.start_us - seen_us
+        sums[origin] = OriginTime(known.least_us + hidden_us, known.most_us + most_us)
+    first_origins = sorted(sums, key=lambda origin: (-sums[origin].most_us, origin))[:MAX_ORIGINS]
+    return {origin: sums[origin] for origin in first_origins}
+
+
+def origin_of_address(address: str) -> str | None:
+    """Returns the origin of a web address, None of any other."""
+    try:
+        parts = urlsplit(address)
+        host, port = parts.hostname, parts.port
+    except ValueError:
+        return None
+    if parts.scheme not in WEB or not host:
+        return None
+    name = f"[{host}]" if ":" in host else host
+    return f"{parts.scheme}://{name}{'' if port is None else f':{port}'}"
