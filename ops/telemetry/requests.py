@@ -22,6 +22,7 @@ REQUEST_SECONDS: Final = Histogram(
 KINDS: Final = (
     ("/ingest/v1/traces", "ingest"),
     ("/ingest/v1/absent", "absent"),
+    ("/ingest/v1/reports", "reports"),
     ("/datadog/", "ingest"),
     ("/sentry/", "ingest"),
     ("/snippet", "snippet"),

@@ -23,11 +23,11 @@ OF_REQUESTS: Final = {
     "dashboard/web/unavailable.py": {"/api/"},
     "ingest/endpoint/datadog.py": {"/api/v2/profile", "/api/v2/profiling/quota"},  # the SDK's own
     "ingest/endpoint/forwarding.py": {"/api/v2/[a-z0-9_-]+(?:/[a-z0-9_-]+)*"},  # as above
-    "ingest/endpoint/views.py": {"/ingest/v1/traces", "/ingest/v1/absent"},
+    "ingest/endpoint/views.py": {"/ingest/v1/traces", "/ingest/v1/absent", "/ingest/v1/reports"},
     "ops/preload.py": {"/projects/-/-/-/-"},
     "ops/telemetry/requests.py": {
-        *("/ingest/v1/traces", "/ingest/v1/absent", "/datadog/", "/sentry/", "/snippet", "/api/", "/static/"),
-        *("/healthz", "/readyz", "/metrics"),
+        *("/ingest/v1/traces", "/ingest/v1/absent", "/ingest/v1/reports", "/datadog/", "/sentry/", "/snippet"),
+        *("/api/", "/static/", "/healthz", "/readyz", "/metrics"),
     },
     "ops/telemetry/serving.py": {"/metrics"},
     # Joined with FIELDFLAME_PATH where they are used.

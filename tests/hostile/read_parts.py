@@ -44,6 +44,7 @@ READS: Final = (
         "/snippet/{trace}.js",
         "/ingest/v1/traces",
         "/ingest/v1/absent",
+        "/ingest/v1/reports",
         "/metrics",
         "/healthz",
         "/no-such-page",
