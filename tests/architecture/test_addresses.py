@@ -33,6 +33,7 @@ OF_REQUESTS: Final = {
     # Joined with FIELDFLAME_PATH where they are used.
     "aggregate/doctor/tag_checks.py": {"/ingest/v1/traces", "/snippet(?:\\.js|/([^/]+)\\.js)$"},
     "config/settings.py": {"/static/"},
+    "dashboard/layout/hang_lines.py": {"/ingest/v1/reports?key="},
     "dashboard/layout/sdk_lines.py": {"/datadog/", "/sentry/"},
     "dashboard/layout/snippet_tag.py": {"/snippet/"},
     "dashboard/pages/overview/onboarding.py": {"/ingest/v1/traces?key="},

@@ -70,7 +70,7 @@ class Absences:
 
 def select_absences(slice_: Slice) -> Absences:
     """Returns the views of a slice that recorded nothing. One statement; a few more if there are any."""
-    days = replace(slice_.with_values("device"), releases=(), ranges=_widen(slice_.ranges))
+    days = replace(slice_.with_values("device"), releases=(), ranges=widen_to_days(slice_.ranges))
     where, params = _conditions(days)
     with connection.cursor() as cursor:
         cursor.execute(
@@ -89,7 +89,7 @@ def select_absences(slice_: Slice) -> Absences:
     return Absences(
         reports=reports,
         views=views,
-        recorded=_estimate_recorded(days, first_on),
+        recorded=estimate_recorded(days, first_on),
         first_on=first_on,
         by_reason=[
             AbsenceReason(reason=ABSENCE_REASONS[row[3]], status=row[4] or None, reports=row[7], views=row[8])
@@ -116,10 +116,10 @@ def select_recent_reasons(project_id: int, now: datetime) -> list[AbsenceReason]
         ]
 
 
-def _estimate_recorded(days: Slice, first_on: date) -> int | None:
+def estimate_recorded(days: Slice, first_on: date) -> int | None:
     """Returns the number of views that the recorded ones since a day stand for; None if no receipt says so any more.
 
-    Counts of absences are younger than those of views: what was before their first day is left out.
+    Counts of reports are younger than those of views: what was before their first day is left out.
     """
     first_at = datetime.combine(first_on, time(), UTC)
     ranges: Sequence[TimeRange] = days.ranges or ((None, None),)
@@ -133,7 +133,7 @@ def _estimate_recorded(days: Slice, first_on: date) -> int | None:
     return round(whole.views * sum(count / rate for rate, count in rates.items()) / traces) if traces else None
 
 
-def _widen(ranges: Sequence[TimeRange]) -> tuple[TimeRange, ...]:
+def widen_to_days(ranges: Sequence[TimeRange]) -> tuple[TimeRange, ...]:
     """Returns ranges of whole UTC days around some ranges."""
     return tuple(
         (start and start_of_day(start), end and start_of_day(end - timedelta(microseconds=1)) + DAY)
@@ -150,11 +150,19 @@ def _conditions(days: Slice) -> tuple[str, dict[str, Any]]:  # Any: parameters o
     if browsers := days.values("browser"):
         conditions.append("a.browser = ANY(%(browsers)s::smallint[])")
         params["browsers"] = [BROWSERS.index(word) for word in browsers]
-    if days.ranges:
-        conditions.append(
-            "EXISTS (SELECT FROM unnest(%(starts)s::date[], %(ends)s::date[]) AS b (f, t)"
-            " WHERE a.day_on >= COALESCE(b.f, '-infinity') AND a.day_on < COALESCE(b.t, 'infinity'))"
-        )
-        params["starts"] = [start and start.astimezone(UTC).date() for start, _ in days.ranges]
-        params["ends"] = [end and end.astimezone(UTC).date() for _, end in days.ranges]
-    return " AND ".join(conditions), params
+    in_time, bounds = where_utc_days(days.ranges, "a.day_on")
+    return " AND ".join([*conditions, in_time]), params | bounds
+
+
+def where_utc_days(ranges: Sequence[TimeRange], column: str) -> tuple[str, dict[str, Any]]:  # Any: as above
+    """Returns the condition that a day is in one of some ranges of whole days, and its parameters."""
+    if not ranges:
+        return "true", {}
+    condition = (
+        "EXISTS (SELECT FROM unnest(%(starts)s::date[], %(ends)s::date[]) AS b (f, t)"
+        f" WHERE {column} >= COALESCE(b.f, '-infinity') AND {column} < COALESCE(b.t, 'infinity'))"
+    )
+    return condition, {
+        "starts": [start and start.astimezone(UTC).date() for start, _ in ranges],
+        "ends": [end and end.astimezone(UTC).date() for _, end in ranges],
+    }
