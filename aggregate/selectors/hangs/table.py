@@ -9,15 +9,15 @@ from collections import Counter
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 from uuid import UUID
 
 from aggregate.selectors.code.labels import ANONYMOUS, place_of
 from aggregate.selectors.hangs.functions import HungFunction, Spot, find_functions
 from aggregate.selectors.project.absences import estimate_recorded, where_utc_days, widen_to_days
 from aggregate.selectors.slice.slices import Slice
-from aggregate.sql import select_records
-from profcore.hangs.reports import HANG_REASONS, STACK_STATES
+from aggregate.sql import select_records, select_rows
+from profcore.hangs.reports import HANG_REASONS, STACK_STATES, UNRESPONSIVE
 from profcore.hangs.stacks import CallFrame
 
 MAX_READ: Final = 1_000  # places × stacks of a slice, those with the most reports: 1 to 10 kB each
@@ -162,14 +162,30 @@ def select_hangs(slice_: Slice, *, limit: int) -> HangTable:
     )
 
 
-def _select_stacks(days: Slice) -> list[_Stack]:
-    """Returns the reports of a slice by release, page, reason and stack, the most first."""
+def count_unresponsive_days(days: Slice) -> dict[date, int]:
+    """Returns the reports of pages that did not answer, by UTC day, of a slice of whole days. One statement."""
+    where, params = _conditions(days)
+    rows = select_rows(
+        f"""SELECT h.day_on, sum(h.reports)::bigint FROM ingest_hangcount h
+            WHERE {where} AND h.reason = {UNRESPONSIVE} GROUP BY 1""",
+        params,
+    )
+    return dict(rows)
+
+
+def _conditions(days: Slice) -> tuple[str, dict[str, Any]]:  # Any: parameters of a statement
     in_time, params = where_utc_days(days.ranges, "h.day_on")
     conditions = ["h.project_id = %(project_id)s", in_time]
     for column, values in ("release", days.releases), ("page", days.pages):
         if values:
             conditions.append(f"h.{column} = ANY(%({column}s)s::text[])")
             params[f"{column}s"] = list(values)
+    return " AND ".join(conditions), {"project_id": days.project_id, **params}
+
+
+def _select_stacks(days: Slice) -> list[_Stack]:
+    """Returns the reports of a slice by release, page, reason and stack, the most first."""
+    where, params = _conditions(days)
     return select_records(
         _Stack,
         f"""SELECT s.*, (sum(s.reports) OVER ())::bigint AS all_reports,
@@ -180,10 +196,10 @@ def _select_stacks(days: Slice) -> list[_Stack]:
                          (array_agg(h.originals ORDER BY h.day_on DESC))[1] AS originals,
                          sum(h.reports)::bigint AS reports, min(h.day_on) AS first_on, min(h.first_at) AS first_at,
                          max(h.last_at) AS last_at
-                  FROM ingest_hangcount h WHERE {" AND ".join(conditions)}
+                  FROM ingest_hangcount h WHERE {where}
                   GROUP BY h.release, h.page, h.reason, h.signature) AS s
             ORDER BY s.reports DESC, s.last_at DESC, s.release, s.page, s.signature LIMIT {MAX_READ}""",
-        {"project_id": days.project_id, **params},
+        params,
     )
 
 
