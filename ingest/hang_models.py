@@ -27,3 +27,8 @@ class HangCount(models.Model):
     reports = models.BigIntegerField()
     first_at = models.DateTimeField()
     last_at = models.DateTimeField()
+
+    class Meta:
+        indexes = [
+            models.Index(fields=["project"], name="hang_not_looked_up", condition=models.Q(originals__isnull=True))
+        ]

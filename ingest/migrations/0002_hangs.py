@@ -48,4 +48,10 @@ class Migration(migrations.Migration):
                 ),
             ],
         ),
+        migrations.AddIndex(
+            model_name="hangcount",
+            index=models.Index(
+                condition=models.Q(("originals__isnull", True)), fields=["project"], name="hang_not_looked_up"
+            ),
+        ),
     ]
