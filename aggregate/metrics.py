@@ -43,7 +43,7 @@ MAINTENANCE: Final = Counter(
     ["kind"],
 )
 MAINTENANCE_KINDS: Final = (
-    *("partitions", "raw_traces", "views", "cells", "receipt_partitions", "absences", "audit_entries"),
+    *("partitions", "raw_traces", "views", "cells", "receipt_partitions", "absences", "hangs", "audit_entries"),
     *("merged_days", "rolled_days", "projects", "packs", "tidied_packs", "orphans"),
 )
 JOB_SECONDS: Final = Histogram(

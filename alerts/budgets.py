@@ -1,4 +1,5 @@
-"""Budgets: a bound on a daily figure. Certainly over it for two days in a row is confirmed, and reported.
+"""Budgets: a bound on a daily figure. Certainly over it for two days in a row is confirmed, and reported; a count of
+hangs for one day.
 
 Each UTC day is one question with its own views, so that looking every day at new data is no looking often at the same.
 A preview walks the same rules over the days that are there.
@@ -88,11 +89,16 @@ def _judge_day(alert: AlertRule, query: AlertQuery, day: Day) -> None:
     subject = Subject()
     before = select_states(alert).get(subject.key)
     evidence = weigh_day(day.low, day.high, query.limit, value=day.value)
-    standing, finding = step_state(before, evidence, describe_day(day, query), bad_to_confirm=DAYS_TO_CONFIRM)
+    standing, finding = step_state(before, evidence, describe_day(day, query), bad_to_confirm=days_to_confirm(query))
     if before is not None and before.state != State.UNKNOWN and evidence is Evidence.NONE:
         finding = finding_of(before)  # what was found before stays shown
     # What stays unknown is kept, so that it is known since when no day could be judged.
     write_standing(alert, subject, before, standing, finding, at=day.ends_at, cause=Cause.DAY, keeps_unknown=True)
+
+
+def days_to_confirm(query: AlertQuery) -> int:
+    """Returns how many days in a row must be over the limit: one for a count, which is no estimate."""
+    return 1 if query.measure == "hangs" else DAYS_TO_CONFIRM
 
 
 def days_to_judge(alert: AlertRule, now: datetime) -> list[date]:
@@ -129,7 +135,7 @@ def judge_past(query: AlertQuery, days: Iterable[Day]) -> Preview:
     for day in days:
         before = standing.state
         evidence = weigh_day(day.low, day.high, query.limit, value=day.value)
-        standing = step(standing, evidence, bad_to_confirm=DAYS_TO_CONFIRM)
+        standing = step(standing, evidence, bad_to_confirm=days_to_confirm(query))
         alerts += standing.state is State.CONFIRMED and before is not State.CONFIRMED
         judged.append((day, standing.state))
     return Preview(judged, alerts)

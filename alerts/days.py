@@ -9,6 +9,7 @@ from django.conf import settings
 from django.db import connection
 
 from aggregate.selectors.functions.table import FunctionRow, FunctionTable
+from aggregate.selectors.hangs.table import count_unresponsive_days
 from aggregate.selectors.page_views.view_times import Stratum, select_view_times
 from aggregate.selectors.project.trends import POINT_VIEWS, estimate_times
 from aggregate.selectors.slice.slices import FROM_CELLS, Slice, where_slice
@@ -72,6 +73,8 @@ def measure_days(project_id: int, query: AlertQuery, days: Sequence[date]) -> li
         return _measure_times(project_id, query, days)
     if query.measure in TRACE_MEASURES:
         return [measure_from_traces(project_id, query, day) for day in days]
+    if query.measure == "hangs":
+        return _measure_hangs(project_id, query, days)
     return _measure_shares(project_id, query, days)
 
 
@@ -97,6 +100,15 @@ def _measure_times(project_id: int, query: AlertQuery, days: Sequence[date]) -> 
         for at, mean in zip(sums, means, strict=True)
     }
     return [day_by_date.get(day) or Day(on=day, views=0) for day in days]
+
+
+def _measure_hangs(project_id: int, query: AlertQuery, days: Sequence[date]) -> list[Day]:
+    """Returns the reports of hangs: counts, which are certain, also on days without page views. Two statements."""
+    slice_ = slice_of(project_id, query, days[0], days[-1])
+    reports = count_unresponsive_days(slice_)
+    views = {at.date(): views for at, (views, _, _) in _sum_days(slice_).items()}
+    counts = [(day, float(reports.get(day, 0))) for day in days]
+    return [Day(on=day, views=views.get(day, 0), value=count, low=count, high=count) for day, count in counts]
 
 
 def _sum_days(slice_: Slice) -> Mapping[datetime, tuple[int, int, int]]:

@@ -13,11 +13,11 @@ from alerts.models import AlertRule
 from profcore.trace.dimensions import DEVICE_CLASSES
 from profcore.trace.funcs import UNSTORABLE
 
-Measure = Literal["time", "share", "inp_script", "forced_layout"]
+Measure = Literal["time", "share", "inp_script", "forced_layout", "hangs"]
 By = Literal["function", "package", "party"]
 # What only raw traces tell: a second's work for each day.
 TRACE_MEASURES: Final[tuple[Measure, ...]] = ("inp_script", "forced_layout")
-MEASURES: Final[tuple[Measure, ...]] = ("time", "share", *TRACE_MEASURES)
+MEASURES: Final[tuple[Measure, ...]] = ("time", "share", *TRACE_MEASURES, "hangs")
 SUBJECTS: Final[tuple[By, ...]] = ("function", "package", "party")
 NEW_SUBJECTS: Final[tuple[By, ...]] = ("package", "party")
 MAX_MS: Final = 3_600_000.0  # an hour per view: a larger one is probably in another unit
@@ -31,6 +31,7 @@ class AlertQuery:
     The measure `time` is script time per view, ms. `share` is that of a function, package or party (0 to 1).
     `inp_script` is the 75th percentile, over views with an interaction, of script time in their longest one, ms.
     `forced_layout` is forced style and layout per view, ms.
+    `hangs` is the number of reports of pages that did not answer; nothing is known of their devices.
 
     An alert on new third parties has the measure "time", a `by` and no `name`: it asks about each that was not there
     before. Without `page` and `device` it is about all of them.
@@ -79,7 +80,8 @@ def clean_alert_query(kind: str, fields: Mapping[str, Any]) -> dict[str, Any]:  
         if name is None:
             raise ValidationError({"name": "Give the name of the function, package or party."})
     else:
-        _refuse({"by": by, "name": name}, "This goes with the measure share only: this budget is about all functions.")
+        others = {"by": by, "name": name} | ({"device": device} if measure == "hangs" else {})
+        _refuse(others, f"This does not go with the measure {measure}: leave it out.")
     query = {"measure": measure, "limit": limit, "page": page, "device": device, "by": by, "name": name}
     return {field: value for field, value in query.items() if value is not None}
 
@@ -92,8 +94,10 @@ def _refuse(fields: Mapping[str, object], why: str) -> None:
 
 
 def _clean_limit(value: object, measure: Measure) -> float:
+    if measure == "hangs" and value == 0 and not isinstance(value, bool):
+        return 0.0  # each one is reported
     most = 1.0 if measure == "share" else MAX_MS
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= most:
-        what = "a share" if measure == "share" else "milliseconds"
+        what = {"share": "a share", "hangs": "a number of hangs"}.get(measure, "milliseconds")
         raise ValidationError({"limit": f"Give {what}: a number above 0, at most {most:,.0f}."})
     return float(value)

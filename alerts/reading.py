@@ -14,7 +14,7 @@ from alerts.models import AlertFinding, AlertRule, AlertState, Channel, Message,
 from alerts.queries import AlertQuery, read_alert_query
 from alerts.subjects import Subject
 from profcore.alerts.states import State
-from profcore.numbers import write_ms, write_share
+from profcore.numbers import write_count, write_ms, write_share
 from profcore.stats.summaries import MIN_VIEWS
 from profcore.times import day_ending_at
 from projects.models import Project
@@ -99,6 +99,8 @@ def describe_budget(query: AlertQuery) -> str:
     if query.measure == "share":
         about = f"{query.by} {query.name}"
         return f"At most {write_share(query.limit)} of script and hidden time for {about}; {where}"
+    if query.measure == "hangs":
+        return f"At most {write_count(query.limit)} reports a day of pages that did not answer; {_where(query)}"
     if query.measure == "inp_script":
         return f"At most {write_ms(query.limit)} of script in the longest interaction, 75th percentile; {where}"
     if query.measure == "forced_layout":

@@ -60,6 +60,10 @@ INGEST_RATE_PER_S = read_int("FIELDFLAME_RATE_PER_S", 2_000, low=1)
 INGEST_ABSENT_RATE_PER_S = 100
 # Rows of a project and UTC day that count them (page × browser × reason): a site of 500 routes has about a thousand.
 INGEST_MAX_ABSENT_ROWS = 2_000
+# Posts a second with browsers' own reports, for a project in one web process: a browser sends one after a page hung.
+INGEST_REPORTS_RATE_PER_S = 10
+# Rows of a project and UTC day that count them (release × page × stack), of up to 10 kB: 5 MB a day at most.
+INGEST_MAX_HANG_ROWS = 500
 INGEST_LARGE_BODY_BYTES = 4 * 2**20  # expanded; larger ones decode one at a time
 VIEW_START_MAX_AGE_DAYS = 7  # older starts are clamped
 

@@ -1,4 +1,5 @@
-"""The endpoint's tables: groups, receipts, raw traces. Counts are in `count_models`, waiting chunks in `chunk_models`.
+"""The endpoint's tables: groups, receipts, raw traces. Counts are in `count_models` and
+`hang_models`, waiting chunks in `chunk_models`.
 
 Every key begins with `project_id`, so that a cluster can shard by it. Ids are dense within a project and come from
 `Counter` rows, not from sequences. Tables that grow with traffic have no foreign key to the project: its check would
@@ -12,6 +13,7 @@ from django.db.models import Q
 
 from ingest import chunk_models as _registers_chunks  # noqa: F401
 from ingest import count_models as _registers_counts  # noqa: F401
+from ingest import hang_models as _registers_hangs  # noqa: F401
 from ingest import pack_models as _registers_itself  # noqa: F401
 from ingest import script_models as _registers_scripts  # noqa: F401
 from projects.models import Project

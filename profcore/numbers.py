@@ -140,6 +140,11 @@ def _write_mark(number: float) -> str:
     return MINUS + text if number < 0 else text
 
 
+def write_count(count: float) -> str:
+    """Returns a whole number with its thousands grouped."""
+    return group_thousands(f"{count:,.0f}")
+
+
 def write_share(part: float) -> str:
     """Returns a part of one in per cent; what is more than nothing and rounds to it is `< 0.1 %`."""
     if part < 0:

@@ -1,12 +1,14 @@
 """Rows of the fold's tables, made directly: what selectors and pages read, without traces."""
 
 import gzip
+import json
 from collections.abc import Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
 from hashlib import blake2b
 from typing import Any
 from uuid import NAMESPACE_OID, UUID, uuid4, uuid5
 
+import msgspec
 from django.db import connection
 from django.db.models import F
 from psycopg import sql
@@ -15,8 +17,10 @@ from aggregate.fold.receipt_counts import add_receipt_counts
 from aggregate.label_models import Label, ReleaseScript, Source
 from aggregate.models import CallTreePiece, Cell, Func, HotspotPiece, PageDay, PageView
 from ingest.count_models import AbsentCount
+from ingest.endpoint.hang_counts import count_hangs
 from ingest.models import Group, RawTrace, Receipt
 from ingest.storage.partitions import create_partitions
+from profcore.hangs.reports import CRASH, CrashContext, Report, check_crash
 from profcore.sums.blobs import Contribution, encode_call_tree, encode_contribution
 from profcore.sums.calltree import CallTree
 from profcore.symbolicate.scopes import read_scopes
@@ -410,3 +414,20 @@ def make_absence(
         reports=reports,
         views=views,
     )
+
+
+def make_hang(
+    project: Project,
+    stack: str | None,
+    *,
+    release: str = "1.0.0",
+    page: str = "/cart",
+    reason: str | None = "unresponsive",
+    count: int = 1,
+    at: datetime | None = None,
+) -> None:
+    """Counts reports of a page that hung, now if no time is named."""
+    body = {"reason": reason, "stack": stack, "crash_report_api": {"release": release, "page": page}}
+    report = Report(type=CRASH, url="https://shop.example/cart", body=msgspec.Raw(json.dumps(body).encode()))
+    hang = check_crash(0, report, [], CrashContext(), text_chars=200, page_chars=400)
+    count_hangs(project.pk, [hang] * count, received_at=at or datetime.now(UTC))

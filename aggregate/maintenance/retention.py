@@ -57,6 +57,7 @@ DELETE_OF_DAYS = (
 )
 
 ABSENCE_KEY: Final = ("day_on", "page", "browser", "reason", "status", "shard")  # within its project
+HANG_KEY: Final = ("day_on", "release", "page", "reason", "signature")  # likewise
 
 
 @dataclass(slots=True, kw_only=True)
@@ -122,6 +123,7 @@ def _expire_project(project: Project, now: datetime, expired: Expired) -> None:
     cells_days = limit_of(project, "keep_cells_days").effective
     _expire_views(project.pk, midnight_days_before(now, views_days), expired)
     _in_batches("absences", partial(_delete_absences, project.pk, midnight_days_before(now, views_days)))
+    _in_batches("hangs", partial(_delete_hangs, project.pk, midnight_days_before(now, cells_days)))
     cells_before = expired.cells
     _expire_cells(project.pk, midnight_days_before(now, cells_days), expired)
     if expired.cells > cells_before or has_unused(project.pk, now):
@@ -284,6 +286,17 @@ def _delete_absences(project_id: int, before: datetime) -> int:
     return delete_some(
         "ingest_absentcount",
         ABSENCE_KEY,
+        "t.project_id = %(project_id)s AND t.day_on < %(before)s",
+        {"project_id": project_id, "before": before.date()},
+        most=EXPIRE_BATCH_ROWS,
+    )
+
+
+def _delete_hangs(project_id: int, before: datetime) -> int:
+    """Deletes counts of pages that hung: they are kept as long as the sums that they are compared with."""
+    return delete_some(
+        "ingest_hangcount",
+        HANG_KEY,
         "t.project_id = %(project_id)s AND t.day_on < %(before)s",
         {"project_id": project_id, "before": before.date()},
         most=EXPIRE_BATCH_ROWS,

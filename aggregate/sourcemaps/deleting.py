@@ -47,7 +47,10 @@ def delete_scripts(project_id: int, script_ids: Sequence[int]) -> int:
 
 
 def delete_labels(project_id: int, script_ids: Sequence[int]) -> None:
-    """Deletes the labels of scripts, and the sources that no label points to any more. Under the project's lock."""
+    """Deletes the labels of scripts, and the sources that no label points to any more. Under the project's lock.
+
+    Stacks of hangs lose their originals, and are looked up again in the maps that are left.
+    """
     with connection.cursor() as cursor:
         cursor.execute(
             """WITH gone AS (DELETE FROM aggregate_label WHERE project_id = %s AND script_id = ANY(%s::int[])
@@ -61,6 +64,11 @@ def delete_labels(project_id: int, script_ids: Sequence[int]) -> None:
                WHERE s.project_id = %(project_id)s AND s.id = ANY(%(source_ids)s::int[]) AND NOT EXISTS (
                    SELECT FROM aggregate_label l WHERE l.project_id = %(project_id)s AND l.source_id = s.id)""",
             {"project_id": project_id, "source_ids": source_ids},
+        )
+        cursor.execute(
+            """UPDATE ingest_hangcount SET originals = NULL
+               WHERE project_id = %s AND jsonb_path_exists(originals, '$[*] ? (@ != null)')""",
+            [project_id],
         )
 
 

@@ -10,6 +10,7 @@ from django.conf import settings
 from django.db import connection, transaction
 
 from aggregate.child_process import CrashedAlone, run_alone
+from aggregate.hung_stacks import CallPlace, HungStacks, load_stacks
 from aggregate.label_models import Artifact, Label
 from aggregate.metrics import SCRIPTS, note
 from aggregate.sourcemaps.debug_ids import BATCH, place_scripts
@@ -21,6 +22,7 @@ from aggregate.sourcemaps.queue import (
     list_projects_with_scripts,
     release_claim,
     scan_new_funcs,
+    scan_new_hangs,
 )
 from aggregate.sourcemaps.script_locks import lock_scripts
 from aggregate.sourcemaps.wildcards import load_covered_funcs
@@ -75,6 +77,7 @@ def _scan(project_id: int | None) -> None:
         while place_scripts(project) == BATCH:
             pass  # each has its address then, and there are more
         scan_new_funcs(project)
+        scan_new_hangs(project)
 
 
 def label_script(claim: ScriptClaim) -> int:
@@ -84,12 +87,17 @@ def label_script(claim: ScriptClaim) -> int:
         return 0
     try:
         funcs = load_funcs(claim)
+        stacks = (
+            load_stacks(claim.project_id, claim.release, claim.uri, is_shared=claim.is_shared)
+            if len(funcs) < settings.SYMBOLICATE_BATCH_FUNCS
+            else HungStacks(claim.uri, [])
+        )
         with beating():
-            result = _run(claim, funcs) if funcs else MapResult()
+            result = _run(claim, funcs, stacks.calls) if funcs or stacks.calls else MapResult()
         if result.refusal is not None:
             _mark_failed(claim, f"{result.refusal[0]}: {result.refusal[1]}")
             return 0
-        _write(claim, funcs, result)
+        _write(claim, funcs, result, stacks)
         SCRIPTS.labels("labelled").inc()
         note("scripts")
     except ScriptChanged:
@@ -134,7 +142,7 @@ def load_funcs(claim: ScriptClaim) -> list[FuncPlace]:
         return list(cursor.fetchall())
 
 
-def _run(claim: ScriptClaim, funcs: list[FuncPlace]) -> MapResult:
+def _run(claim: ScriptClaim, funcs: list[FuncPlace], calls: list[CallPlace]) -> MapResult:
     stored = Artifact.objects.filter(project_id=claim.project_id, id__in=[claim.map_id, claim.bundle_id])
     bodies = {artifact_id: bytes(body) for artifact_id, body in stored.values_list("id", "body")}
     if claim.map_id not in bodies:
@@ -144,6 +152,7 @@ def _run(claim: ScriptClaim, funcs: list[FuncPlace]) -> MapResult:
         bundle=None if claim.bundle_id is None else bodies.get(claim.bundle_id),
         file=claim.file,
         positions=[(line, column) for _, line, column in funcs],
+        calls=calls,
         memory_bytes=settings.SYMBOLICATE_MEMORY_BYTES,
         cpu_s=settings.SYMBOLICATE_TIMEOUT_S,
     )
@@ -151,7 +160,7 @@ def _run(claim: ScriptClaim, funcs: list[FuncPlace]) -> MapResult:
     return result_decoder.decode(answer)
 
 
-def _write(claim: ScriptClaim, funcs: list[FuncPlace], result: MapResult) -> None:
+def _write(claim: ScriptClaim, funcs: list[FuncPlace], result: MapResult, stacks: HungStacks) -> None:
     is_done = len(funcs) < settings.SYMBOLICATE_BATCH_FUNCS
     last_id = funcs[-1][0] if funcs else claim.labelled_func_id
     with transaction.atomic():
@@ -173,6 +182,7 @@ def _write(claim: ScriptClaim, funcs: list[FuncPlace], result: MapResult) -> Non
                 raise ScriptChanged
         source_ids = _intern_sources(claim.project_id, result.sources)
         _write_labels(claim, funcs, result, source_ids)
+        stacks.write(claim.project_id, result.calls)
 
 
 def _intern_sources(project_id: int, sources: dict[int, SourceRow]) -> dict[int, int]:

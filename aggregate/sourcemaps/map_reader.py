@@ -12,6 +12,7 @@ from typing import Final
 
 import msgspec
 
+from profcore.symbolicate.calls import place_calls
 from profcore.symbolicate.labels import LabelledOriginal, label_positions
 from profcore.symbolicate.maps import MapError, SourceMap, read_map
 from profcore.symbolicate.paths import source_path
@@ -20,12 +21,16 @@ GZIP_LEVEL: Final = 6
 
 
 class MapTask(msgspec.Struct, kw_only=True):
-    """The input of the child: map and bundle (gzip), the map's path in its build, positions from 1, the limits."""
+    """The input of the child: map and bundle (gzip), the map's path in its build, positions from 1, the limits.
+
+    `positions` are those of functions, `calls` those within functions.
+    """
 
     map: bytes
     bundle: bytes | None
     file: str
     positions: list[tuple[int, int]]
+    calls: list[tuple[int, int]] = []
     memory_bytes: int
     cpu_s: int
 
@@ -59,6 +64,7 @@ class MapResult(msgspec.Struct):
 
     labels: list[LabelRow | None] = []
     sources: dict[int, SourceRow] = {}
+    calls: list[tuple[str, int, int, str | None] | None] = []
     refusal: tuple[str, str] | None = None
 
 
@@ -83,6 +89,7 @@ def read_alone(task: MapTask) -> MapResult:
     return MapResult(
         labels=[None if label is None else _row_of(label) for label in labels],
         sources={index: _source_row(source_map, index, task.file) for index in sorted(used)},
+        calls=place_calls(source_map, task.calls, file=task.file),
     )
 
 

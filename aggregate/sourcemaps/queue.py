@@ -98,6 +98,28 @@ def scan_new_funcs(project_id: int) -> int:
     return marked
 
 
+def scan_new_hangs(project_id: int) -> int:
+    """Marks scripts with a map as pending if stacks of hangs have come with calls in them; returns how many.
+
+    From then on, a stack has the original of each frame, null until a map says it. One statement.
+    """
+    with transaction.atomic(), connection.cursor() as cursor:
+        lock_scripts(project_id)
+        cursor.execute(
+            """WITH come AS (
+                   UPDATE ingest_hangcount h
+                   SET originals = (SELECT coalesce(jsonb_agg(NULL::jsonb), '[]') FROM jsonb_array_elements(h.frames))
+                   WHERE h.project_id = %(project)s AND h.originals IS NULL RETURNING h.release, h.frames)
+               UPDATE aggregate_releasescript s SET pending_at = statement_timestamp()
+               FROM (SELECT DISTINCT c.release, f.value ->> 1 AS uri
+                     FROM come c CROSS JOIN LATERAL jsonb_array_elements(c.frames) AS f) n
+               WHERE s.project_id = %(project)s AND md5(s.uri) = md5(n.uri) AND s.uri = n.uri
+                 AND (s.release = n.release OR s.is_shared) AND s.map_id IS NOT NULL AND s.failure IS NULL""",
+            {"project": project_id},
+        )
+        return int(cursor.rowcount)
+
+
 def list_projects_with_scripts() -> list[int]:
     """Returns the ids of the projects that have source maps."""
     with connection.cursor() as cursor:

@@ -52,6 +52,8 @@ def slice_path(project: Project, alert: AlertRule | None, change: StateChange) -
         until = change.seen_at or change.at
         pairs += [("from", f"{until - DAY:%Y-%m-%dT%H:%MZ}"), ("to", f"{until:%Y-%m-%dT%H:%MZ}")]
         return f"{reverse('vitals', args=[project.slug])}?{urlencode(pairs)}"
+    if question.get("measure") == "hangs":
+        return f"{reverse('hangs', args=[project.slug])}?{urlencode(pairs + _pairs_of_days(change))}"
     if question.get("measure") == "share" or change.subject:
         pairs += _pairs_of_days(change) + _pairs_of_row(question, change)
         return f"{reverse('functions', args=[project.slug])}?{urlencode(pairs)}"

@@ -9,17 +9,18 @@ from typing import Final
 from alerts.models import AlertRule, StateChange
 from profcore.alerts.states import State
 from profcore.alerts.usage import USAGE_HOURS
-from profcore.numbers import THIN, write_change, write_interval, write_ms, write_share
+from profcore.numbers import THIN, write_change, write_count, write_interval, write_ms, write_share
 from profcore.times import DAY
 
 MAX_NAME_CHARS: Final = 120  # of a page, release or function in a message: a line stays one
-UNITS: Final = {"ms": write_ms, "share": write_share}
+UNITS: Final = {"ms": write_ms, "share": write_share, "count": write_count}
 # What a figure is of, and which page views are counted, by the measure of a budget.
 FIGURE_WORDS: Final = {
     "time": " script and hidden time per view",
     "share": " of script and hidden time",
     "inp_script": " of script in the longest interaction of a view (75th percentile)",
     "forced_layout": " of forced layout per view",
+    "hangs": " reports of pages that did not answer",
 }
 ENDED_WITH_ALERT: Final = (StateChange.Cause.CHANGED, StateChange.Cause.DELETED)
 VIEW_WORDS: Final = {"inp_script": "page views with an interaction"}
@@ -154,8 +155,8 @@ def _figure(alert: AlertRule | None, change: StateChange) -> str:
 
 
 def unit_of(alert: AlertRule | None) -> str:
-    """Returns the unit of an alert: `ms`, or `share`."""
-    return "share" if measure_of(alert) == "share" else "ms"
+    """Returns the unit of an alert: `ms`, `share` or `count`."""
+    return {"share": "share", "hangs": "count"}.get(measure_of(alert), "ms")
 
 
 def measure_of(alert: AlertRule | None) -> str:
@@ -204,6 +205,8 @@ def _how_sure(alert: AlertRule | None, change: StateChange) -> str:
         views = f"{change.base_views:,} page views before, {change.views:,} after"
     if change.low is None or change.high is None or (alert is None and not change.base_release):
         return f"from {views}"
+    if unit_of(alert) == "count":
+        return f"counted; {views} were recorded"
     between = write_interval(change.low, change.high)
     if unit_of(alert) == "share":
         between = f"{write_share(change.low)} to {write_share(change.high)}"

@@ -2,18 +2,18 @@
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Final, Generic, TypeVar
 
-from aggregate.selectors.code.symbols import Symbols, load_symbols
+from aggregate.selectors.code.symbols import RowId, Symbols, load_symbols
 from aggregate.selectors.exports.slice_export import fingerprint_slice
 from aggregate.selectors.functions.table import FunctionRow, FunctionTable
 from aggregate.selectors.slice.read_context import once_a_read
 from aggregate.selectors.slice.slices import Slice
 from aggregate.selectors.statistics.comparisons import SliceComparison, compare_slices
-from aggregate.selectors.statistics.estimates import TableQuery, select_estimated
+from aggregate.selectors.statistics.estimates import COST_SORT, TableQuery, select_estimated
 from aggregate.selectors.vitals.savings import Saving, rank_savings
 from aggregate.selectors.vitals.table import VitalsQuery, VitalsTable, select_vitals
 from dashboard.web.params import Narrowing
@@ -137,6 +137,14 @@ def answer_table(slice_: Slice, query: TableQuery) -> FunctionTable:
         table = replace(select_estimated(slice_, query, code=code), row_of=None)
         TABLES.keep(key, table)
     return table
+
+
+def answer_function_costs(slice_: Slice, row_ids: Collection[RowId]) -> dict[RowId, float | None]:
+    """Returns the self and hidden time per view of some functions of a slice, ms. No statement without functions."""
+    if not row_ids:
+        return {}
+    table = answer_table(slice_, TableQuery(sort=COST_SORT, measure="self+hidden"))
+    return {row.id: table.cost_ms_per_view(row) for row in table.functions if row.id in row_ids}
 
 
 def answer_vitals(slice_: Slice, query: VitalsQuery) -> VitalsTable:

@@ -29,6 +29,7 @@ PENDING_CHECK_SHARE: Final = 0.02  # of a process's time at most: counting two m
 QUOTA_CHECK_S: Final = 5.0  # between two look-ups of a project's bytes in one process
 TRACES_RATE: Final = "INGEST_RATE_PER_S"
 ABSENT_RATE: Final = "INGEST_ABSENT_RATE_PER_S"
+REPORTS_RATE: Final = "INGEST_REPORTS_RATE_PER_S"
 ALL_PROJECTS: Final = 0  # no project has this id
 MB: Final = 1_000_000
 

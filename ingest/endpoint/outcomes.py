@@ -28,6 +28,11 @@ INGEST_ABSENCES: Final = Counter(
     "Reports of page views that recorded nothing, by outcome (counted, refused) and reason (as above, or empty)",
     ["outcome", "reason"],
 )
+INGEST_REPORTS: Final = Counter(
+    "fieldflame_ingest_reports_total",
+    "Reports of browsers, by outcome (counted, ignored), and refused posts with them, by reason (as above, or empty)",
+    ["outcome", "reason"],
+)
 SHARDS: Final = 8  # a flood of refusals for one reason spreads over this many rows
 
 

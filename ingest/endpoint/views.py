@@ -18,6 +18,7 @@ from ingest.endpoint.datadog import take_datadog
 from ingest.endpoint.loads import take_load
 from ingest.endpoint.parsing import NDJSON_TYPES, ParsedBody, parse_body, parse_compiled
 from ingest.endpoint.posts import take_posted
+from ingest.endpoint.reports import take_reports
 from ingest.endpoint.requests import (
     IngestRequest,
     expanded,
@@ -93,6 +94,7 @@ ENDPOINTS: Final[Mapping[str, View]] = {
     "/ingest/v1/traces": take_traces,
     "/ingest/v1/absent": take_absence,
     "/ingest/v1/loads": take_load,
+    "/ingest/v1/reports": take_reports,
 }
 # Other SDKs write further parts of the address themselves.
 SDK_ENDPOINTS: Final[Mapping[str, View]] = {"datadog": take_datadog, "sentry": take_sentry}

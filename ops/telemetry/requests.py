@@ -23,6 +23,7 @@ KINDS: Final = (
     ("/ingest/v1/traces", "ingest"),
     ("/ingest/v1/absent", "absent"),
     ("/ingest/v1/loads", "loads"),
+    ("/ingest/v1/reports", "reports"),
     ("/datadog/", "ingest"),
     ("/sentry/", "ingest"),
     ("/snippet", "snippet"),

@@ -145,6 +145,15 @@ class ScopeTree:
             digest=hasher.digest() if count >= BODY_MIN_TOKENS else None,
         )
 
+    def name_around(self, line: int, column: int) -> str | None:
+        """Returns the name of the innermost function whose text contains a position; None if it is anonymous, too."""
+        offset = self._offset(line, column)
+        path = [] if offset is None else self._descend(offset)
+        while path and path[-1].type not in FUNCTIONS:
+            path.pop()
+        token = name_token(path) if path else None
+        return None if token is None else self._name(path, self._key(path[-1], token))
+
     def _find_path(self, line: int, column: int) -> list[Node]:
         """Returns the nodes around the function whose head contains a position, itself last; none if there is none."""
         offset = self._offset(line, column)

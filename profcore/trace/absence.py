@@ -82,9 +82,9 @@ def check_absence(
         raise TraceError(Reason.OUT_OF_RANGE, "$.rate", "The rate must be above 0 and at most 1.")
     if sent.status is not None and not 0 <= sent.status <= 999:
         raise TraceError(Reason.OUT_OF_RANGE, "$.status", "The status must be from 0 to 999.")
-    _check_text(sent.release, text_chars, "$.release")
-    _check_text(sent.page, page_chars, "$.page")
-    _check_text(sent.url, url_chars, "$.url")
+    check_text(sent.release, text_chars, "$.release")
+    check_text(sent.page, page_chars, "$.page")
+    check_text(sent.url, url_chars, "$.url")
     if not sent.page and not sent.url:
         raise TraceError(Reason.MISSING_PAGE, "$.page", "The report needs `page` or `url`.")
     tells_status = sent.reason == "status" and sent.status in KNOWN_STATUSES
@@ -96,7 +96,8 @@ def check_absence(
     )
 
 
-def _check_text(text: str | None, most: int, path: str) -> None:
+def check_text(text: str | None, most: int, path: str) -> None:
+    """Raises `TraceError` for a text of more than `most` characters, or with one that cannot be stored."""
     if text is None:
         return
     if len(text) > most:

@@ -23,25 +23,19 @@ OF_REQUESTS: Final = {
     "dashboard/web/unavailable.py": {"/api/"},
     "ingest/endpoint/datadog.py": {"/api/v2/profile", "/api/v2/profiling/quota"},  # the SDK's own
     "ingest/endpoint/forwarding.py": {"/api/v2/[a-z0-9_-]+(?:/[a-z0-9_-]+)*"},  # as above
-    "ingest/endpoint/views.py": {"/ingest/v1/traces", "/ingest/v1/absent", "/ingest/v1/loads"},
+    "ingest/endpoint/views.py": {
+        *("/ingest/v1/traces", "/ingest/v1/absent", "/ingest/v1/loads", "/ingest/v1/reports"),
+    },
     "ops/preload.py": {"/projects/-/-/-/-"},
     "ops/telemetry/requests.py": {
-        *(
-            "/ingest/v1/traces",
-            "/ingest/v1/absent",
-            "/ingest/v1/loads",
-            "/datadog/",
-            "/sentry/",
-            "/snippet",
-            "/api/",
-            "/static/",
-        ),
-        *("/healthz", "/readyz", "/metrics"),
+        *("/ingest/v1/traces", "/ingest/v1/absent", "/ingest/v1/loads", "/ingest/v1/reports"),
+        *("/datadog/", "/sentry/", "/snippet", "/api/", "/static/", "/healthz", "/readyz", "/metrics"),
     },
     "ops/telemetry/serving.py": {"/metrics"},
     # Joined with FIELDFLAME_PATH where they are used.
     "aggregate/doctor/tag_checks.py": {"/ingest/v1/traces", "/snippet(?:\\.js|/(?:full/)?([^/]+)\\.js)$"},
     "config/settings.py": {"/static/"},
+    "dashboard/layout/hang_lines.py": {"/ingest/v1/reports?key="},
     "dashboard/layout/sdk_lines.py": {"/datadog/", "/sentry/"},
     "dashboard/layout/snippet_tag.py": {"/snippet/"},
     "dashboard/pages/overview/onboarding.py": {"/ingest/v1/traces?key="},

@@ -96,6 +96,7 @@ def addresses_of(site: Site) -> Iterator[str]:
             "views",
             "verdict",
             "quality",
+            "hangs",
             "functions?group_by=package",
         ):
             yield f"{API}{kind}{'&' if '?' in kind else '?'}{which}"

@@ -22,6 +22,7 @@ from django.urls import reverse
 
 from dashboard.pages.imports import FORM_BYTES
 from ingest.endpoint.absences import MAX_REPORT_BYTES
+from ingest.endpoint.reports import MAX_REPORTS_BYTES
 from ingest.endpoint.requests import BodyTooLarge
 from ingest.endpoint.responses import STATUS_OF_REASON
 from ops.supervisor.running import find_free_port
@@ -34,6 +35,7 @@ from tests.runner.waiting import wait_until
 CONFS = ("compose.conf", "compose-tls.conf", "fieldflame.conf")
 ENDPOINT_PATH = "/ingest/v1/traces"
 ENDPOINT = f"{ENDPOINT_PATH}?key=public"
+REPORTS = "/ingest/v1/reports?key=k"
 DATADOG = "/datadog/public/api/v2/profile"
 SENTRY = "/sentry/api/1/envelope/?sentry_key=public"
 MIB = 2**20
@@ -172,12 +174,13 @@ def test_the_app_gets_the_true_address_but_none_with_traces(proxy: Proxy, upstre
         "/snippet/key.js",
         "/ingest/v1/absent?key=k",
         "/ingest/v1/loads?key=k",
+        REPORTS,
         DATADOG,
         SENTRY,
     ):
         ask(proxy, "GET", path, headers=lie)
     addresses = [headers.get_all("X-Forwarded-For") for _, _, headers, _ in upstream.asked]
-    assert addresses == [["127.0.0.1"]] * 4 + [None] * 7
+    assert addresses == [["127.0.0.1"]] * 4 + [None] * 8
 
 
 def test_few_large_uploads_are_taken_from_one_address_at_a_time(proxy: Proxy, upstream: Upstream) -> None:
@@ -248,7 +251,10 @@ def test_an_import_may_be_larger_than_other_forms(proxy: Proxy, upstream: Upstre
     assert ask(proxy, "POST", "/projects/shop/", b"x" * 2 * MIB).status == 413
 
 
-ADDRESSES = ("/ingest/v1/traces/", "//ingest/v1/traces", "/ingest/v1/absent", "/ingest/v1/absent/")
+ADDRESSES = (
+    *("/ingest/v1/traces/", "//ingest/v1/traces", "/ingest/v1/absent", "/ingest/v1/absent/"),
+    *("/ingest/v1/reports", "/ingest/v1/reports/"),
+)
 
 
 def assert_json_for_any_page(answer: Answer, reason: Reason) -> None:
@@ -270,9 +276,12 @@ def test_every_address_that_pages_post_to_says_in_json_that_the_app_is_absent(lo
     assert_json_for_any_page(ask(lonely_proxy, "POST", path, b"{}"), Reason.UNAVAILABLE)
 
 
-def test_the_words_for_a_large_report_are_those_of_the_app(proxy: Proxy) -> None:
-    detail = BodyTooLarge("sent", MAX_REPORT_BYTES).detail
-    assert json.loads(ask(proxy, "POST", "/ingest/v1/absent", b"x" * 5_000).body)["detail"] == detail
+@pytest.mark.parametrize(
+    ("path", "most"), [("/ingest/v1/absent", MAX_REPORT_BYTES), ("/ingest/v1/reports", MAX_REPORTS_BYTES)]
+)
+def test_the_words_for_a_large_report_are_those_of_the_app(proxy: Proxy, path: str, most: int) -> None:
+    detail = BodyTooLarge("sent", most).detail
+    assert json.loads(ask(proxy, "POST", path, b"x" * (most + 1)).body)["detail"] == detail
 
 
 def test_a_large_trace_passes_at_an_address_with_a_slash(proxy: Proxy) -> None:

@@ -11,13 +11,13 @@ from django.utils import timezone
 from playwright.sync_api import Browser, ConsoleMessage, Page, Request
 
 from aggregate.label_models import ReleaseScript
-from aggregate.models import HotspotPiece, PageView
+from aggregate.models import Func, HotspotPiece, PageView
 from dashboard.urls import urlpatterns
 from projects.creation import create_project
 from projects.models import ApiToken, IngestKey, Membership
 from projects.tokens import create_token
 from tests.aggregate.posting import fold_all, post
-from tests.builders import make_absence
+from tests.builders import make_absence, make_hang
 from tests.corpus import corpus_envelopes
 from tests.e2e.browser import open_page
 
@@ -67,6 +67,13 @@ def fill_site(*, views: int | None = None) -> User:
     make_absence(project, "csp", views=400, reports=4)
     make_absence(project, "status", views=100, status=413, page="/checkout")
     make_absence(project, "no-api", views=31_000, reports=310, browser="firefox", page="/" + "a-long-name/" * 12)
+    func = Func.objects.filter(project=project, uri__startswith="https:").exclude(name="").order_by("id")[0]
+    make_hang(
+        project, f"at {func.name} ({func.uri}:{func.line}:{func.column})\n    at Array.map (<anonymous>)", count=7
+    )
+    make_hang(project, f"at {'aLongName' * 12} (https://shop.example/{'folder/' * 15}app.js:1:99999)", release="")
+    make_hang(project, "Website owner has not opted in for JS call stacks in crash reports.", count=2)
+    make_hang(project, None, reason="oom", page="/" + "a-long-name/" * 12)
     create_token(project=project)
     ReleaseScript.objects.create(
         project=project,

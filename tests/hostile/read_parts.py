@@ -46,6 +46,7 @@ READS: Final = (
         "/ingest/v1/traces",
         "/ingest/v1/absent",
         "/ingest/v1/loads",
+        "/ingest/v1/reports",
         "/metrics",
         "/healthz",
         "/no-such-page",

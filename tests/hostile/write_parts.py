@@ -57,6 +57,12 @@ JSON_BODIES: Final[tuple[tuple[str, str, bytes], ...]] = (
         "/ingest/v1/absent",
         b'{"reason":"status","page":"/a?b","url":"https://a.example/1","rate":0.5,"status":413}',
     ),
+    (
+        "POST",
+        "/ingest/v1/reports",
+        b'[{"type":"crash","age":5,"url":"https://a.example/1","body":{"reason":"unresponsive","stack":"\\n    at f '
+        b'(https://a.example/b.js:1:2)","crash_report_api":{"release":"1.0.0"}}}]',
+    ),
     ("PATCH", API + "code", b'{"rules":' + CODE + b',"source_link_template":"https://a.example/{path}#L{line}"}'),
     ("POST", API + "code/preview", b'{"rules":' + CODE + b"}"),
     ("PUT", API + "display", b'{"rules":[' + RULE + b"]}"),

@@ -12,7 +12,8 @@ from typing import Any, Final
 from django.db import connection
 
 from aggregate.selectors.project.quality import select_measured, select_receipts
-from aggregate.selectors.slice.slices import Slice, TimeRange, widen_to_days
+from aggregate.selectors.slice.days import where_utc_days, widen_to_days
+from aggregate.selectors.slice.slices import Slice, TimeRange
 from profcore.times import DAY, start_of_day
 from profcore.trace.absence import ABSENCE_REASONS
 from profcore.trace.dimensions import BROWSERS
@@ -89,7 +90,7 @@ def select_absences(slice_: Slice) -> Absences:
     return Absences(
         reports=reports,
         views=views,
-        recorded=_estimate_recorded(days, first_on),
+        recorded=estimate_recorded(days, first_on),
         first_on=first_on,
         by_reason=[
             AbsenceReason(reason=ABSENCE_REASONS[row[3]], status=row[4] or None, reports=row[7], views=row[8])
@@ -116,10 +117,10 @@ def select_recent_reasons(project_id: int, now: datetime) -> list[AbsenceReason]
         ]
 
 
-def _estimate_recorded(days: Slice, first_on: date) -> int | None:
+def estimate_recorded(days: Slice, first_on: date) -> int | None:
     """Returns the number of views that the recorded ones since a day stand for; None if no receipt says so any more.
 
-    Counts of absences are younger than those of views: what was before their first day is left out.
+    Counts of reports are younger than those of views: what was before their first day is left out.
     """
     first_at = datetime.combine(first_on, time(), UTC)
     ranges: Sequence[TimeRange] = days.ranges or ((None, None),)
@@ -142,11 +143,5 @@ def _conditions(days: Slice) -> tuple[str, dict[str, Any]]:  # Any: parameters o
     if browsers := days.values("browser"):
         conditions.append("a.browser = ANY(%(browsers)s::smallint[])")
         params["browsers"] = [BROWSERS.index(word) for word in browsers]
-    if days.ranges:
-        conditions.append(
-            "EXISTS (SELECT FROM unnest(%(starts)s::date[], %(ends)s::date[]) AS b (f, t)"
-            " WHERE a.day_on >= COALESCE(b.f, '-infinity') AND a.day_on < COALESCE(b.t, 'infinity'))"
-        )
-        params["starts"] = [start and start.astimezone(UTC).date() for start, _ in days.ranges]
-        params["ends"] = [end and end.astimezone(UTC).date() for _, end in days.ranges]
-    return " AND ".join(conditions), params
+    in_time, bounds = where_utc_days(days.ranges, "a.day_on")
+    return " AND ".join([*conditions, in_time]), params | bounds

@@ -28,6 +28,8 @@ SELECT to_jsonb(p)::text,
        (SELECT concat_ws(',', sum(l.loads), min(l.day_on)) FROM ingest_loadcount l
         WHERE l.project_id = %(project_id)s AND l.vital = 0),
        (SELECT min(a.day_on) FROM ingest_absentcount a WHERE a.project_id = %(project_id)s),
+       (SELECT concat_ws(',', sum(h.reports), count(h.originals), max(h.last_at), min(h.day_on)) FROM ingest_hangcount h
+        WHERE h.project_id = %(project_id)s),
        (SELECT concat_ws(',', count(*), sum(d.views), sum(d.truncated_views), sum(d.traces), sum(d.js_us),
                          sum(d.hidden_us), sum(d.engine_us), sum(d.idle_us), sum(d.unobserved_us), sum(d.span_us),
                          sum(d.js_samples))

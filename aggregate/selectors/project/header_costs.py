@@ -1,9 +1,9 @@
 """What the header costs a project's pages, by what they told of their loads."""
 
 from collections import defaultdict
-from datetime import UTC
 
-from aggregate.selectors.slice.slices import Slice, widen_to_days
+from aggregate.selectors.slice.days import where_utc_days, widen_to_days
+from aggregate.selectors.slice.slices import Slice
 from aggregate.sql import select_rows
 from profcore.stats.header_cost import VitalCost, compare_loads
 from profcore.vitals.page_loads import LOAD_VITALS
@@ -14,19 +14,11 @@ def select_header_costs(slice_: Slice) -> list[VitalCost]:
 
     Loads are counted by UTC day only, so a slice's pages, releases and dimensions do not choose among them.
     """
-    ranges = widen_to_days(slice_.ranges) or ((None, None),)
-    days = [(start and start.astimezone(UTC).date(), end and end.astimezone(UTC).date()) for start, end in ranges]
+    where, params = where_utc_days(widen_to_days(slice_.ranges), "c.day_on")
     rows = select_rows(
-        """SELECT c.vital, c.has_header, c.bucket, sum(c.loads)::bigint FROM ingest_loadcount c
-           WHERE c.project_id = %(project_id)s
-             AND EXISTS (SELECT FROM unnest(%(starts)s::date[], %(ends)s::date[]) AS b (f, t)
-                         WHERE c.day_on >= COALESCE(b.f, '-infinity') AND c.day_on < COALESCE(b.t, 'infinity'))
-           GROUP BY 1, 2, 3""",
-        {
-            "project_id": slice_.project_id,
-            "starts": [start for start, _ in days],
-            "ends": [end for _, end in days],
-        },
+        f"""SELECT c.vital, c.has_header, c.bucket, sum(c.loads)::bigint FROM ingest_loadcount c
+            WHERE c.project_id = %(project_id)s AND {where} GROUP BY 1, 2, 3""",
+        {"project_id": slice_.project_id, **params},
     )
     counts: dict[tuple[int, bool], dict[int, int]] = defaultdict(dict)
     for vital, has_header, bucket, loads in rows:

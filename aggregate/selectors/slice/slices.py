@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import Any, Final
 from urllib.parse import urlencode
 from uuid import UUID
@@ -280,14 +280,6 @@ def _ceil_bucket(at: datetime, days: frozenset[datetime]) -> datetime:
         return at
     size = DAY if start_of_day(at) in days else HOUR
     return floor + size if floor < LATEST - size else at
-
-
-def widen_to_days(ranges: Sequence[TimeRange]) -> tuple[TimeRange, ...]:
-    """Returns ranges of whole UTC days around some ranges."""
-    return tuple(
-        (start and start_of_day(start), end and start_of_day(end - timedelta(microseconds=1)) + DAY)
-        for start, end in ranges
-    )
 
 
 def where_slice(slice_: Slice) -> tuple[str, dict[str, Any]]:  # Any: parameters of a statement

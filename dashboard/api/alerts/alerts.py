@@ -76,7 +76,7 @@ class QuestionAnswer(Answer):
     """What a budget or an alert on new third parties asks. What it does not name is null."""
 
     measure: Annotated[str, doc(f"One of {', '.join(MEASURES)}.")]
-    limit: Annotated[float, doc("ms per view; of a share, a number up to 1.")]
+    limit: Annotated[float, doc("ms per view; of a share, a number up to 1; of hangs, reports a day.")]
     page: Annotated[str | None, doc("Null for all pages.")]
     device: Annotated[str | None, doc("A device class; null for all.")]
     by: Annotated[str | None, doc("Whose share, or whose new third parties: function, package or party.")]

@@ -35,7 +35,7 @@ QUESTION: Final[dict[str, Any]] = {  # Any: as above
     "description": "Not for the alert on releases.",
     "properties": {
         "measure": {"type": "string", "enum": list(MEASURES)},
-        "limit": {"type": "number", "description": "ms; of a share, a number up to 1."},
+        "limit": {"type": "number", "description": "ms; of a share, a number up to 1; of hangs, reports a day."},
         "page": {**MAYBE, "description": "A page's route; absent means all."},
         "device": {"type": "string", "nullable": True, "enum": [*DEVICE_CLASSES, None]},
         "by": {"type": "string", "nullable": True, "enum": [*SUBJECTS, None]},

@@ -21,18 +21,27 @@ from dashboard.layout.forms import SettingsForm
 from dashboard.pages.alerts.previews import PreviewProgress, prepare_preview
 from dashboard.pages.settings.layout import SettingsRequest, settings_page
 from dashboard.web.read_deadline import bounded_read
-from profcore.numbers import write_interval, write_ms, write_share
+from profcore.numbers import write_count, write_interval, write_ms, write_share
 from profcore.stats.summaries import MIN_VIEWS
 from profcore.trace.dimensions import DEVICE_CLASSES
 
 NO_ALERT: Final = "There is no such alert."
 SECTION: Final = "settings-alerts"
-TIME, SHARE, INTERACTION, FORCED, NEW = "time", "share", "inp_script", "forced_layout", "new_third_parties"
+TIME, SHARE, INTERACTION, FORCED, HANGS = "time", "share", "inp_script", "forced_layout", "hangs"
+NEW = "new_third_parties"
+    "time",
+    "share",
+    "inp_script",
+    "forced_layout",
+    "hangs",
+    "new_third_parties",
+)
 ABOUT: Final = (
     (TIME, "Script time per view, seen and hidden"),
     (SHARE, "The share of a function, package or third party"),
     (INTERACTION, "Script time in the longest interaction of a view (INP)"),
     (FORCED, "Forced layout per view"),
+    (HANGS, "Pages that hang, as browsers report them"),
     (NEW, "New third parties or packages"),
 )
 SUBJECTS: Final = (("function", "A function"), ("package", "A package"), ("party", "A third party"))
@@ -43,6 +52,7 @@ LIMIT_HINTS: Final = (
     (SHARE, "A share: per cent of the script and hidden time of a day."),
     (INTERACTION, "Interactions: milliseconds. Of the page views with an interaction, three of four may have no more."),
     (FORCED, "Forced layout: milliseconds per page view, as the mean over all of them."),
+    (HANGS, "Hangs: reports a day. 0: each one. Of one day over the limit you get a message."),
     (NEW, "New third parties or packages: milliseconds per page view. You get a message about those that cost more."),
 )
 PARTY: Final = "party"
@@ -107,7 +117,7 @@ class AlertForm(SettingsForm):
             "measure": fields["about"] if fields["about"] in MEASURES else TIME,
             "limit": fields["limit"] / PERCENT if is_share else fields["limit"],
             "page": fields["page"],
-            "device": fields["device"],
+            "device": fields["device"] if fields["about"] != HANGS else None,
             "by": fields["by"] if is_share else fields["new_by"] if is_new else None,
             "name": fields["subject"] if is_share else None,
         }
@@ -200,26 +210,28 @@ def _render(
 
 def describe_days(preview: Preview, form: AlertForm) -> dict[str, object]:
     """Returns the days of a budget's preview in words, and how many of them could be judged."""
-    is_share = form.cleaned_data["about"] == SHARE
-    days = [(day, state.name.capitalize(), *_write_figures(day, is_share=is_share)) for day, state in preview.days]
+    about = form.cleaned_data["about"]
+    days = [(day, state.name.capitalize(), *_write_figures(day, about)) for day, state in preview.days]
     judged = [day for day, _ in preview.days if day.is_judged]
     return {
         "days": days,
         "alerts": preview.alerts,
         "judged_days": len(judged),
         "min_views": MIN_VIEWS,
-        "is_never_seen": is_share and bool(judged) and not any(day.value for day in judged),
+        "is_never_seen": about == SHARE and bool(judged) and not any(day.value for day in judged),
     }
 
 
-def _write_figures(day: Day, *, is_share: bool) -> tuple[str, str]:
+def _write_figures(day: Day, about: str) -> tuple[str, str]:
     """Returns the figure of a day and its interval: empty with too few views, or if too few of them ran it."""
     if day.value is None:
         return "", ""
-    value = write_share(day.value) if is_share else write_ms(day.value)
+    if about == HANGS:
+        return write_count(day.value), ""
+    value = write_share(day.value) if about == SHARE else write_ms(day.value)
     if day.low is None or day.high is None:
         return value, ""
-    if is_share:
+    if about == SHARE:
         return value, f"{write_share(day.low)} to {write_share(day.high)}"
     return value, write_interval(day.low, day.high)
 

@@ -37,6 +37,7 @@ API_ADDRESSES = [
     API + "traces/" + TRACE,
     API + "markers",
     API + "quality",
+    API + "hangs",
     API + "jobs",
     API + "sourcemaps",
     API + "functions/1/source",

@@ -14,7 +14,7 @@ from projects.limits import change_limits
 from projects.models import Membership, Project
 from projects.tokens import create_token
 from tests.aggregate.posting import fold_all, post
-from tests.builders import make_project
+from tests.builders import make_hang, make_project
 from tests.dashboard.conftest import TRACE_ID, VIEW_ID, make_people
 from tests.envelopes import make_envelope
 
@@ -30,12 +30,13 @@ RULE: Final = {"action": "fold", "field": "name", "pattern": "no-such-function-*
 
 
 def make_counted_site() -> Project:
-    """Makes the shop with its people, a release alert, one view in the base and one report of none."""
+    """Makes the shop with its people, a release alert, one view in the base one report of none, and one of a hang."""
     shop = make_project("shop")
     make_people(shop)
     make_release_alert(shop.pk, timezone.now())
     post("KEY-shop", make_envelope(viewId=VIEW_ID, traceId=TRACE_ID, release=BASE, page="/p0"))
     report_absence(shop.pk)
+    make_hang(shop, "at draw (https://shop.example/app.js:1:99)", release=BASE, page="/p0")
     return shop
 
 

@@ -290,6 +290,11 @@ def post_days() -> None:
         post(f"KEY-{SLUG}", make_envelope(f"long {number}", release=NEW, page=PAGES[1], trace=make_long_trace(number)))
     report = {"reason": "status", "page": PAGES[0], "url": f"{SHOP}{MARKUP}", "rate": 0.5, "status": 413}
     take(Client().post(f"/ingest/v1/absent?key=KEY-{SLUG}", report, content_type=JSON))
+    for stack in (f"at {MARKUP} ({SHOP}/{MARKUP}.js:1:2)", f"at {fill(MARKUP, 2_000)}", ""):
+        said = {"release": ODD, "page": PAGES[0]}
+        body = {"reason": "unresponsive", "stack": stack, "crash_report_api": said}
+        crash = {"type": "crash", "age": 1e300, "url": f"{SHOP}{MARKUP}", "body": body}
+        take(Client().post(f"/ingest/v1/reports?key=KEY-{SLUG}", [crash], content_type=JSON))
 
 
 def upload(client: Client) -> None:

@@ -57,7 +57,7 @@ def test_a_preflight_allows_the_headers_that_other_scripts_of_the_page_add(path:
     assert dict(answer.headers)["Vary"] == "Access-Control-Request-Headers"
 
 
-@pytest.mark.parametrize("path", ["/ingest/v1/traces", "/ingest/v1/absent"])
+@pytest.mark.parametrize("path", ["/ingest/v1/traces", "/ingest/v1/absent", "/ingest/v1/reports"])
 @pytest.mark.parametrize("wanted", NO_LISTS)
 def test_what_is_no_list_of_headers_is_not_repeated(path: str, wanted: str) -> None:
     headers = dict(answer_preflight_of(path, wanted).headers)

@@ -53,6 +53,7 @@ def count_requests(kind: str, status: str) -> float:
         ("/ingest/v1/traces", "POST", "ingest", 401),
         ("/ingest/v1/absent", "OPTIONS", "absent", 204),
         ("/ingest/v1/loads", "OPTIONS", "loads", 204),
+        ("/ingest/v1/reports", "OPTIONS", "reports", 204),
         ("/api/v1/projects/none/status", "GET", "api", 401),
         ("/", "GET", "page", 302),
         ("/no-such-page/a-stranger-chose", "GET", "page", 404),

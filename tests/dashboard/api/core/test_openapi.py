@@ -65,6 +65,7 @@ def test_it_lists_every_address_of_the_api(schema: dict[str, Any]) -> None:
         "savings",
         "markers",
         "quality",
+        "hangs",
         "calltree",
         "flamegraph",
         "views",

@@ -1,0 +1,1 @@
+"""Pages that hung or crashed, as browsers reported them."""
