@@ -16,9 +16,7 @@ def widen_to_days(ranges: Sequence[TimeRange]) -> tuple[TimeRange, ...]:
     )
 
 
-def where_utc_days(
-    ranges: Sequence[TimeRange], column: str
-) -> tuple[str, dict[str, Any]]:  # Any: parameters of a statement
+def where_utc_days(ranges: Sequence[TimeRange], column: str) -> tuple[str, dict[str, Any]]:  # Any: dates
     """Returns the condition that a day is in one of some ranges of whole days, and its parameters."""
     if not ranges:
         return "true", {}

@@ -29,13 +29,6 @@ NO_ALERT: Final = "There is no such alert."
 SECTION: Final = "settings-alerts"
 TIME, SHARE, INTERACTION, FORCED, HANGS = "time", "share", "inp_script", "forced_layout", "hangs"
 NEW = "new_third_parties"
-    "time",
-    "share",
-    "inp_script",
-    "forced_layout",
-    "hangs",
-    "new_third_parties",
-)
 ABOUT: Final = (
     (TIME, "Script time per view, seen and hidden"),
     (SHARE, "The share of a function, package or third party"),
