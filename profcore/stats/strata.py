@@ -11,7 +11,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import sha256
-from itertools import pairwise
+from itertools import compress, pairwise
 from typing import Final
 
 import numpy as np
@@ -43,7 +43,7 @@ SEVERAL_PAGES: Final = -1  # in a mix of pages: pages that were put together
 Kind = tuple[int, int]  # the codes of device and start
 PageKind = tuple[int, int, int]  # the codes of page, device and start
 KnownKinds = Mapping[Kind, ClassSums] | Mapping[PageKind, ClassSums]
-Mask = npt.NDArray[np.bool_]
+Views = Sequence[IntColumn]  # the numbers of some views of base and head
 Shares = tuple[float, float]
 
 
@@ -173,50 +173,48 @@ def find_strata(
     times = [columns.js_us + columns.hidden_us for columns in (base, head)]
     shared: list[Stratum] = []
     codes = [np.full(column.size, -1, dtype=np.int64) for column in devices]
-    for device in np.intersect1d(devices[0], devices[1]).tolist():
-        is_in = [column == device for column in devices]
-        groups: list[frozenset[int] | None] = [None]
-        if by_navigation and all(
-            2 * np.sum(column[inside] % len(NAVIGATIONS) == UNKNOWN_NAVIGATION) <= np.sum(inside)
-            for column, inside in zip(starts, is_in, strict=True)
-        ):
-            groups = [*_group_starts(*(column[inside] for column, inside in zip(starts, is_in, strict=True)))]
-        for group in groups:
-            chosen = [
-                inside if group is None else inside & np.isin(column, list(group))
-                for column, inside in zip(starts, is_in, strict=True)
-            ]
+    of_devices = [_by_code(column, np.arange(column.size)) for column in devices]
+    for device in sorted(of_devices[0].keys() & of_devices[1].keys()):
+        inside = [of_side[device] for of_side in of_devices]
+        for group, chosen in _group_starts(inside, starts) if by_navigation else [(None, inside)]:
             for pages, whole in parts.divide(chosen):
-                for masks in _divide_further(whole, finer):
-                    if min(np.sum(mask) for mask in masks) < MIN_STRATUM_VIEWS:
+                for views in _divide_further(whole, finer):
+                    if min(part.size for part in views) < MIN_STRATUM_VIEWS:
                         continue
-                    for side, mask in enumerate(masks):
-                        codes[side][mask] = len(shared)
-                    shares = None if masks is whole else _find_shares(times, whole, masks)
+                    for side, part in enumerate(views):
+                        codes[side][part] = len(shared)
+                    shares = None if views is whole else _find_shares(times, whole, views)
                     shared.append(Stratum(device, group and _with_caches(group, device, plain), pages, shares))
     return Strata(shared, (codes[0], codes[1]), parts.has_pages)
 
 
-def _divide_further(whole: list[Mask], finer: Pair | None) -> list[list[Mask]]:
+def _by_code(codes: IntColumn, views: IntColumn) -> dict[int, IntColumn]:
+    """Returns those of some views that have each code, by code; `codes` are of all views."""
+    order = np.argsort(codes[views], kind="stable")
+    ordered = codes[views][order]
+    edges = [0, *(np.flatnonzero(np.diff(ordered)) + 1).tolist(), ordered.size]
+    return {int(ordered[start]): views[order[start:end]] for start, end in pairwise(edges) if end > start}
+
+
+def _divide_further(whole: Views, finer: Pair | None) -> Sequence[Views]:
     """Returns the parts of some views of both sides by day or traits; the views themselves if nothing divides them."""
     if finer is None:
         return [whole]
-    kept = [mask & (codes >= 0) for mask, codes in zip(whole, finer, strict=True)]
-    least = sum(codes.size for codes in finer) / MAX_PAGE_STRATA
-    bounds = find_bounds([codes[mask] for codes, mask in zip(finer, kept, strict=True)], least=least)
-    groups = [number_groups(codes, bounds) for codes in finer]
+    kept = [views[codes[views] >= 0] for views, codes in zip(whole, finer, strict=True)]
+    inside = [codes[views] for codes, views in zip(finer, kept, strict=True)]
+    bounds = find_bounds(inside, least=sum(codes.size for codes in finer) / MAX_PAGE_STRATA)
+    groups = [number_groups(codes, bounds) for codes in inside]
     parts = [
-        [mask & (group == number) for mask, group in zip(kept, groups, strict=True)]
-        for number in range(bounds.size + 1)
+        [views[group == number] for views, group in zip(kept, groups, strict=True)] for number in range(bounds.size + 1)
     ]
-    is_all = bounds.size == 0 and all(np.array_equal(*pair) for pair in zip(kept, whole, strict=True))
+    is_all = bounds.size == 0 and all(some.size == every.size for some, every in zip(kept, whole, strict=True))
     return [whole] if is_all else parts
 
 
-def _find_shares(times: Sequence[IntColumn], whole: Sequence[Mask], part: Sequence[Mask]) -> tuple[Shares, Shares]:
+def _find_shares(times: Sequence[IntColumn], whole: Views, part: Views) -> tuple[Shares, Shares]:
     """Returns the shares of a part, of the views and of their time, on both sides."""
     base, head = (
-        (float(some.sum() / every.sum()), float(us[some].sum() / max(us[every].sum(), 1)))
+        (some.size / every.size, float(us[some].sum() / max(us[every].sum(), 1)))
         for us, every, some in zip(times, whole, part, strict=True)
     )
     return base, head
@@ -246,18 +244,25 @@ def _with_caches(starts: frozenset[int], device: int, plain: Collection[tuple[in
     return starts | {start + code * len(NAVIGATIONS) for start in whole for code in range(len(CACHES))}
 
 
-def _group_starts(base: IntColumn, head: IntColumn) -> list[frozenset[int]]:
-    """Returns the starts that both sides of a device class have: each by itself, small ones together.
+def _group_starts(views: Views, starts: Sequence[IntColumn]) -> list[tuple[frozenset[int] | None, Views]]:
+    """Returns the starts that both sides of a device class have with their views: each alone, small ones together.
 
     As strata of their own, most of the small ones would lack a side by chance: 28 views of seven kinds would leave
-    nothing to compare.
+    nothing to compare. If most views of a side have an unknown navigation, they are not divided.
     """
-    both = np.intersect1d(base, head)
-    counts = [np.array([np.sum(side == way) for way in both.tolist()]) for side in (base, head)]
+    base, head = (_by_code(column, inside) for column, inside in zip(starts, views, strict=True))
+    for side, inside in zip((base, head), views, strict=True):
+        if 2 * sum(side[way].size for way in side if way % len(NAVIGATIONS) == UNKNOWN_NAVIGATION) > inside.size:
+            return [(None, views)]
+    both = sorted(base.keys() & head.keys())
+    counts = [np.array([side[way].size for way in both]) for side in (base, head)]
     smaller = min(column.sum() for column in counts) / max(sum(column.sum() for column in counts), 1)
-    is_small = (counts[0] + counts[1]) * smaller < MIN_EXPECTED_VIEWS
-    groups = [frozenset([way]) for way in both[~is_small].tolist()]
-    return [*groups, frozenset(both[is_small].tolist())] if is_small.any() else groups
+    is_small = ((counts[0] + counts[1]) * smaller < MIN_EXPECTED_VIEWS).tolist()
+    small = [*compress(both, is_small)]
+    groups = [([way], [base[way], head[way]]) for way in both if way not in small]
+    if small:
+        groups.append((small, [np.concatenate([side[way] for way in small]) for side in (base, head)]))
+    return [(frozenset(ways), of_ways) for ways, of_ways in groups]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -300,16 +305,14 @@ class _Parts:
             has_pages=has_pages,
         )
 
-    def divide(self, chosen: Sequence[Mask]) -> list[tuple[frozenset[int] | None, list[Mask]]]:
+    def divide(self, chosen: Views) -> Sequence[tuple[frozenset[int] | None, Views]]:
         """Returns the parts of the chosen views of both sides, each with its pages (None without pages)."""
         if self.count <= 1:
-            return [(self._pages(np.arange(self.count)), list(chosen))]
-        views = [
-            np.bincount(of[mask & (of >= 0)], minlength=self.count)
-            for of, mask in zip(self.of_view, chosen, strict=True)
-        ]
-        both = views[0] + views[1]
-        smaller = min(column.sum() for column in views) / max(both.sum(), 1)
+            return [(self._pages(np.arange(self.count)), chosen)]
+        inside = [of[views] for of, views in zip(self.of_view, chosen, strict=True)]
+        counts = [np.bincount(parts[parts >= 0], minlength=self.count) for parts in inside]
+        both = counts[0] + counts[1]
+        smaller = min(column.sum() for column in counts) / max(both.sum(), 1)
         least = max(MIN_EXPECTED_VIEWS / smaller if smaller else np.inf, self._all_views() / MAX_PAGE_STRATA)
         groups = [np.array([part]) for part in np.flatnonzero(both >= least)]
         groups += _put_together(np.flatnonzero((both > 0) & (both < least)), both, self.time_us, least)
@@ -318,7 +321,7 @@ class _Parts:
             is_of = np.zeros(self.count + 1, dtype=bool)
             is_of[group] = True  # the last entry, False, is that of views without a part
             divided.append(
-                (self._pages(group), [mask & is_of[of] for of, mask in zip(self.of_view, chosen, strict=True)])
+                (self._pages(group), [views[is_of[parts]] for views, parts in zip(chosen, inside, strict=True)])
             )
         return divided
 
