@@ -66,7 +66,7 @@ def join_columns(parts: Sequence[ViewColumns]) -> ViewColumns:
     )
 
 
-def pick_columns(columns: ViewColumns, is_kept: npt.NDArray[np.bool_] | slice) -> ViewColumns:
+def pick_columns(columns: ViewColumns, is_kept: npt.NDArray[np.bool_] | IntColumn | slice) -> ViewColumns:
     """Returns the columns of some views."""
     release: Sequence[str] = ()
     if columns.release:
