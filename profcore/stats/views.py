@@ -331,14 +331,14 @@ def _with_totals(sample: ViewSample, totals: tuple[IntColumn, IntColumn, IntColu
         sample,
         view=rows_view,
         func=rows_func,
-        self_us=_sum_by(sample_row, sample.self_us, keys.size),
-        hidden_us=_sum_by(sample_row, sample.hidden_us, keys.size),
-        total_us=_sum_by(total_row, total_us, keys.size),
+        self_us=sum_by(sample_row, sample.self_us, keys.size),
+        hidden_us=sum_by(sample_row, sample.hidden_us, keys.size),
+        total_us=sum_by(total_row, total_us, keys.size),
         has_totals=True,
     )
 
 
-def _sum_by(position: IntColumn, values: IntColumn, size: int) -> IntColumn:
+def sum_by(position: IntColumn, values: IntColumn, size: int) -> IntColumn:
     """Returns exact sums of integers; floats would not be exact beyond 2⁵³."""
     sums = np.zeros(size, dtype=np.int64)
     np.add.at(sums, position, values)
