@@ -147,7 +147,7 @@ def number_funcs(
     distinct = dict.fromkeys(pair for _, pairs in reversed(split) for pair in pairs)  # the head's are the ones to show
     keys = load_keys(project_id, sorted({func_id for _, func_id in distinct}))
     if code.labels is not None:
-        code.labels.load(distinct)
+        code.labels.load(pair for pair in distinct if pair[0])
     identify, show = _identify_func(keys, code) if group_by == "function" else _identify_group(group_by, keys, code)
     index: dict[Hashable, int] = {}
     members: list[list[Pair]] = []
@@ -195,7 +195,7 @@ class HeadTree:
 
     def __init__(self, head: Slice, sides: NumberedSides) -> None:
         self._head = head
-        self._numbers = sides.head_numbers
+        self._sides = sides
 
     def find_callers(self, hidden: Collection[int], seen: Collection[int]) -> Collection[int] | None:
         """Returns those of the hidden increases below which a seen one lies in the tree (`find_callers`).
@@ -205,7 +205,7 @@ class HeadTree:
         tree = self._tree
         if tree is None:
             return None
-        return find_callers(tree.prefix, tree.func, tree.self_us, self._numbers, hidden=hidden, seen=seen)
+        return find_callers(tree.prefix, tree.func, tree.self_us, self._sides.head_numbers, hidden=hidden, seen=seen)
 
     @cached_property
     def _tree(self) -> CallTree | None:
@@ -233,7 +233,7 @@ def _identify_func(keys: Mapping[int, FuncKey], code: Symbols) -> tuple[Identify
     def find_id(pair: Pair) -> RowId:
         """Returns the id of the row that a func belongs to, as `id_of_part` does, without a row of its own."""
         release, func_id = pair
-        display = code.show(keys[func_id], code.label(release or None, func_id))
+        display = code.show(keys[func_id], code.label(release or None, func_id)) if code.display.rules else None
         if display is not None and display.row_id is not None:
             return display.row_id
         return func_id if code.labels is None or not release else code.labels.id_of(release, func_id)
