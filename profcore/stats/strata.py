@@ -11,7 +11,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import sha256
-from itertools import compress, pairwise
+from itertools import pairwise
 from typing import Final
 
 import numpy as np
@@ -38,12 +38,14 @@ HOUR: Final = "(extract(epoch FROM c.starts_at) / 3600)::int"
 DEVICE_CODE: Final = f"c.device_class + {len(DEVICE_CLASSES)} * c.sdk"
 # How a view of a cell `c` began. Without a known cache, it is the code of its navigation.
 START_CODE: Final = f"c.navigation + {len(NAVIGATIONS)} * c.cache"
+STARTS: Final = len(NAVIGATIONS) * len(CACHES)
 SEVERAL_PAGES: Final = -1  # in a mix of pages: pages that were put together
 
 Kind = tuple[int, int]  # the codes of device and start
 PageKind = tuple[int, int, int]  # the codes of page, device and start
 KnownKinds = Mapping[Kind, ClassSums] | Mapping[PageKind, ClassSums]
 Views = Sequence[IntColumn]  # the numbers of some views of base and head
+Kinds = Mapping[int, IntColumn]  # the numbers of the views of one side, by their start
 Shares = tuple[float, float]
 
 
@@ -173,10 +175,10 @@ def find_strata(
     times = [columns.js_us + columns.hidden_us for columns in (base, head)]
     shared: list[Stratum] = []
     codes = [np.full(column.size, -1, dtype=np.int64) for column in devices]
-    of_devices = [_by_code(column, np.arange(column.size)) for column in devices]
-    for device in sorted(of_devices[0].keys() & of_devices[1].keys()):
-        inside = [of_side[device] for of_side in of_devices]
-        for group, chosen in _group_starts(inside, starts) if by_navigation else [(None, inside)]:
+    base_kinds, head_kinds = map(_list_kinds, devices, starts)
+    for device in sorted(base_kinds.keys() & head_kinds.keys()):
+        of_starts = base_kinds[device], head_kinds[device]
+        for group, chosen in _group_starts(*of_starts) if by_navigation else [(None, _join_starts(*of_starts))]:
             for pages, whole in parts.divide(chosen):
                 for views in _divide_further(whole, finer):
                     if min(part.size for part in views) < MIN_STRATUM_VIEWS:
@@ -188,12 +190,15 @@ def find_strata(
     return Strata(shared, (codes[0], codes[1]), parts.has_pages)
 
 
-def _by_code(codes: IntColumn, views: IntColumn) -> dict[int, IntColumn]:
-    """Returns those of some views that have each code, by code; `codes` are of all views."""
-    order = np.argsort(codes[views], kind="stable")
-    ordered = codes[views][order]
-    edges = [0, *(np.flatnonzero(np.diff(ordered)) + 1).tolist(), ordered.size]
-    return {int(ordered[start]): views[order[start:end]] for start, end in pairwise(edges) if end > start}
+def _list_kinds(device: IntColumn, start: IntColumn) -> Mapping[int, Kinds]:
+    """Returns the numbers of the views of each device and start."""
+    kind = device * STARTS + start
+    order = np.argsort(kind, kind="stable")
+    firsts = np.flatnonzero(np.diff(kind[order], prepend=-1)).tolist()
+    kinds: dict[int, dict[int, IntColumn]] = {}
+    for (first, last), code in zip(pairwise([*firsts, kind.size]), kind[order[firsts]].tolist(), strict=True):
+        kinds.setdefault(code // STARTS, {})[code % STARTS] = order[first:last]
+    return kinds
 
 
 def _divide_further(whole: Views, finer: Pair | None) -> Sequence[Views]:
@@ -244,25 +249,29 @@ def _with_caches(starts: frozenset[int], device: int, plain: Collection[tuple[in
     return starts | {start + code * len(NAVIGATIONS) for start in whole for code in range(len(CACHES))}
 
 
-def _group_starts(views: Views, starts: Sequence[IntColumn]) -> list[tuple[frozenset[int] | None, Views]]:
-    """Returns the starts that both sides of a device class have with their views: each alone, small ones together.
+def _group_starts(base: Kinds, head: Kinds) -> list[tuple[frozenset[int] | None, Views]]:
+    """Returns the starts that both sides of a device have, with their views: each by itself, small ones together.
 
     As strata of their own, most of the small ones would lack a side by chance: 28 views of seven kinds would leave
-    nothing to compare. If most views of a side have an unknown navigation, they are not divided.
+    nothing to compare. All are together (None) if most views of a side have an unknown navigation.
     """
-    base, head = (_by_code(column, inside) for column, inside in zip(starts, views, strict=True))
-    for side, inside in zip((base, head), views, strict=True):
-        if 2 * sum(side[way].size for way in side if way % len(NAVIGATIONS) == UNKNOWN_NAVIGATION) > inside.size:
-            return [(None, views)]
+    sizes = [{start: views.size for start, views in side.items()} for side in (base, head)]
+    for of_start in sizes:
+        unknown = sum(size for start, size in of_start.items() if start % len(NAVIGATIONS) == UNKNOWN_NAVIGATION)
+        if 2 * unknown > sum(of_start.values()):
+            return [(None, _join_starts(base, head))]
     both = sorted(base.keys() & head.keys())
-    counts = [np.array([side[way].size for way in both]) for side in (base, head)]
-    smaller = min(column.sum() for column in counts) / max(sum(column.sum() for column in counts), 1)
-    is_small = ((counts[0] + counts[1]) * smaller < MIN_EXPECTED_VIEWS).tolist()
-    small = [*compress(both, is_small)]
-    groups = [([way], [base[way], head[way]]) for way in both if way not in small]
-    if small:
-        groups.append((small, [np.concatenate([side[way] for way in small]) for side in (base, head)]))
-    return [(frozenset(ways), of_ways) for ways, of_ways in groups]
+    known = [sum(of_start[start] for start in both) for of_start in sizes]
+    smaller = min(known) / max(sum(known), 1)
+    small = [start for start in both if (sizes[0][start] + sizes[1][start]) * smaller < MIN_EXPECTED_VIEWS]
+    groups = [[start] for start in both if start not in small] + ([small] if small else [])
+    return [(frozenset(group), _join_starts(base, head, group)) for group in groups]
+
+
+def _join_starts(base: Kinds, head: Kinds, starts: Collection[int] | None = None) -> Views:
+    """Returns the views of some starts of both sides, or of all."""
+    wanted = [[side[start] for start in (side if starts is None else starts)] for side in (base, head)]
+    return [views[0] if len(views) == 1 else np.concatenate(views) for views in wanted]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
