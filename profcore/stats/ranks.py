@@ -6,6 +6,7 @@ the tail comes from a Pearson type III curve with the exact third moment, not fr
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from scipy import special
@@ -30,7 +31,7 @@ class RankRows:
     weight: FloatColumn
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class RankSums:
     """The statistic of each func, its variance and its third cumulant, summed over strata.
 
@@ -41,8 +42,9 @@ class RankSums:
     variance: Floats
     cumulant: Floats
 
+    @cached_property
     def test(self) -> tuple[Floats, Floats]:
-        """Returns for each func the standardised statistic (above zero: more in the head) and the two-sided p.
+        """For each func the standardised statistic (above zero: more in the head) and the two-sided p.
 
         A func whose values are all equal has the statistic 0 and the p 1.
         """
@@ -74,10 +76,11 @@ def sum_ranks(rows: RankRows) -> RankSums:
     third = sums[2] - 3 * mean * sums[1] + 2 * size * mean**3
     effective = [_effective(stratum[side == which], weight[side == which], strata) for which in (0, 1)]
     base_n, head_n = effective
+    weighted, is_of_head = scores * rows.weight[view], rows.is_head[view] == 1
     base_mean, head_mean = (
-        _sum(key, scores * rows.weight[view] * (rows.is_head[view] == which), shape)
+        _sum(key[is_of], weighted[is_of], shape)
         / np.bincount(stratum[side == which], weight[side == which], minlength=strata)
-        for which in (0, 1)
+        for which, is_of in enumerate((~is_of_head, is_of_head))
     )
     difference = head_mean - base_mean
     all_n = base_n + head_n
@@ -172,7 +175,7 @@ def find_changes(
         return None
     crude = crude_means(base, funcs), crude_means(head, funcs)
     standard_base, delta, low, high = standardise(base, head, funcs, strata)
-    z, p = (ranks or rank_sides(base, head, funcs, strata)).test()
+    z, p = (ranks or rank_sides(base, head, funcs, strata)).test
     q = np.ones(funcs)
     q[tested] = control_false_discoveries(p[tested], weigh_funcs(base, head, funcs)[tested] if is_weighted else None)
     return Changes(

@@ -348,7 +348,13 @@ def sum_by(position: IntColumn, values: IntColumn, size: int) -> IntColumn:
 def order_rows(key: IntColumn, value_ms: FloatColumn) -> IntColumn:
     """Returns the order of rows by key and then by value; ties are in any order."""
     packed = _pack_rows(key, value_ms)
-    return np.lexsort((value_ms, key)) if packed is None else np.argsort(packed[0])
+    if packed is None:
+        return np.lexsort((value_ms, key))
+    rows, bits = packed[0], key.size.bit_length()
+    if not rows.size or int(rows.max()) >= 1 << (62 - bits):
+        return np.argsort(rows)
+    # With its number in its last bits each row is sorted itself: this takes half as long as the order of all.
+    return np.sort(rows << bits | np.arange(rows.size)) & ((1 << bits) - 1)
 
 
 def sort_values(key: IntColumn, value_ms: FloatColumn) -> FloatColumn:

@@ -265,9 +265,9 @@ def control_family(page_p: Sequence[float], pages: Sequence[PageSides]) -> Famil
         sums.variance[at] += np.nan_to_num(ranks.variance)
         sums.cumulant[at] += np.nan_to_num(ranks.cumulant)
         count[at] += 1
-        best[at] = np.minimum(best[at], ranks.test()[1])
+        best[at] = np.minimum(best[at], ranks.test[1])
         weight[at] += np.square(page.weights)
-    z, pooled = sums.test()
+    z, pooled = sums.test
     p = combine_p(pooled, best, count)
     roots = np.sqrt(weight)
     shares = [
@@ -294,7 +294,7 @@ def list_clear(page: PageSides, family: Family, bound: float) -> list[Difference
     if page.ranks is None:
         return []
     q = np.array([family.functions[func].q for func in page.func_ids.tolist()])
-    is_clear = (q < bound) & (page.ranks.test()[1] < PAGE_P)
+    is_clear = (q < bound) & (page.ranks.test[1] < PAGE_P)
     if not is_clear.any() or page.changes is None:  # most pages: the rest takes three times as long as the ranks
         return []
     is_clear &= page.changes.z * page.changes.delta > 0

@@ -113,7 +113,7 @@ def test_without_strata_the_test_is_wilcoxons() -> None:
             is_head=np.repeat([0, 1], [40, 70]),
             weight=np.ones(110),
         )
-    ).test()
+    ).test
     expected = stats.mannwhitneyu(head, base, method="asymptotic", use_continuity=False).pvalue
     assert 2 * stats.norm.sf(np.abs(z)) == pytest.approx(expected)
 
@@ -136,7 +136,7 @@ def test_p_agrees_with_random_permutations_within_strata() -> None:
             is_head=sides,
             weight=np.ones(94),
         )
-        z, p = sum_ranks(rows).test()
+        z, p = sum_ranks(rows).test
         return z.tolist(), p.tolist()
 
     _, p = run(is_head)
