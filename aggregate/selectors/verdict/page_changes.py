@@ -192,6 +192,7 @@ class _Side:
         self.times: ViewTimes = select_view_times(
             slice_, strata, most=self.most, function_bytes=FUNCTION_BYTES // len(self.counts)
         )
+        self._parts = [self.times.facts(number) for number in range(len(self.counts))]
 
     def known(self, number: int | None = None) -> KnownKinds:
         """Returns the sums of one page, or of all compared pages."""
@@ -205,10 +206,9 @@ class _Side:
         Of a page with many views only some were read. If the sums of all are not known, each then counts for more: its
         sample rate is that of its sender times that of the reading.
         """
-        numbers = range(len(self.counts)) if number is None else [number]
-        parts = [self.times.facts(part_number) for part_number in numbers]
+        wanted = slice(None) if number is None else slice(number, number + 1)
+        parts, counts = self._parts[wanted], self.counts[wanted]
         sizes = [part.js_us.size for part in parts]
-        counts = [self.counts[part_number] for part_number in numbers]
         # A sample varies in size; a part whose views have expired has far fewer.
         is_complete = all(
             size >= (count if count <= self.most else self.most // 2) for size, count in zip(sizes, counts, strict=True)
