@@ -104,7 +104,7 @@ def select_verdict(
     bound = look.bound if look else FALSE_DISCOVERIES
     comparer = PageComparer(base, head, sums)
     pages = comparer.compare_pages()
-    whole = next(iter(pages.values())) if len(pages) == 1 else comparer.compare(None)
+    whole = next(iter(pages.values())) if len(pages) == 1 else comparer.compare_whole()
     functions = comparer.read_functions()
     find_row = functions.find_row
     wanted: set[int] = set()

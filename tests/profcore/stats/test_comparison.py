@@ -109,7 +109,7 @@ def test_without_strata_the_test_is_wilcoxons() -> None:
             value=matrix[view, func],
             func_count=30,
             stratum=np.zeros(110, dtype=np.int64),
-            stratum_count=1,
+            strata=[1],
             is_head=np.repeat([0, 1], [40, 70]),
             weight=np.ones(110),
         )
@@ -132,7 +132,7 @@ def test_p_agrees_with_random_permutations_within_strata() -> None:
             value=matrix[view, func],
             func_count=12,
             stratum=stratum,
-            stratum_count=2,
+            strata=[2],
             is_head=sides,
             weight=np.ones(94),
         )
