@@ -138,4 +138,4 @@ def describe_code(head: Arrived, functions: Sequence[Function], new: Mapping[int
             tree.prefix, tree.func, tree.self_us, numbers, hidden=hidden, seen=seen
         )
 
-    return Code(read_callers=read_callers, files=files | dict(new))
+    return Code(read_callers=read_callers, find_file=(files | dict(new)).get)

@@ -48,7 +48,7 @@ def without_hash(uri: str) -> str:
 
 def identity_of(key: FuncKey) -> FuncKey:
     """Returns the identity of an unmapped func across releases."""
-    return key if key.uri is None else key._replace(uri=without_hash(key.uri))
+    return key if key.uri is None else FuncKey(without_hash(key.uri), key.line, key.column, key.name)
 
 
 def mapped_id(original: Original, *, is_doubtful: bool) -> str:

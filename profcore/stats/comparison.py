@@ -15,7 +15,7 @@ import numpy.typing as npt
 from profcore.stats.culprits import FindCallers
 from profcore.stats.estimates import Interval, as_intervals, effective_views
 from profcore.stats.joining import PairedViews, SampleViews, has_enough, pair_views
-from profcore.stats.ranks import Changes, find_changes
+from profcore.stats.ranks import Changes, find_changes, find_whole_changes
 from profcore.stats.standardised import common_mix
 from profcore.stats.strata import KnownKinds
 from profcore.stats.views import IntColumn, Measure, ViewSample
@@ -175,24 +175,32 @@ def compare_pair(
     pair: PairedViews, *, measure: Measure = "self+hidden", find_callers: FindCallers | None = None
 ) -> Comparison:
     """Returns the comparison of two samples whose strata are known."""
-    base, head, strata = pair.base, pair.head, pair.strata
-    comparison = _describe_sides(base, head, measure)
-    if comparison.is_too_few:
+    (comparison,) = compare_pairs([pair], measure=measure)
+    if comparison.is_too_few or not pair.base.sample.func_count:
         return comparison
-    count = len(strata.shared)
-    mix = common_mix(base.whole("self", ()), head.whole("self", ()), count).tolist()
-    overall = None
+    count = len(pair.strata.shared)
+    return replace(comparison, functions=_compare_funcs(pair.base, pair.head, measure, count, find_callers))
+
+
+def compare_pairs(pairs: Sequence[PairedViews], *, measure: Measure = "self+hidden") -> list[Comparison]:
+    """Returns the comparisons of the views' whole time of several pairs of samples, such as pages, at once."""
+    comparisons = [_describe_sides(pair.base, pair.head, measure) for pair in pairs]
+    enough = [at for at, comparison in enumerate(comparisons) if not comparison.is_too_few]
+    changes: Sequence[Changes | None] = [None] * len(enough)
     if measure != "total":
-        changes = find_changes(*pair.whole(measure), 1, count, is_weighted=False)
-        overall = describe_changes(changes, np.array([-1]))[0] if changes else None
-    return replace(
-        comparison,
-        functions=_compare_funcs(base, head, measure, count, find_callers) if base.sample.func_count else (),
-        overall=overall,
-        device_mix=strata.mix_of_devices(mix) if pair.by_device else (),
-        navigation_mix=strata.mix_of_navigations(mix) if pair.by_navigation else (),
-        page_mix=strata.mix_of_pages(mix),
-    )
+        counts = [len(pairs[at].strata.shared) for at in enough]
+        changes = find_whole_changes([pairs[at].whole(measure) for at in enough], counts)
+    for at, changed in zip(enough, changes, strict=True):
+        pair, strata = pairs[at], pairs[at].strata
+        mix = common_mix(pair.base.whole("self", ()), pair.head.whole("self", ()), len(strata.shared)).tolist()
+        comparisons[at] = replace(
+            comparisons[at],
+            overall=describe_changes(changed, np.array([-1]))[0] if changed else None,
+            device_mix=strata.mix_of_devices(mix) if pair.by_device else (),
+            navigation_mix=strata.mix_of_navigations(mix) if pair.by_navigation else (),
+            page_mix=strata.mix_of_pages(mix),
+        )
+    return comparisons
 
 
 def _describe_sides(base: SampleViews, head: SampleViews, measure: Measure) -> Comparison:

@@ -86,6 +86,8 @@ def number_groups(codes: IntColumn, bounds: IntColumn) -> IntColumn:
 
 def _find_days(hours: Pair) -> Pair | None:
     days = hours[0] // HOURS_OF_DAY, hours[1] // HOURS_OF_DAY
+    if not all(map(np.size, days)) or min(map(np.max, days)) < max(map(np.min, days)):
+        return None  # one release after the other, as most are
     values, counts = _count(days)
     shared = values[(counts.min(axis=0) > 0) & (values > 0)]  # 0 is unknown
     if values.size < 2 or not shared.size:

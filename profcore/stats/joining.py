@@ -59,6 +59,8 @@ def split_views(sample: ViewSample, part: IntColumn, count: int) -> list[ViewSam
 
 def join_columns(parts: Sequence[ViewColumns]) -> ViewColumns:
     """Returns the columns of several samples as one; page names of all."""
+    if len(parts) == 1:
+        return parts[0]
     return ViewColumns(
         **{name: np.concatenate([getattr(part, name) for part in parts]) for name in NUMBER_COLUMNS},
         release=[release for part in parts for release in part.release],
@@ -66,7 +68,7 @@ def join_columns(parts: Sequence[ViewColumns]) -> ViewColumns:
     )
 
 
-def pick_columns(columns: ViewColumns, is_kept: npt.NDArray[np.bool_] | slice) -> ViewColumns:
+def pick_columns(columns: ViewColumns, is_kept: npt.NDArray[np.bool_] | IntColumn | slice) -> ViewColumns:
     """Returns the columns of some views."""
     release: Sequence[str] = ()
     if columns.release:

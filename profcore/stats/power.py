@@ -44,7 +44,7 @@ def find_smallest_change(base: Side, head: Side, strata: int, bound: float) -> S
     below another view is that among the views of the same side and stratum.
     """
     mix = common_mix(base, head, strata)
-    sides = standard_means((base, head), 1, mix)
+    sides = standard_means((base, head), 1, (mix, mix))
     mean = float(sum(side.mean[0] for side in sides)) / 2
     if mean <= 0:
         return None

@@ -5,32 +5,46 @@ mid-ranks, since most values are zeros. Its permutation distribution is skewed i
 the tail comes from a Pearson type III curve with the exact third moment, not from a normal curve.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from scipy import special
 
 from profcore.stats.distributions import control_false_discoveries, normal_tail
 from profcore.stats.estimates import Floats
-from profcore.stats.standardised import Side, crude_means, standardise
+from profcore.stats.standardised import (
+    Side,
+    common_mix,
+    crude_means,
+    join_strata,
+    standard_means,
+    standardise,
+    subtract_means,
+    sum_parts,
+)
 from profcore.stats.views import FloatColumn, IntColumn, order_rows
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RankRows:
-    """Rows above zero of both sets together, and the facts of each view; `stratum` -1 leaves a view out."""
+    """Rows above zero of both sets together, and the facts of each view; `stratum` -1 leaves a view out.
+
+    `strata` is the number of strata; of one func that is asked about on several pages, that of each page.
+    """
 
     view: IntColumn
     func: IntColumn
     value: FloatColumn
     func_count: int
     stratum: IntColumn
-    stratum_count: int
+    strata: Sequence[int]
     is_head: IntColumn
     weight: FloatColumn
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class RankSums:
     """The statistic of each func, its variance and its third cumulant, summed over strata.
 
@@ -41,8 +55,9 @@ class RankSums:
     variance: Floats
     cumulant: Floats
 
+    @cached_property
     def test(self) -> tuple[Floats, Floats]:
-        """Returns for each func the standardised statistic (above zero: more in the head) and the two-sided p.
+        """For each func the standardised statistic (above zero: more in the head) and the two-sided p.
 
         A func whose values are all equal has the statistic 0 and the p 1.
         """
@@ -54,14 +69,15 @@ class RankSums:
 
 
 def sum_ranks(rows: RankRows) -> RankSums:
-    """Returns the sums of the rank test by func.
+    """Returns the sums of the rank test by func, or by page.
 
     If weights differ, means of scores are weighted and sizes are effective sizes. Else the moments are exactly those of
     all permutations within strata.
     """
     keep = rows.stratum[rows.view] >= 0
     view, func, value = rows.view[keep], rows.func[keep], rows.value[keep]
-    strata, shape = rows.stratum_count, (rows.func_count, rows.stratum_count)
+    strata = sum(rows.strata)
+    shape = rows.func_count, strata
     key = func * strata + rows.stratum[view]
     is_in = rows.stratum >= 0
     stratum, side, weight = rows.stratum[is_in], rows.is_head[is_in], rows.weight[is_in]
@@ -74,20 +90,22 @@ def sum_ranks(rows: RankRows) -> RankSums:
     third = sums[2] - 3 * mean * sums[1] + 2 * size * mean**3
     effective = [_effective(stratum[side == which], weight[side == which], strata) for which in (0, 1)]
     base_n, head_n = effective
+    weighted, is_of_head = scores * rows.weight[view], rows.is_head[view] == 1
     base_mean, head_mean = (
-        _sum(key, scores * rows.weight[view] * (rows.is_head[view] == which), shape)
+        _sum(key[is_of], weighted[is_of], shape)
         / np.bincount(stratum[side == which], weight[side == which], minlength=strata)
-        for which in (0, 1)
+        for which, is_of in enumerate((~is_of_head, is_of_head))
     )
     difference = head_mean - base_mean
     all_n = base_n + head_n
     factor = base_n * head_n / all_n
     with np.errstate(divide="ignore", invalid="ignore"):
-        return RankSums(
-            statistic=(factor * difference).sum(1),
-            variance=(factor * second / (size - 1)).sum(1),
-            cumulant=(factor * (base_n - head_n) / all_n * _drawn_third(third, size)).sum(1),
-        )
+        by_stratum = {
+            "statistic": factor * difference,
+            "variance": factor * second / (size - 1),
+            "cumulant": factor * (base_n - head_n) / all_n * _drawn_third(third, size),
+        }
+    return RankSums(**{name: np.concatenate(sum_parts(values, rows.strata)) for name, values in by_stratum.items()})
 
 
 def _drawn_third(third: Floats, size: Floats) -> Floats:
@@ -156,7 +174,7 @@ class Changes:
 
 def rank_sides(base: Side, head: Side, funcs: int, strata: int) -> RankSums:
     """Returns the sums of the rank test of funcs. Less than half of the work of `find_changes`."""
-    return sum_ranks(_rank_rows(base, head, funcs, strata))
+    return sum_ranks(_rank_rows([(base, head)], funcs, [strata]))
 
 
 def find_changes(
@@ -172,7 +190,7 @@ def find_changes(
         return None
     crude = crude_means(base, funcs), crude_means(head, funcs)
     standard_base, delta, low, high = standardise(base, head, funcs, strata)
-    z, p = (ranks or rank_sides(base, head, funcs, strata)).test()
+    z, p = (ranks or rank_sides(base, head, funcs, strata)).test
     q = np.ones(funcs)
     q[tested] = control_false_discoveries(p[tested], weigh_funcs(base, head, funcs)[tested] if is_weighted else None)
     return Changes(
@@ -189,6 +207,36 @@ def find_changes(
     )
 
 
+def find_whole_changes(pairs: Sequence[tuple[Side, Side]], strata: Sequence[int]) -> list[Changes | None]:
+    """Returns what `find_changes` does, of several pages at once: each has two sides of one func, and its strata.
+
+    Of 40 pages, this takes a fifth of the time of one by one.
+    """
+    asked = [at for at, pair in enumerate(pairs) if any(side.func.size for side in pair)]
+    if not asked:
+        return [None] * len(pairs)
+    sides, counts = [pairs[at] for at in asked], [strata[at] for at in asked]
+    mixes = [common_mix(*pair, count) for pair, count in zip(sides, counts, strict=True)]
+    means = standard_means([side for pair in sides for side in pair], 1, [mix for mix in mixes for _ in (0, 1)])
+    z, p = sum_ranks(_rank_rows(sides, 1, counts)).test
+    changes: list[Changes | None] = [None] * len(pairs)
+    for number, (at, (base, head)) in enumerate(zip(asked, sides, strict=True)):
+        standard_base, delta, low, high = subtract_means(*means[2 * number : 2 * number + 2])
+        changes[at] = Changes(
+            funcs=np.zeros(1, dtype=np.int64),
+            ran=(np.array([base.func.size]), np.array([head.func.size])),
+            crude=(crude_means(base, 1), crude_means(head, 1)),
+            standard_base=standard_base,
+            delta=delta,
+            low=low,
+            high=high,
+            z=z[number : number + 1],
+            p=p[number : number + 1],
+            q=p[number : number + 1],
+        )
+    return changes
+
+
 def weigh_funcs(base: Side, head: Side, funcs: int) -> FloatColumn:
     """Returns what each func weighs among all that are tested: the square root of its time on both sides together.
 
@@ -199,16 +247,16 @@ def weigh_funcs(base: Side, head: Side, funcs: int) -> FloatColumn:
     return np.asarray(np.sqrt(pooled[0] + pooled[1]), dtype=np.float64)
 
 
-def _rank_rows(base: Side, head: Side, funcs: int, strata: int) -> RankRows:
-    views = base.weight.size
-    is_head = np.concatenate([np.zeros(views, dtype=np.int64), np.ones(head.weight.size, dtype=np.int64)])
+def _rank_rows(pairs: Sequence[tuple[Side, Side]], funcs: int, strata: Sequence[int]) -> RankRows:
+    sides = [side for pair in pairs for side in pair]
+    first_views = np.cumsum([0, *(side.weight.size for side in sides)]).tolist()
     return RankRows(
-        view=np.concatenate([base.view, head.view + views]),
-        func=np.concatenate([base.func, head.func]),
-        value=np.concatenate([base.value, head.value]),
+        view=np.concatenate([side.view + first for side, first in zip(sides, first_views, strict=False)]),
+        func=np.concatenate([side.func for side in sides]),
+        value=np.concatenate([side.value for side in sides]),
         func_count=funcs,
-        stratum=np.concatenate([base.stratum, head.stratum]),
-        stratum_count=strata,
-        is_head=is_head,
-        weight=np.concatenate([base.weight, head.weight]),
+        stratum=join_strata([np.concatenate([side.stratum for side in pair]) for pair in pairs], strata),
+        strata=strata,
+        is_head=np.concatenate([np.full(side.weight.size, number % 2) for number, side in enumerate(sides)]),
+        weight=np.concatenate([side.weight for side in sides]),
     )

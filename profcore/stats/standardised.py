@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate, pairwise
 from typing import Final
 
 import numpy as np
@@ -72,9 +73,14 @@ def standardise(base: Side, head: Side, funcs: int, strata: int) -> tuple[Floats
     """
     mix = common_mix(base, head, strata)
     if funcs * strata <= MOST_AT_ONCE:
-        before, after = standard_means((base, head), funcs, mix)
+        before, after = standard_means((base, head), funcs, (mix, mix))
     else:
-        before, after = (standard_means([side], funcs, mix)[0] for side in (base, head))
+        before, after = (standard_means([side], funcs, [mix])[0] for side in (base, head))
+    return subtract_means(before, after)
+
+
+def subtract_means(before: "StandardMean", after: "StandardMean") -> tuple[Floats, Floats, Floats, Floats]:
+    """Returns what `standardise` does, of the means of both sides."""
     delta = after.mean - before.mean
     low = delta - np.hypot(after.mean - after.low, before.high - before.mean)
     high = delta + np.hypot(after.high - after.mean, before.mean - before.low)
@@ -91,44 +97,58 @@ class StandardMean:
     variance: Floats
 
 
-def standard_means(sides: Sequence[Side], funcs: int, mix: Floats) -> list[StandardMean]:
-    """Returns the means of each of some sides at a mix. Two sides at once take hardly longer than one."""
-    ratios = _find_ratios(sides, funcs, mix.size)
-    sizes = [np.bincount(side.stratum[side.stratum >= 0], minlength=mix.size) for side in sides]
+def standard_means(sides: Sequence[Side], funcs: int, mixes: Sequence[Floats]) -> list[StandardMean]:
+    """Returns the means of each of some sides at a mix of its own strata. Many sides take hardly longer than one."""
+    counts = [mix.size for mix in mixes]
+    ratios = _find_ratios(sides, funcs, counts)
+    sizes = [
+        np.bincount(side.stratum[side.stratum >= 0], minlength=count) for side, count in zip(sides, counts, strict=True)
+    ]
     is_weighted = [bool(side.weight.size) and float(side.weight.min()) < float(side.weight.max()) for side in sides]
-    effective = np.stack(
+    effective = np.concatenate(
         [
-            _effective(side, mix.size) if weighted else of_side.astype(np.float64)
+            _effective(side, of_side.size) if weighted else of_side.astype(np.float64)
             for side, of_side, weighted in zip(sides, sizes, is_weighted, strict=True)
         ]
     )
     of_spread = degrees_of_spread(effective, ratios.kurtosis)
-    stratum_degrees = np.where(np.array([is_weighted]).T, of_spread, degrees_of_mean(effective, ratios.kurtosis))
     stands_for = np.ones_like(effective)
-    for number, side in enumerate(sides):
+    for side, of_side, edges in zip(sides, sizes, pairwise([0, *accumulate(counts)]), strict=True):
         if side.known:
-            ratios.value[:, number] = [sums.us / US_PER_MS / sums.views for sums in side.known]
+            ratios.value[:, slice(*edges)] = [sums.us / US_PER_MS / sums.views for sums in side.known]
             all_views = np.array([0 if sums.is_estimated else sums.views for sums in side.known])
-            stands_for[number] = np.maximum(all_views / sizes[number], 1.0)
-    stratum_degrees = np.where(stands_for > 1, of_spread, stratum_degrees)
+            stands_for[slice(*edges)] = np.maximum(all_views / of_side, 1.0)
+    is_by_spread = np.repeat(is_weighted, counts) | (stands_for > 1)
+    stratum_degrees = np.where(is_by_spread, of_spread, degrees_of_mean(effective, ratios.kurtosis))
+    mix = np.concatenate(mixes)
     parts = ratios.variance / stands_for * mix**2
-    variance = parts.sum(-1)
-    spent = (parts**2 / stratum_degrees).sum(-1)
+    variance, spent, mean, third = (
+        np.stack(sum_parts(values, counts))
+        for values in (
+            parts,
+            parts**2 / stratum_degrees,
+            ratios.value * mix,
+            ratios.third / stands_for**2 * mix**3,
+        )
+    )
     degrees = np.where(spent > 0, variance**2 / np.where(spent > 0, spent, 1.0), 1.0)  # Welch and Satterthwaite
-    mean = (ratios.value * mix).sum(-1)
-    third = (ratios.third / stands_for**2 * mix**3).sum(-1)
     bounds = skewed_interval(mean, variance, third, np.maximum(degrees, 1.0), skew_factor=DIFFERENCE_SKEW_FACTOR)
     low, high = (np.where(variance > 0, bound, mean) for bound in bounds)
-    return [
-        StandardMean(mean=mean[:, at], low=low[:, at], high=high[:, at], variance=variance[:, at])
-        for at in range(len(sides))
-    ]
+    columns = zip(mean, low, high, variance, strict=True)
+    return [StandardMean(mean=mean, low=low, high=high, variance=variance) for mean, low, high, variance in columns]
 
 
-def _find_ratios(sides: Sequence[Side], funcs: int, strata: int) -> Ratios:
-    """Returns the means in arrays of shape (funcs, sides, strata): each stratum of each side is one of its own."""
+def sum_parts(values: Floats, counts: Sequence[int]) -> list[Floats]:
+    """Returns the sums over each part of the last axis; `counts` are the sizes of parts.
+
+    A sum is the same to its last digit, whatever the other parts are.
+    """
+    return [values[:, first:last].sum(1) for first, last in pairwise([0, *accumulate(counts)])]
+
+
+def _find_ratios(sides: Sequence[Side], funcs: int, strata: Sequence[int]) -> Ratios:
+    """Returns the means in arrays of shape (funcs, strata of all sides): each side has strata of its own."""
     first_views = np.cumsum([0, *(side.weight.size for side in sides)])
-    strata_of = [np.where(side.stratum < 0, -1, side.stratum + at * strata) for at, side in enumerate(sides)]
     weight = np.concatenate([side.weight for side in sides])
     rows = Rows(
         view=np.concatenate([side.view + first for side, first in zip(sides, first_views.tolist(), strict=False)]),
@@ -137,18 +157,19 @@ def _find_ratios(sides: Sequence[Side], funcs: int, strata: int) -> Ratios:
         func_count=funcs,
         weight=weight,
     )
-    ratios = estimate_ratios(
+    return estimate_ratios(
         rows,
         denominator=np.ones_like(weight),
-        stratum=np.concatenate(strata_of),
-        stratum_count=len(sides) * strata,
+        stratum=join_strata([side.stratum for side in sides], strata),
+        stratum_count=sum(strata),
     )
-    shape = (funcs, len(sides), strata)
-    return Ratios(
-        value=ratios.value.reshape(shape),
-        variance=ratios.variance.reshape(shape),
-        third=ratios.third.reshape(shape),
-        kurtosis=ratios.kurtosis.reshape(shape),
+
+
+def join_strata(columns: Sequence[IntColumn], strata: Sequence[int]) -> IntColumn:
+    """Returns the strata of the views of several columns as one, numbered on; `strata` are their numbers of strata."""
+    firsts = [0, *accumulate(strata)]
+    return np.concatenate(
+        [np.where(column < 0, -1, column + first) for column, first in zip(columns, firsts, strict=False)]
     )
 
 

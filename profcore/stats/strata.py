@@ -38,12 +38,14 @@ HOUR: Final = "(extract(epoch FROM c.starts_at) / 3600)::int"
 DEVICE_CODE: Final = f"c.device_class + {len(DEVICE_CLASSES)} * c.sdk"
 # How a view of a cell `c` began. Without a known cache, it is the code of its navigation.
 START_CODE: Final = f"c.navigation + {len(NAVIGATIONS)} * c.cache"
+STARTS: Final = len(NAVIGATIONS) * len(CACHES)
 SEVERAL_PAGES: Final = -1  # in a mix of pages: pages that were put together
 
 Kind = tuple[int, int]  # the codes of device and start
 PageKind = tuple[int, int, int]  # the codes of page, device and start
 KnownKinds = Mapping[Kind, ClassSums] | Mapping[PageKind, ClassSums]
-Mask = npt.NDArray[np.bool_]
+Views = Sequence[IntColumn]  # the numbers of some views of base and head
+Kinds = Mapping[int, IntColumn]  # the numbers of the views of one side, by their start
 Shares = tuple[float, float]
 
 
@@ -173,50 +175,51 @@ def find_strata(
     times = [columns.js_us + columns.hidden_us for columns in (base, head)]
     shared: list[Stratum] = []
     codes = [np.full(column.size, -1, dtype=np.int64) for column in devices]
-    for device in np.intersect1d(devices[0], devices[1]).tolist():
-        is_in = [column == device for column in devices]
-        groups: list[frozenset[int] | None] = [None]
-        if by_navigation and all(
-            2 * np.sum(column[inside] % len(NAVIGATIONS) == UNKNOWN_NAVIGATION) <= np.sum(inside)
-            for column, inside in zip(starts, is_in, strict=True)
-        ):
-            groups = [*_group_starts(*(column[inside] for column, inside in zip(starts, is_in, strict=True)))]
-        for group in groups:
-            chosen = [
-                inside if group is None else inside & np.isin(column, list(group))
-                for column, inside in zip(starts, is_in, strict=True)
-            ]
+    base_kinds, head_kinds = map(_list_kinds, devices, starts)
+    for device in sorted(base_kinds.keys() & head_kinds.keys()):
+        of_starts = base_kinds[device], head_kinds[device]
+        for group, chosen in _group_starts(*of_starts) if by_navigation else [(None, _join_starts(*of_starts))]:
             for pages, whole in parts.divide(chosen):
-                for masks in _divide_further(whole, finer):
-                    if min(np.sum(mask) for mask in masks) < MIN_STRATUM_VIEWS:
+                for views in _divide_further(whole, finer):
+                    if min(part.size for part in views) < MIN_STRATUM_VIEWS:
                         continue
-                    for side, mask in enumerate(masks):
-                        codes[side][mask] = len(shared)
-                    shares = None if masks is whole else _find_shares(times, whole, masks)
+                    for side, part in enumerate(views):
+                        codes[side][part] = len(shared)
+                    shares = None if views is whole else _find_shares(times, whole, views)
                     shared.append(Stratum(device, group and _with_caches(group, device, plain), pages, shares))
     return Strata(shared, (codes[0], codes[1]), parts.has_pages)
 
 
-def _divide_further(whole: list[Mask], finer: Pair | None) -> list[list[Mask]]:
+def _list_kinds(device: IntColumn, start: IntColumn) -> Mapping[int, Kinds]:
+    """Returns the numbers of the views of each device and start."""
+    kind = device * STARTS + start
+    order = np.argsort(kind, kind="stable")
+    firsts = np.flatnonzero(np.diff(kind[order], prepend=-1)).tolist()
+    kinds: dict[int, dict[int, IntColumn]] = {}
+    for (first, last), code in zip(pairwise([*firsts, kind.size]), kind[order[firsts]].tolist(), strict=True):
+        kinds.setdefault(code // STARTS, {})[code % STARTS] = order[first:last]
+    return kinds
+
+
+def _divide_further(whole: Views, finer: Pair | None) -> Sequence[Views]:
     """Returns the parts of some views of both sides by day or traits; the views themselves if nothing divides them."""
     if finer is None:
         return [whole]
-    kept = [mask & (codes >= 0) for mask, codes in zip(whole, finer, strict=True)]
-    least = sum(codes.size for codes in finer) / MAX_PAGE_STRATA
-    bounds = find_bounds([codes[mask] for codes, mask in zip(finer, kept, strict=True)], least=least)
-    groups = [number_groups(codes, bounds) for codes in finer]
+    kept = [views[codes[views] >= 0] for views, codes in zip(whole, finer, strict=True)]
+    inside = [codes[views] for codes, views in zip(finer, kept, strict=True)]
+    bounds = find_bounds(inside, least=sum(codes.size for codes in finer) / MAX_PAGE_STRATA)
+    groups = [number_groups(codes, bounds) for codes in inside]
     parts = [
-        [mask & (group == number) for mask, group in zip(kept, groups, strict=True)]
-        for number in range(bounds.size + 1)
+        [views[group == number] for views, group in zip(kept, groups, strict=True)] for number in range(bounds.size + 1)
     ]
-    is_all = bounds.size == 0 and all(np.array_equal(*pair) for pair in zip(kept, whole, strict=True))
+    is_all = bounds.size == 0 and all(some.size == every.size for some, every in zip(kept, whole, strict=True))
     return [whole] if is_all else parts
 
 
-def _find_shares(times: Sequence[IntColumn], whole: Sequence[Mask], part: Sequence[Mask]) -> tuple[Shares, Shares]:
+def _find_shares(times: Sequence[IntColumn], whole: Views, part: Views) -> tuple[Shares, Shares]:
     """Returns the shares of a part, of the views and of their time, on both sides."""
     base, head = (
-        (float(some.sum() / every.sum()), float(us[some].sum() / max(us[every].sum(), 1)))
+        (some.size / every.size, float(us[some].sum() / max(us[every].sum(), 1)))
         for us, every, some in zip(times, whole, part, strict=True)
     )
     return base, head
@@ -246,18 +249,29 @@ def _with_caches(starts: frozenset[int], device: int, plain: Collection[tuple[in
     return starts | {start + code * len(NAVIGATIONS) for start in whole for code in range(len(CACHES))}
 
 
-def _group_starts(base: IntColumn, head: IntColumn) -> list[frozenset[int]]:
-    """Returns the starts that both sides of a device class have: each by itself, small ones together.
+def _group_starts(base: Kinds, head: Kinds) -> list[tuple[frozenset[int] | None, Views]]:
+    """Returns the starts that both sides of a device have, with their views: each by itself, small ones together.
 
     As strata of their own, most of the small ones would lack a side by chance: 28 views of seven kinds would leave
-    nothing to compare.
+    nothing to compare. All are together (None) if most views of a side have an unknown navigation.
     """
-    both = np.intersect1d(base, head)
-    counts = [np.array([np.sum(side == way) for way in both.tolist()]) for side in (base, head)]
-    smaller = min(column.sum() for column in counts) / max(sum(column.sum() for column in counts), 1)
-    is_small = (counts[0] + counts[1]) * smaller < MIN_EXPECTED_VIEWS
-    groups = [frozenset([way]) for way in both[~is_small].tolist()]
-    return [*groups, frozenset(both[is_small].tolist())] if is_small.any() else groups
+    sizes = [{start: views.size for start, views in side.items()} for side in (base, head)]
+    for of_start in sizes:
+        unknown = sum(size for start, size in of_start.items() if start % len(NAVIGATIONS) == UNKNOWN_NAVIGATION)
+        if 2 * unknown > sum(of_start.values()):
+            return [(None, _join_starts(base, head))]
+    both = sorted(base.keys() & head.keys())
+    known = [sum(of_start[start] for start in both) for of_start in sizes]
+    smaller = min(known) / max(sum(known), 1)
+    small = [start for start in both if (sizes[0][start] + sizes[1][start]) * smaller < MIN_EXPECTED_VIEWS]
+    groups = [[start] for start in both if start not in small] + ([small] if small else [])
+    return [(frozenset(group), _join_starts(base, head, group)) for group in groups]
+
+
+def _join_starts(base: Kinds, head: Kinds, starts: Collection[int] | None = None) -> Views:
+    """Returns the views of some starts of both sides, or of all."""
+    wanted = [[side[start] for start in (side if starts is None else starts)] for side in (base, head)]
+    return [views[0] if len(views) == 1 else np.concatenate(views) for views in wanted]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -300,16 +314,14 @@ class _Parts:
             has_pages=has_pages,
         )
 
-    def divide(self, chosen: Sequence[Mask]) -> list[tuple[frozenset[int] | None, list[Mask]]]:
+    def divide(self, chosen: Views) -> Sequence[tuple[frozenset[int] | None, Views]]:
         """Returns the parts of the chosen views of both sides, each with its pages (None without pages)."""
         if self.count <= 1:
-            return [(self._pages(np.arange(self.count)), list(chosen))]
-        views = [
-            np.bincount(of[mask & (of >= 0)], minlength=self.count)
-            for of, mask in zip(self.of_view, chosen, strict=True)
-        ]
-        both = views[0] + views[1]
-        smaller = min(column.sum() for column in views) / max(both.sum(), 1)
+            return [(self._pages(np.arange(self.count)), chosen)]
+        inside = [of[views] for of, views in zip(self.of_view, chosen, strict=True)]
+        counts = [np.bincount(parts[parts >= 0], minlength=self.count) for parts in inside]
+        both = counts[0] + counts[1]
+        smaller = min(column.sum() for column in counts) / max(both.sum(), 1)
         least = max(MIN_EXPECTED_VIEWS / smaller if smaller else np.inf, self._all_views() / MAX_PAGE_STRATA)
         groups = [np.array([part]) for part in np.flatnonzero(both >= least)]
         groups += _put_together(np.flatnonzero((both > 0) & (both < least)), both, self.time_us, least)
@@ -318,7 +330,7 @@ class _Parts:
             is_of = np.zeros(self.count + 1, dtype=bool)
             is_of[group] = True  # the last entry, False, is that of views without a part
             divided.append(
-                (self._pages(group), [mask & is_of[of] for of, mask in zip(self.of_view, chosen, strict=True)])
+                (self._pages(group), [views[is_of[parts]] for views, parts in zip(chosen, inside, strict=True)])
             )
         return divided
 

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cached_property
 from typing import Final
 
 import numpy as np
@@ -76,7 +77,7 @@ class Stratum:
     code: int | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class ViewTimes:
     """The views looked at: the index of each one's stratum, and its own times.
 
@@ -90,7 +91,13 @@ class ViewTimes:
 
     def facts(self, stratum: int) -> ViewColumns:
         """Returns what statistics need of one stratum's views."""
-        return pick_columns(self.columns, self.stratum == stratum)
+        first, last = np.searchsorted(self.stratum, [stratum, stratum + 1], sorter=self._order)
+        return pick_columns(self.columns, self._order[first:last])
+
+    @cached_property
+    def _order(self) -> IntColumn:
+        """The numbers of all views, stratum by stratum."""
+        return np.argsort(self.stratum, kind="stable")
 
     def functions(self, most: int) -> tuple[IntColumn, ViewSample]:
         """Returns the views whose contributions were read: the stratum of each, and what their functions cost.
@@ -151,18 +158,19 @@ def select_view_times(
     with open_binary() as cursor:
         cursor.execute(_write_sampled(" AND ".join(of) or "true", where, with_functions=is_with_functions), params)
         rows = cursor.fetchall()
-    stratum, page, *numbers = (
-        (list(column) for column in zip(*(row[:10] for row in rows), strict=True)) if rows else ([] for _ in range(10))
+    stratum, page, js_us, hidden_us, device, start, hour, traits, session, rate, *functions = (
+        zip(*rows, strict=True) if rows else [()] * (12 if is_with_functions else 10)
     )
-    js_us, hidden_us, device, start, hour, traits, session, rate = numbers
+    release, contributions = functions or ((), ())
+    code_of = {name: text_code(name) for name in set(page)}
     view_columns = ViewColumns.of(
         js_us,
         hidden_us,
         device,
         rate,
-        () if function_bytes is None else [row[10] for row in rows],
+        release,
         start=start,
-        page=[text_code(name) for name in page],
+        page=[code_of[name] for name in page],
         hour=hour,
         traits=traits,
         session=session,
@@ -170,5 +178,5 @@ def select_view_times(
     return ViewTimes(
         stratum=np.array(stratum, dtype=np.int64),
         columns=view_columns,
-        contributions=() if function_bytes is None else [row[11] for row in rows],
+        contributions=contributions,
     )

@@ -2,19 +2,19 @@
 
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Final
 
 from django.conf import settings
 from django.db import connection
 
-from aggregate.selectors.code.symbols import RowId, Symbols, load_symbols
-from aggregate.selectors.functions.display_rows import id_of_part, make_part_row
+from aggregate.selectors.code.symbols import Pair, RowId, Symbols, load_symbols
+from aggregate.selectors.functions.display_rows import make_part_row
 from aggregate.selectors.functions.groups import empty_group, name_group
 from aggregate.selectors.functions.hotspots import load_keys
 from aggregate.selectors.functions.merged_slice import merge_slice
 from aggregate.selectors.functions.renames import find_renames, list_candidates
-from aggregate.selectors.functions.table import FunctionRow, label_rows
+from aggregate.selectors.functions.table import FunctionRow
 from aggregate.selectors.page_views.samples import select_marker_sample, select_view_sample
 from aggregate.selectors.slice.reading import Reading, SliceTooLarge
 from aggregate.selectors.slice.sides import may_share, may_share_devices, may_share_starts
@@ -109,20 +109,31 @@ def compare_slices(
         find_callers=HeadTree(head, sides).find_callers,
     )
     page_names = {code: name for sample in samples for code, name in sample.columns.page_names.items()}
-    return SliceComparison(comparison, sides.rows, len(code.display), page_names)
+    rows = [sides.find_row(number) for number in range(sides.count)]
+    return SliceComparison(comparison, rows, len(code.display), page_names)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class NumberedSides:
-    """The samples of base and head, the number of each of their funcs, and the row to show for each number.
+    """The samples of base and head, the number of each of their funcs, and how many numbers there are.
 
-    Funcs with one number are compared as one. `head_numbers` has the numbers of a stored func in the head.
+    Funcs with one number are compared as one. `find_row` returns the row to show for a number; `head_funcs` are the
+    stored funcs of the head's numbers.
     """
 
     samples: Sequence[ViewSample]
     numbers: Sequence[Sequence[int]]
-    rows: Sequence[FunctionRow]
-    head_numbers: Mapping[int, Collection[int]]
+    count: int
+    find_row: Callable[[int], FunctionRow]
+    head_funcs: Sequence[int]
+
+    @cached_property
+    def head_numbers(self) -> Mapping[int, Collection[int]]:
+        """The numbers of each stored func of the head."""
+        numbers: dict[int, set[int]] = {}
+        for func, number in zip(self.head_funcs, self.numbers[1], strict=True):
+            numbers.setdefault(func, set()).add(number)
+        return numbers
 
 
 def number_funcs(
@@ -133,58 +144,50 @@ def number_funcs(
     With labels, views must have their releases.
     """
     split = [_split(sample, code) for sample in samples]
-    keys = load_keys(project_id, sorted({func_id for _, pairs in split for _, func_id in pairs}))
-    identify, show = _identify_func(keys, code) if group_by == "function" else _identify_group(group_by, code)
+    distinct = dict.fromkeys(pair for _, pairs in reversed(split) for pair in pairs)  # the head's are the ones to show
+    keys = load_keys(project_id, sorted({func_id for _, func_id in distinct}))
+    if code.labels is not None:
+        code.labels.load(pair for pair in distinct if pair[0])
+    identify, show = _identify_func(keys, code) if group_by == "function" else _identify_group(group_by, keys, code)
     index: dict[Hashable, int] = {}
-    rows: list[FunctionRow] = []
-    members: dict[int, list[FunctionRow]] = {}  # the funcs of both sides that display rules show as one
-    number_of: dict[tuple[str, int], int] = {}
-    head_numbers: dict[int, set[int]] = {}
-    for _, pairs in reversed(split):  # the head's funcs are the ones to show
-        fresh = [pair for pair in pairs if pair not in number_of]
-        parts = [
-            FunctionRow(
-                id=func,
-                name=key.name,
-                uri=key.uri,
-                line=key.line,
-                column=key.column,
-                release=release or None,
-            )
-            for release, func in fresh
-            for key in [keys[func]]
-        ]
-        for pair, part in zip(fresh, label_rows(code, parts), strict=True):
-            row_id = id_of_part(code, part)
-            identity = identify(part, row_id)
-            if identity not in index:
-                index[identity] = len(rows)
-                rows.append(show(part, row_id, identity))
-            number_of[pair] = number = index[identity]
-            if rows[number].is_made:
-                members.setdefault(number, []).append(part)
-    numbers_of_sides = [[number_of[pair] for pair in pairs] for _, pairs in split]
-    for (_, func), number in zip(split[1][1], numbers_of_sides[1], strict=True):
-        head_numbers.setdefault(func, set()).add(number)
-    for number, several in members.items():
-        rows[number] = make_part_row(code, several) or rows[number]
-    numbers_of_sides[0] = _join_renamed(code, numbers_of_sides, rows)
+    members: list[list[Pair]] = []
+    number_of: dict[Pair, int] = {}
+    for pair in distinct:
+        number_of[pair] = number = index.setdefault(identify(pair), len(members))
+        if number == len(members):
+            members.append([])
+        members[number].append(pair)
+    base, head = ([number_of[pair] for pair in pairs] for _, pairs in split)
+    renamed = _find_renamed(code, base, head, lambda number: show(members[number]))
+    new_of = {old: new for new, old in renamed.items()}
+
+    @cache
+    def find_row(number: int) -> FunctionRow:
+        row = show(members[number])
+        return replace(row, renamed_from=show(members[renamed[number]])) if number in renamed else row
+
     return NumberedSides(
-        samples=[sample for sample, _ in split], numbers=numbers_of_sides, rows=rows, head_numbers=head_numbers
+        samples=[sample for sample, _ in split],
+        numbers=[[new_of.get(number, number) for number in base], head],
+        count=len(members),
+        find_row=find_row,
+        head_funcs=[func_id for _, func_id in split[1][1]],
     )
 
 
-def _join_renamed(code: Symbols, numbers: Sequence[Sequence[int]], rows: list[FunctionRow]) -> list[int]:
-    """Returns the base's numbers, with those of the new functions in place of renamed ones, whose rows it completes."""
-    base, head = map(set, numbers)
-    number_of = {rows[number].id: number for number in base ^ head}
+def _find_renamed(
+    code: Symbols, base: Sequence[int], head: Sequence[int], find_row: Callable[[int], FunctionRow]
+) -> Mapping[int, int]:
+    """Returns the functions of the base that were only renamed, by the numbers of the new ones in the head."""
+    if code.labels is None:
+        return {}
+    of_base, of_head = set(base), set(head)
+    rows = {number: find_row(number) for number in of_base ^ of_head}
+    number_of = {row.id: number for number, row in rows.items()}
     gone, came = (
-        list_candidates(rows[number] for number in numbers_of_side) for numbers_of_side in (base - head, head - base)
+        list_candidates(rows[number] for number in numbers) for numbers in (of_base - of_head, of_head - of_base)
     )
-    new_of = {number_of[old]: number_of[new] for old, new in find_renames(code, gone, came).items()}
-    for old, new in new_of.items():
-        rows[new] = replace(rows[new], renamed_from=rows[old])
-    return [new_of.get(number, number) for number in numbers[0]]
+    return {number_of[new]: number_of[old] for old, new in find_renames(code, gone, came).items()}
 
 
 class HeadTree:
@@ -192,7 +195,7 @@ class HeadTree:
 
     def __init__(self, head: Slice, sides: NumberedSides) -> None:
         self._head = head
-        self._numbers = sides.head_numbers
+        self._sides = sides
 
     def find_callers(self, hidden: Collection[int], seen: Collection[int]) -> Collection[int] | None:
         """Returns those of the hidden increases below which a seen one lies in the tree (`find_callers`).
@@ -202,7 +205,7 @@ class HeadTree:
         tree = self._tree
         if tree is None:
             return None
-        return find_callers(tree.prefix, tree.func, tree.self_us, self._numbers, hidden=hidden, seen=seen)
+        return find_callers(tree.prefix, tree.func, tree.self_us, self._sides.head_numbers, hidden=hidden, seen=seen)
 
     @cached_property
     def _tree(self) -> CallTree | None:
@@ -212,7 +215,7 @@ class HeadTree:
             return None
 
 
-def _split(sample: ViewSample, code: Symbols) -> tuple[ViewSample, list[tuple[str, int]]]:
+def _split(sample: ViewSample, code: Symbols) -> tuple[ViewSample, list[Pair]]:
     """Returns a sample, and the (release, func) of each of its funcs.
 
     With labels, a func may be two functions in two releases, so releases are separate. Without labels it cannot be.
@@ -222,29 +225,55 @@ def _split(sample: ViewSample, code: Symbols) -> tuple[ViewSample, list[tuple[st
     return sample, [("", func_id) for func_id in sample.func_ids.tolist()]
 
 
-Identify = Callable[[FunctionRow, RowId], Hashable]  # the identity of a func that is summed up in a row
-Show = Callable[[FunctionRow, RowId, Hashable], FunctionRow]  # how to show the first func with an identity
+Identify = Callable[[Pair], Hashable]  # the identity of a func in a release
+Show = Callable[[Sequence[Pair]], FunctionRow]  # how to show the funcs with an identity, the first of which counts
 
 
 def _identify_func(keys: Mapping[int, FuncKey], code: Symbols) -> tuple[Identify, Show]:
-    def identify(_part: FunctionRow, row_id: RowId) -> Hashable:
+    def find_id(pair: Pair) -> RowId:
+        """Returns the id of the row that a func belongs to, as `id_of_part` does, without a row of its own."""
+        release, func_id = pair
+        display = code.show(keys[func_id], code.label(release or None, func_id)) if code.display.rules else None
+        if display is not None and display.row_id is not None:
+            return display.row_id
+        return func_id if code.labels is None or not release else code.labels.id_of(release, func_id)
+
+    def identify(pair: Pair) -> Hashable:
         """Returns the identity of a func. An unmapped one has the identity of its row's func."""
+        row_id = find_id(pair)
         key = keys.get(row_id) if isinstance(row_id, int) else None
         return identity_of(key) if key else row_id
 
-    def show(part: FunctionRow, row_id: RowId, _identity: Hashable) -> FunctionRow:
-        made = make_part_row(code, [part])
-        display = code.show(part.key, part.mapped)
-        is_shown = (part.id, part.release, part.display) == (row_id, None, display)  # most are: a copy takes longer
-        return made or (part if is_shown else replace(part, id=row_id, release=None, display=display))
+    def show(members: Sequence[Pair]) -> FunctionRow:
+        part = _make_part(members[0], keys, code)
+        row_id, display = find_id(members[0]), code.show(part.key, part.mapped)
+        if display is not None and display.row_id is not None:
+            return make_part_row(code, [_make_part(pair, keys, code) for pair in members]) or part
+        return replace(part, id=row_id, release=None, display=display)
 
     return identify, show
 
 
-def _identify_group(by: str, code: Symbols) -> tuple[Identify, Show]:
+def _identify_group(by: str, keys: Mapping[int, FuncKey], code: Symbols) -> tuple[Identify, Show]:
     name_of = name_group(by, code)
 
-    def identify(part: FunctionRow, _row_id: RowId) -> Hashable:
+    def identify(pair: Pair) -> Hashable:
+        part = _make_part(pair, keys, code)
         return name_of(part if part.uri is None else replace(part, uri=without_hash(part.uri)))
 
-    return identify, lambda _part, _row_id, identity: empty_group(str(identity), by)
+    return identify, lambda members: empty_group(str(identify(members[0])), by)
+
+
+def _make_part(pair: Pair, keys: Mapping[int, FuncKey], code: Symbols) -> FunctionRow:
+    """Returns the row of a func in a release by itself."""
+    release, func_id = pair[0] or None, pair[1]
+    key = keys[func_id]
+    return FunctionRow(
+        id=func_id,
+        name=key.name,
+        uri=key.uri,
+        line=key.line,
+        column=key.column,
+        mapped=code.label(release, func_id),
+        release=release,
+    )

@@ -1,6 +1,6 @@
 """New and gone functions of a comparison that may be the same ones, in another place of a new bundle."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping
 
 from aggregate.selectors.functions.table import FunctionRow
 from aggregate.selectors.statistics.comparisons import SliceComparison
@@ -10,10 +10,10 @@ from profcore.code.sites import origin_of
 def find_moved(answer: SliceComparison) -> Mapping[int, str]:
     """Returns the significantly new or gone functions of a comparison that may only have moved (`pick_moved`)."""
     changes = answer.comparison.functions
-    return pick_moved({row.func_id: row.status for row in changes if row.is_significant}, answer.funcs)
+    return pick_moved({row.func_id: row.status for row in changes if row.is_significant}, answer.funcs.__getitem__)
 
 
-def pick_moved(statuses: Mapping[int, str], funcs: Sequence[FunctionRow]) -> Mapping[int, str]:
+def pick_moved(statuses: Mapping[int, str], find_row: Callable[[int], FunctionRow]) -> Mapping[int, str]:
     """Returns the new or gone functions that may only have moved: `new` or `gone` by their ids.
 
     With source maps for both sides, a new function is certainly not a gone one. Without maps, or with maps of only one
@@ -21,8 +21,8 @@ def pick_moved(statuses: Mapping[int, str], funcs: Sequence[FunctionRow]) -> Map
     """
     sides: dict[str, dict[int, FunctionRow]] = {"new": {}, "gone": {}}
     for func_id, status in statuses.items():
-        if status in sides and funcs[func_id].line is not None:
-            sides[status][func_id] = funcs[func_id]
+        if status in sides and find_row(func_id).line is not None:
+            sides[status][func_id] = find_row(func_id)
     moved = {}
     for status, opposite in (("new", "gone"), ("gone", "new")):
         origins: dict[bool, set[str | None]] = {True: set(), False: set()}

@@ -14,7 +14,7 @@ from aggregate.selectors.slice.sides import may_share_devices, may_share_starts
 from aggregate.selectors.slice.slices import FROM_CELLS, Slice, where_slice
 from aggregate.selectors.verdict.page_functions import ReadFunctions, read_functions
 from profcore.alerts.usage import LEAST_SHARE
-from profcore.stats.comparison import Comparison, compare_pair
+from profcore.stats.comparison import Comparison, compare_pair, compare_pairs
 from profcore.stats.joining import PairedViews, join_columns, pair_views
 from profcore.stats.power import SmallestChange
 from profcore.stats.standardised import ClassSums
@@ -137,7 +137,8 @@ class PageComparer:
 
     def compare_pages(self) -> dict[str, Comparison]:
         """Returns the comparison of each page that both sides have, in the order of the sums."""
-        return {page: self.compare(page) for page in self._numbers}
+        comparisons = compare_pairs([self._pair(page) for page in self._numbers], measure=VERDICT_MEASURE)
+        return dict(zip(self._numbers, comparisons, strict=True))
 
     def read_functions(self) -> ReadFunctions:
         """Returns the functions of the pages that both sides have."""
@@ -149,9 +150,9 @@ class PageComparer:
             by_navigation=self._by_navigation,
         )
 
-    def compare(self, page: str | None) -> Comparison:
-        """Returns the comparison of one page, or of all compared pages (None)."""
-        return compare_pair(self._pair(page), measure=VERDICT_MEASURE)
+    def compare_whole(self) -> Comparison:
+        """Returns the comparison of all compared pages together."""
+        return compare_pair(self._pair(None), measure=VERDICT_MEASURE)
 
     def find_smallest(self, page: str | None, bound: float) -> SmallestChange | None:
         """Returns the change that the views of a page, or of all pages, would have shown below a bound of q."""
@@ -192,6 +193,7 @@ class _Side:
         self.times: ViewTimes = select_view_times(
             slice_, strata, most=self.most, function_bytes=FUNCTION_BYTES // len(self.counts)
         )
+        self._parts = [self.times.facts(number) for number in range(len(self.counts))]
 
     def known(self, number: int | None = None) -> KnownKinds:
         """Returns the sums of one page, or of all compared pages."""
@@ -205,10 +207,9 @@ class _Side:
         Of a page with many views only some were read. If the sums of all are not known, each then counts for more: its
         sample rate is that of its sender times that of the reading.
         """
-        numbers = range(len(self.counts)) if number is None else [number]
-        parts = [self.times.facts(part_number) for part_number in numbers]
+        wanted = slice(None) if number is None else slice(number, number + 1)
+        parts, counts = self._parts[wanted], self.counts[wanted]
         sizes = [part.js_us.size for part in parts]
-        counts = [self.counts[part_number] for part_number in numbers]
         # A sample varies in size; a part whose views have expired has far fewer.
         is_complete = all(
             size >= (count if count <= self.most else self.most // 2) for size, count in zip(sizes, counts, strict=True)

@@ -1,6 +1,6 @@
 """The functions of the pages of two sides, by identity across releases: what the verdict asks about each of them."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -25,10 +25,10 @@ MAX_TREES: Final = 4
 
 @dataclass(frozen=True, slots=True)
 class ReadFunctions:
-    """The pages with their functions; `rows[func_id]` is the row to show of one, that of the head if it has it."""
+    """The pages with their functions; `find_row` returns the row to show of one, that of the head if it has it."""
 
     pages: Sequence[PageSides]
-    rows: Sequence[FunctionRow]
+    find_row: Callable[[int], FunctionRow]
     code: Code
 
 
@@ -50,8 +50,7 @@ def read_functions(
     sides = number_funcs(base.project_id, [sample for _, sample in read], code)
     # Rows are grouped page by page, after those of functions that cannot matter are dropped: a tenth is left.
     samples = [
-        number_anew(sample, numbers, len(sides.rows))
-        for sample, numbers in zip(sides.samples, sides.numbers, strict=True)
+        number_anew(sample, numbers, sides.count) for sample, numbers in zip(sides.samples, sides.numbers, strict=True)
     ]
     parts = [split_views(sample, stratum, len(pages)) for sample, (stratum, _) in zip(samples, read, strict=True)]
     found = []
@@ -59,21 +58,22 @@ def read_functions(
         sides_of_page = read_page(page, before, after, by_device=by_device, by_navigation=by_navigation)
         if sides_of_page is not None:
             found.append(sides_of_page)
-    return ReadFunctions(found, sides.rows, _describe_code(head, sides))
+    return ReadFunctions(found, sides.find_row, _describe_code(head, sides))
 
 
 def _describe_code(head: Slice, sides: NumberedSides) -> Code:
-    rows = sides.rows
-
     def read_callers(pages: Sequence[str]) -> FindCallers:
         named = tuple(page for page in pages[:MAX_TREES] if page)
         return HeadTree(replace(head, pages=named or head.pages), sides).find_callers
 
     def find_moved(statuses: Mapping[int, str]) -> Collection[int]:
-        return pick_moved(statuses, rows)
+        return pick_moved(statuses, sides.find_row)
 
-    files = {number: file for number, row in enumerate(rows) if (file := _file_of(row))}
-    return Code(read_callers=read_callers, files=files, find_moved=find_moved)
+    return Code(
+        read_callers=read_callers,
+        find_file=lambda func_id: _file_of(sides.find_row(func_id)),
+        find_moved=find_moved,
+    )
 
 
 def _file_of(row: FunctionRow) -> str | None:

@@ -1,6 +1,6 @@
 """The verdict on two sides: the one answer to "did it get worse" that pages, lists, checks and alerts give."""
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final, Literal
@@ -104,14 +104,15 @@ def select_verdict(
     bound = look.bound if look else FALSE_DISCOVERIES
     comparer = PageComparer(base, head, sums)
     pages = comparer.compare_pages()
-    whole = next(iter(pages.values())) if len(pages) == 1 else comparer.compare(None)
+    whole = next(iter(pages.values())) if len(pages) == 1 else comparer.compare_whole()
     functions = comparer.read_functions()
-    rows = functions.rows
+    find_row = functions.find_row
     wanted: set[int] = set()
     if followed_functions:  # a reader follows none, and names take time
-        wanted = {number for number, row in enumerate(rows) if name_function(row) in followed_functions}
+        asked = {func_id for page in functions.pages for func_id in page.func_ids.tolist()}
+        wanted = {func_id for func_id in asked if name_function(find_row(func_id)) in followed_functions}
     judgement = judge(whole, pages, sides=functions.pages, code=functions.code, followed=wanted, bound=bound)
-    parties = _Parties(base, judgement, rows)
+    parties = _Parties(base, judgement, find_row)
     return Verdict(
         base=base,
         head=head,
@@ -119,11 +120,11 @@ def select_verdict(
         incidents=[parties.name(change) for change in judgement.incidents],
         culprits=[parties.name(change) for change in _list_culprits(judgement)[:MAX_CULPRITS]],
         moved=[
-            (parties.name(change), rows[change.fell[0][0]])
+            (parties.name(change), find_row(change.fell[0][0]))
             for page in judgement.pages
             for change in page.functions.moved
         ][:MAX_CULPRITS],
-        followed={name_function(rows[func]): parties.name(change) for func, change in judgement.followed.items()},
+        followed={name_function(find_row(func)): parties.name(change) for func, change in judgement.followed.items()},
         smallest=comparer.find_smallest(judgement.leading.page, bound),
         sdks=sums.compare_sdks(judgement.leading.page),
         look=look,
@@ -159,16 +160,16 @@ def _list_culprits(judgement: Judgement) -> Sequence[FunctionChange]:
 class _Parties:
     """Names the functions of a judgement, and says which of them are a third party's."""
 
-    def __init__(self, base: Slice, judgement: Judgement, rows: Sequence[FunctionRow]) -> None:
+    def __init__(self, base: Slice, judgement: Judgement, find_row: Callable[[int], FunctionRow]) -> None:
         self._symbols = load_symbols(base.project_id, as_stored=base.as_stored)
         self._pages = {change.page or NO_PAGE: change.functions for change in judgement.changes}
-        self._rows = rows
+        self._find_row = find_row
 
     def name(self, change: FunctionChange) -> Culprit:
         """Returns a function with what changed, how that is known, and whose it is."""
         party = self._find_party(change.func_id)
         return Culprit(
-            func=self._rows[change.func_id],
+            func=self._find_row(change.func_id),
             change=change,
             why=_why(change.difference),
             party=party,
@@ -184,12 +185,12 @@ class _Parties:
                 yield from (other.func_id, *other.chain)
 
     def _find_party(self, func_id: int) -> str | None:
-        row = self._rows[func_id]
+        row = self._find_row(func_id)
         return self._symbols.third_party_of(row.key, row.mapped)
 
     def _is_own(self, func_id: int) -> bool:
         """Returns whether a function is the project's own, as far as is known; a built-in one is no one's."""
-        return self._rows[func_id].uri is not None and self._find_party(func_id) is None
+        return self._find_row(func_id).uri is not None and self._find_party(func_id) is None
 
 
 def _why(change: Difference) -> Why:

@@ -21,7 +21,7 @@ from profcore.stats.standardised import Side, make_side, standardise
 from profcore.stats.strata import find_strata
 from profcore.stats.summaries import US_PER_MS
 from profcore.stats.verdict.blocks import BlockRows
-from profcore.stats.views import FloatColumn, IntColumn, Measure, ViewSample, align, group_funcs, keep_rows
+from profcore.stats.views import FloatColumn, IntColumn, Measure, ViewSample, align, sum_by
 
 # What is worth telling of a page: this much per view, and this share of its script and hidden time. A function that has
 # less on both sides together cannot have grown by as much, and is not asked about.
@@ -191,10 +191,26 @@ def _sum_both(sides: Sequence[ViewSample], weights: Sequence[FloatColumn]) -> tu
 
 
 def _keep_funcs(sample: ViewSample, is_kept: npt.NDArray[np.bool_]) -> ViewSample:
-    """Returns the sample with some funcs only, and one row for each view and func."""
-    kept, func_ids = keep_rows(sample, is_kept[sample.func]), sample.func_ids[is_kept]
-    number = np.cumsum(is_kept) - 1
-    return group_funcs(replace(kept, func=number[kept.func], func_ids=func_ids), func_ids, known_totals_alone=True)
+    """Returns the sample with some funcs only, and one row for each view and func that took time by itself."""
+    func_ids, number = sample.func_ids[is_kept], np.cumsum(is_kept) - 1
+    rows = np.flatnonzero(is_kept[sample.func])
+    # A table of all views and funcs: few funcs could matter, since each has `LEAST_SHARE` of the time.
+    place = sample.view[rows] * func_ids.size + number[sample.func[rows]]
+    self_us, hidden_us = (
+        sum_by(place, column[rows], sample.views * func_ids.size) for column in (sample.self_us, sample.hidden_us)
+    )
+    kept = np.flatnonzero(self_us + hidden_us)
+    view, func = np.divmod(kept, max(func_ids.size, 1))
+    return replace(
+        sample,
+        view=view,
+        func=func,
+        self_us=self_us[kept],
+        hidden_us=hidden_us[kept],
+        total_us=np.zeros_like(kept),
+        func_ids=func_ids,
+        has_totals=False,
+    )
 
 
 class FunctionTest(NamedTuple):
@@ -249,9 +265,9 @@ def control_family(page_p: Sequence[float], pages: Sequence[PageSides]) -> Famil
         sums.variance[at] += np.nan_to_num(ranks.variance)
         sums.cumulant[at] += np.nan_to_num(ranks.cumulant)
         count[at] += 1
-        best[at] = np.minimum(best[at], ranks.test()[1])
+        best[at] = np.minimum(best[at], ranks.test[1])
         weight[at] += np.square(page.weights)
-    z, pooled = sums.test()
+    z, pooled = sums.test
     p = combine_p(pooled, best, count)
     roots = np.sqrt(weight)
     shares = [
@@ -278,7 +294,7 @@ def list_clear(page: PageSides, family: Family, bound: float) -> list[Difference
     if page.ranks is None:
         return []
     q = np.array([family.functions[func].q for func in page.func_ids.tolist()])
-    is_clear = (q < bound) & (page.ranks.test()[1] < PAGE_P)
+    is_clear = (q < bound) & (page.ranks.test[1] < PAGE_P)
     if not is_clear.any() or page.changes is None:  # most pages: the rest takes three times as long as the ranks
         return []
     is_clear &= page.changes.z * page.changes.delta > 0

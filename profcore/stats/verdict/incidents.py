@@ -1,7 +1,7 @@
 """Which functions made a page slower: one incident for a chain of callers, without time that only moved."""
 
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Final
 
 from profcore.stats.comparison import Difference, describe_changes, order_increases
@@ -24,6 +24,9 @@ FELL_P_NEW: Final = 1.0
 LEAST_NET_SHARE: Final = 0.5
 
 
+FindFile = Callable[[int], Hashable]  # the file of a function, None if it is not known
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Code:
     """What is known of the functions: their call trees, their files, and which new ones only moved.
@@ -34,7 +37,7 @@ class Code:
     """
 
     read_callers: Callable[[Sequence[str]], FindCallers | None] = lambda _pages: None
-    files: Mapping[int, Hashable] = field(default_factory=dict)
+    find_file: FindFile = lambda _func_id: None
     find_moved: Callable[[Mapping[int, str]], Collection[int]] = lambda _statuses: ()
 
 
@@ -109,7 +112,7 @@ def _find_page_functions(
         if any(change.func_id in before.chain for before in slower):
             continue
         chain = chains.get(change.func_id, ())
-        fell = _list_fallen(page, change, code.files, FELL_P_SAME_FILE)
+        fell = _list_fallen(page, change, code.find_file, FELL_P_SAME_FILE)
         made = FunctionChange(
             page=page.page,
             difference=change,
@@ -122,7 +125,7 @@ def _find_page_functions(
         # What is gone may be what came: then only the rest of it may be in the increase.
         beside = came if any(func in moved for func, _ in fell) else []
         if _is_net(page, made, beside):
-            slower.append(replace(made, may_have_moved=not _is_net_of_hidden(page, made, beside, code.files)))
+            slower.append(replace(made, may_have_moved=not _is_net_of_hidden(page, made, beside, code.find_file)))
         else:
             only_moved.append(made)
     decreases = sorted((change for change in large if change.delta_ms < 0), key=lambda change: change.delta_ms)
@@ -165,17 +168,17 @@ def _find_chains(increases: Sequence[Difference], find_callers: FindCallers | No
 
 
 def _list_fallen(
-    page: PageSides, change: Difference, files: Mapping[int, Hashable], p_same_file: float
+    page: PageSides, change: Difference, find_file: FindFile, p_same_file: float
 ) -> list[tuple[int, float]]:
     """Returns the functions that fell by enough to be where an increase was before, and by how much, seen or in all."""
-    own, fallen = files.get(change.func_id), dict[int, float]()
+    own, fallen = find_file(change.func_id), dict[int, float]()
     for changes in (page.visible, page.changes):
         if changes is None:
             continue
         is_large = (changes.delta <= -FELL_SHARE * change.delta_ms) & (changes.z < 0)
         for number in changes.funcs[is_large[changes.funcs]].tolist():
             func, delta = int(page.func_ids[number]), float(changes.delta[number])
-            is_near = own is not None and files.get(func) == own
+            is_near = own is not None and find_file(func) == own
             if changes.p[number] < (p_same_file if is_near else FELL_P_ELSEWHERE):
                 fallen[func] = min(delta, fallen.get(func, delta))
     return sorted(fallen.items(), key=lambda pair: pair[1])
@@ -194,16 +197,14 @@ def _is_net(page: PageSides, change: FunctionChange, beside: Sequence[int]) -> b
     return low > 0 and delta >= max(page.least_ms, LEAST_NET_SHARE * change.difference.delta_ms)
 
 
-def _is_net_of_hidden(
-    page: PageSides, change: FunctionChange, beside: Sequence[int], files: Mapping[int, Hashable]
-) -> bool:
+def _is_net_of_hidden(page: PageSides, change: FunctionChange, beside: Sequence[int], find_file: FindFile) -> bool:
     """Returns whether an increase remains in all time: before a message, what wanders is taken off too.
 
     Where a function is new, its time may be of any that fell in its file: few views do not show that surely.
     """
     fell = change.fell
     if change.difference.status == "new":
-        fell = tuple(_list_fallen(page, change.difference, files, FELL_P_NEW))
+        fell = tuple(_list_fallen(page, change.difference, find_file, FELL_P_NEW))
     if not fell:
         return True
     delta, low = change_together(page, (change.func_id, *change.chain, *beside, *(func for func, _ in fell)))

@@ -67,7 +67,7 @@ def judge_app(app: str, sides: Sides) -> Judgement:
     read = (read_page(page, *pair) for page, pair in sides.items())
     known: list[PageSides] = [page for page in read if page is not None]
     files = {number: label.rpartition(":")[0] for number, label in enumerate(numbered()[1])}
-    code = Code(read_callers=lambda pages: page_callers(app, pages[0], "1.1.0"), files=files)
+    code = Code(read_callers=lambda pages: page_callers(app, pages[0], "1.1.0"), find_file=files.get)
     return judge(compare(*together, by_page=True), pages, sides=known, code=code)
 
 

@@ -7,8 +7,11 @@ import pytest
 from scipy import stats
 
 from profcore.stats import standardised
-from profcore.stats.comparison import compare
-from profcore.stats.ranks import RankRows, sum_ranks
+from profcore.stats.comparison import compare, compare_pairs, describe_changes
+from profcore.stats.joining import pair_views
+from profcore.stats.ranks import RankRows, find_changes, sum_ranks
+from profcore.stats.standardised import ClassSums
+from profcore.stats.views import sample_of_times
 from tests.profcore.stats.field import sample_of_ms, skewed_ms
 
 
@@ -56,6 +59,30 @@ def test_sides_with_many_functions_are_estimated_one_after_the_other_with_equal_
     monkeypatch.setattr(standardised, "MOST_AT_ONCE", 0)
     assert not at_once.is_too_few
     assert compare(base, head) == at_once
+
+
+def test_pages_that_are_compared_at_once_have_the_results_of_each_by_itself() -> None:
+    rng = np.random.default_rng(5)
+    pairs = []
+    for page, views in enumerate((160, 12, 80, 120, 60)):  # the second has too few, and the third has nothing
+        columns = [
+            replace(
+                sample_of_ms(
+                    skewed_ms(rng, (views, 1)) * (page != 2), device_class=[1, 2, 3, 4] * (views // 4)
+                ).columns,
+                sample_rate=rng.choice([0.1, 1.0], views) if page == 3 else np.ones(views),
+            )
+            for _ in (0, 1)
+        ]
+        known = {(device, 0): ClassSums(1_000, 900_000 + device) for device in (1, 2, 3, 4)}
+        sides = (sample_of_times(column) for column in columns)
+        pairs.append(pair_views(*sides, known=(known, known) if page == 4 else None, by_navigation=page != 0))
+    compared = compare_pairs(pairs)
+    assert [comparison.is_too_few for comparison in compared] == [False, True, False, False, False]
+    for pair, comparison in zip(pairs, compared, strict=True):
+        changes = find_changes(*pair.whole("self+hidden"), 1, len(pair.strata.shared), is_weighted=False)
+        alone = describe_changes(changes, np.array([-1]))[0] if changes else None
+        assert comparison.overall == (None if comparison.is_too_few else alone)
 
 
 def test_too_few_views_get_no_comparison() -> None:
@@ -109,11 +136,11 @@ def test_without_strata_the_test_is_wilcoxons() -> None:
             value=matrix[view, func],
             func_count=30,
             stratum=np.zeros(110, dtype=np.int64),
-            stratum_count=1,
+            strata=[1],
             is_head=np.repeat([0, 1], [40, 70]),
             weight=np.ones(110),
         )
-    ).test()
+    ).test
     expected = stats.mannwhitneyu(head, base, method="asymptotic", use_continuity=False).pvalue
     assert 2 * stats.norm.sf(np.abs(z)) == pytest.approx(expected)
 
@@ -132,11 +159,11 @@ def test_p_agrees_with_random_permutations_within_strata() -> None:
             value=matrix[view, func],
             func_count=12,
             stratum=stratum,
-            stratum_count=2,
+            strata=[2],
             is_head=sides,
             weight=np.ones(94),
         )
-        z, p = sum_ranks(rows).test()
+        z, p = sum_ranks(rows).test
         return z.tolist(), p.tolist()
 
     _, p = run(is_head)

@@ -96,7 +96,7 @@ def test_a_new_function_in_a_file_where_others_may_have_fallen_is_no_message_yet
     base[:, 3] *= rng.lognormal(0.0, 1.5, VIEWS)
     head[:, 3] = base[:25, 3] * 0.6
     for same_file, is_certain in ((True, False), (False, True)):
-        code = Code(files={7: "a.ts", 3: "a.ts" if same_file else "b.ts"})
+        code = Code(find_file={7: "a.ts", 3: "a.ts" if same_file else "b.ts"}.get)
         (incident,) = judge_pages({"/a": (base, head)}, code).incidents
         assert (incident.func_id, incident.fell, incident.is_certain) == (7, (), is_certain)
 
