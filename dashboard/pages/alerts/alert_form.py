@@ -110,7 +110,7 @@ class AlertForm(SettingsForm):
             "measure": fields["about"] if fields["about"] in MEASURES else TIME,
             "limit": fields["limit"] / PERCENT if is_share else fields["limit"],
             "page": fields["page"],
-            "device": fields["device"] if fields["about"] != HANGS else None,
+            "device": fields["device"],
             "by": fields["by"] if is_share else fields["new_by"] if is_new else None,
             "name": fields["subject"] if is_share else None,
         }

@@ -6,6 +6,7 @@ from pytest_django import Settings
 
 from aggregate.doctor.script_checks import select_uploaded
 from aggregate.fold import interning
+from aggregate.hung_stacks import HungStacks
 from aggregate.label_models import Artifact, Label, ReleaseScript, Source
 from aggregate.models import Func, WorkerLease
 from aggregate.sourcemaps import labelling
@@ -315,7 +316,7 @@ def test_funcs_that_come_while_a_script_is_labelled_wait_for_the_next_time(proje
     funcs = labelling.load_funcs(claim)
     intern(project.pk, ARROW)
     scan_new_funcs(project.pk)
-    labelling._write(claim, funcs, labelling._run(claim, funcs))
+    labelling._write(claim, funcs, labelling._run(claim, funcs, []), HungStacks(claim.uri, []))
     assert label_all() == 1
     assert "(anonymous)" in picture(project.pk)
 

@@ -1,6 +1,7 @@
 """The form of an alert: each kind has its own fields, and what belongs to another kind is not dropped silently."""
 
 import re
+from datetime import timedelta
 
 import pytest
 from django.test import Client
@@ -9,6 +10,7 @@ from pytest_django.live_server_helper import LiveServer
 
 from alerts.models import AlertRule
 from projects.models import Project
+from tests.builders import make_hang, now
 from tests.dashboard.conftest import People
 from tests.e2e.axe import find_violations
 from tests.e2e.browser import save_screenshot
@@ -22,13 +24,14 @@ SHOWN = {
     "share": ({"Share of", "Its name"}, "per cent"),
     "inp_script": (set(), "three of four"),
     "forced_layout": (set(), "Forced layout: milliseconds"),
+    "hangs": (set(), "reports a day"),
     "new_third_parties": ({"What is new"}, "cost more"),
 }
 OWN_LABELS = ("Share of", "Its name", "What is new")
 
 
 @pytest.mark.django_db
-@pytest.mark.parametrize("about", ["time", "inp_script", "forced_layout", "new_third_parties"])
+@pytest.mark.parametrize("about", ["time", "inp_script", "forced_layout", "hangs", "new_third_parties"])
 def test_a_name_without_a_share_is_an_error_and_not_dropped(owner: Client, shop: Project, about: str) -> None:
     for button in ({}, {"preview": "1"}):
         answer = owner.post(FORM, {**NEW_THIRD_PARTIES, "about": about, "subject": "react", **button})
@@ -45,6 +48,18 @@ def test_a_new_third_parties_is_of_packages_or_third_parties(owner: Client, shop
         assert answer.status_code == 400
         assert list(wrong_fields(answer.content.decode())) == ["new_by"]
     assert not AlertRule.objects.exclude(kind="release").exists()
+
+
+@pytest.mark.django_db
+def test_an_alert_on_hangs_counts_reports_of_all_devices(owner: Client, shop: Project) -> None:
+    make_hang(shop, None, count=1_234, at=now() - timedelta(days=2))
+    fields = {"name": "Hangs", "about": "hangs", "limit": "0", "device": "", "is_on": "on"}
+    assert list(wrong_fields(owner.post(FORM, fields | {"device": "mobile"}).content.decode())) == ["device"]
+    preview = owner.post(FORM, fields | {"preview": "1"}).content.decode()
+    assert "have alerted once" in preview
+    assert "1\u202f234</td>" in preview
+    assert owner.post(FORM, fields).status_code == 302
+    assert AlertRule.objects.get(name="Hangs").question == {"measure": "hangs", "limit": 0.0}
 
 
 def wrong_fields(page: str) -> dict[str, str]:
