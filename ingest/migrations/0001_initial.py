@@ -151,6 +151,27 @@ class Migration(migrations.Migration):
             ],
         ),
         migrations.CreateModel(
+            name='HangCount',
+            fields=[
+                ('pk', models.CompositePrimaryKey('project_id', 'day_on', 'release', 'page', 'reason', 'signature', blank=True, editable=False, primary_key=True, serialize=False)),
+                ('day_on', models.DateField()),
+                ('release', models.TextField()),
+                ('page', models.TextField()),
+                ('reason', models.SmallIntegerField()),
+                ('signature', models.UUIDField()),
+                ('stack_state', models.SmallIntegerField()),
+                ('frames', models.JSONField()),
+                ('originals', models.JSONField(null=True)),
+                ('reports', models.BigIntegerField()),
+                ('first_at', models.DateTimeField()),
+                ('last_at', models.DateTimeField()),
+                ('project', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.CASCADE, to='projects.project')),
+            ],
+            options={
+                'indexes': [models.Index(condition=models.Q(('originals__isnull', True)), fields=['project'], name='hang_not_looked_up')],
+            },
+        ),
+        migrations.CreateModel(
             name='LoadCount',
             fields=[
                 ('pk', models.CompositePrimaryKey('project_id', 'day_on', 'vital', 'has_header', 'bucket', blank=True, editable=False, primary_key=True, serialize=False)),
