@@ -1,6 +1,7 @@
 """Forced style and layout over views: by function, package or party, with intervals.
 
-Sums are exact over the views that were read, all of which count: a view that forced nothing has 0. A sample of these
+Sums are exact over the views that were read, or weighted where their rates differ. All views count: one that forced
+nothing has 0. A sample of these
 views gives the intervals.
 """
 
@@ -15,7 +16,7 @@ from aggregate.selectors.code.symbols import Pair, RowId
 from aggregate.selectors.functions.table import FunctionRow
 from aggregate.selectors.page_views.contributions import SliceView
 from aggregate.selectors.page_views.samples import ViewSampler, sum_sample
-from aggregate.selectors.vitals.rows import VitalsRows, contribution_of_values
+from aggregate.selectors.vitals.rows import RateSums, VitalsRows, contribution_of_values
 from profcore.stats.summaries import FuncSummary, KnownSums, Summary, summarise
 from profcore.sums.fold import contribution_of
 from profcore.trace.weights import TimeParts
@@ -82,15 +83,14 @@ class ForcedTable:
 class ForcedSums:
     """The sums over views, by release and func index, and samples of these views."""
 
-    views: int = 0
+    views: Counter[float] = field(default_factory=Counter)  # by their rate
     measured_views: int = 0
     forced_views: int = 0
-    total_us: int = 0
-    unattributed_us: int = 0
-    self_us: Counter[Pair] = field(default_factory=Counter)
-    measured_us: Counter[Pair] = field(default_factory=Counter)
-    callers_us: Counter[Pair] = field(default_factory=Counter)  # with what they called
-    own_us: Counter[Pair] = field(default_factory=Counter)
+    values_us: RateSums[int] = field(default_factory=RateSums)  # by their place: `TOTAL`, `UNATTRIBUTED`
+    self_us: RateSums[Pair] = field(default_factory=RateSums)
+    measured_us: RateSums[Pair] = field(default_factory=RateSums)
+    callers_us: RateSums[Pair] = field(default_factory=RateSums)  # with what they called
+    own_us: RateSums[Pair] = field(default_factory=RateSums)
     funcs: ViewSampler = field(
         default_factory=lambda: ViewSampler(
             settings.TABLE_STATISTICS_MAX_VIEWS, most_funcs=settings.VITALS_SAMPLE_MAX_FUNCS
@@ -100,12 +100,12 @@ class ForcedSums:
 
     def add(self, view: SliceView, forced: ForcedLayout, func_count: int) -> None:
         """Adds a view."""
-        total_us = forced.total_us
-        self.views += 1
+        total_us, rate = forced.total_us, view.sample_rate
+        self.views[rate] += 1
         self.measured_views += forced.is_measured
         self.forced_views += total_us > 0
-        self.total_us += total_us
-        self.unattributed_us += forced.unattributed_us
+        self.values_us.add(rate, TOTAL, total_us)
+        self.values_us.add(rate, UNATTRIBUTED, forced.unattributed_us)
         columns = [
             (self.self_us, forced.sums.self_us),
             (self.callers_us, forced.sums.total_us),
@@ -117,38 +117,40 @@ class ForcedSums:
         for into, column in columns:
             for index, us in column.items():
                 if us:
-                    into[view.release, index] += us
+                    into.add(rate, (view.release, index), us)
         time = TimeParts(js_us=total_us)  # shares are those of all forced time
         self.funcs.add(view, time, contribution_of(forced.sums, range(func_count)))
         self.whole.add(view, time, contribution_of_values((total_us, forced.unattributed_us)))
 
     def pairs(self) -> Iterable[Pair]:
         """Returns the funcs that have a row: what never forced anything may be in one group with what did."""
-        return (self.own_us.keys() | self.callers_us.keys()) if self.self_us else ()
+        if not self.self_us.sum(self.views):
+            return ()
+        return self.own_us.sum(self.views).keys() | self.callers_us.sum(self.views).keys()
 
     def make_table(self, rows: VitalsRows, id_of: Sequence[int], limit: int) -> ForcedTable:
         """Returns the table of the views added so far. `rows` has all `pairs`."""
         columns: dict[RowId, list[int]] = {}
-        for at, column in enumerate((self.self_us, self.measured_us, self.callers_us, self.own_us)):
-            for pair, us in column.items() if self.self_us else ():
+        sums = [column.sum(self.views) for column in (self.self_us, self.measured_us, self.callers_us, self.own_us)]
+        total_us, unattributed_us = map(self.values_us.sum(self.views).__getitem__, (TOTAL, UNATTRIBUTED))
+        for at, column in enumerate(sums if sums[0] else ()):
+            for pair, us in column.items():
                 columns.setdefault(rows.row_of_pair[pair], [0, 0, 0, 0])[at] += us
         forcing = [row_id for row_id, (self_us, *_) in columns.items() if self_us]
         first = sorted(forcing, key=lambda row_id: (-columns[row_id][0], -columns[row_id][2], str(row_id)))[:limit]
         numbers = {row_id: number for number, row_id in enumerate(first)}
-        known = KnownSums({numbers[row_id]: columns[row_id][0] for row_id in first}, self.total_us)
+        known = KnownSums({numbers[row_id]: columns[row_id][0] for row_id in first}, total_us)
         of_funcs = summarise(sum_sample(self.funcs.sample(id_of), rows.row_of, numbers), known=known)
         summaries = {summary.func_id: summary for summary in of_funcs.functions}
-        values = {TOTAL: self.total_us, UNATTRIBUTED: self.unattributed_us}
-        whole = summarise(
-            self.whole.sample(), known=KnownSums({at: us for at, us in values.items() if us}, self.total_us)
-        )
+        values = {TOTAL: total_us, UNATTRIBUTED: unattributed_us}
+        whole = summarise(self.whole.sample(), known=KnownSums({at: us for at, us in values.items() if us}, total_us))
         estimates = {summary.func_id: summary for summary in whole.functions}
         return ForcedTable(
-            views=self.views,
+            views=self.views.total(),
             measured_views=self.measured_views,
             forced_views=self.forced_views,
-            total_us=self.total_us,
-            unattributed_us=self.unattributed_us,
+            total_us=total_us,
+            unattributed_us=unattributed_us,
             summary=whole,
             total=estimates.get(TOTAL),
             unattributed=estimates.get(UNATTRIBUTED),

@@ -10,7 +10,7 @@ from django.conf import settings
 
 from aggregate.selectors.page_views.contributions import SliceView
 from aggregate.selectors.page_views.samples import ViewSampler
-from aggregate.selectors.vitals.rows import contribution_of_values
+from aggregate.selectors.vitals.rows import RateSums, contribution_of_values
 from ingest.storage.groups import OTHER
 from profcore.code.parties import known_party_of
 from profcore.stats.summaries import FuncSummary, KnownSums, summarise
@@ -41,23 +41,24 @@ class HiddenRow:
 class HiddenSums:
     """The hidden time of some views, by origin."""
 
-    views: int = 0
+    views: Counter[float] = field(default_factory=Counter)  # by their rate
     numbers: dict[str, int] = field(default_factory=dict)
     views_with: Counter[int] = field(default_factory=Counter)
-    least_us: Counter[int] = field(default_factory=Counter)
-    most_us: Counter[int] = field(default_factory=Counter)
+    least_us: RateSums[int] = field(default_factory=RateSums)
+    most_us: RateSums[int] = field(default_factory=RateSums)
     sampler: ViewSampler = field(default_factory=lambda: ViewSampler(settings.TABLE_STATISTICS_MAX_VIEWS))
 
     def add(self, view: SliceView, hidden: Mapping[str, OriginTime]) -> None:
         """Adds a view."""
-        self.views += 1
+        rate = view.sample_rate
+        self.views[rate] += 1
         values_us = [0] * (MAX_ORIGINS + 1)
         for origin, time in hidden.items():
             is_known = origin in self.numbers or len(self.numbers) < MAX_ORIGINS
             number = self.numbers.setdefault(origin if is_known else OTHER, len(self.numbers))
             self.views_with[number] += not values_us[number]
-            self.least_us[number] += time.least_us
-            self.most_us[number] += time.most_us
+            self.least_us.add(rate, number, time.least_us)
+            self.most_us.add(rate, number, time.most_us)
             values_us[number] += time.most_us
         self.sampler.add(view, TimeParts(js_us=sum(values_us)), contribution_of_values(values_us))
 
@@ -65,19 +66,23 @@ class HiddenSums:
         """Returns the origins of most time, as many as the limit."""
         if not self.numbers:
             return []
-        known = KnownSums({number: us for number, us in self.most_us.items() if us}, self.most_us.total())
+        least_us, most_us = self.least_us.sum(self.views), self.most_us.sum(self.views)
+        known = KnownSums({number: us for number, us in most_us.items() if us}, most_us.total())
         summaries = {row.func_id: row for row in summarise(self.sampler.sample(), known=known).functions}
-        first = sorted(self.numbers, key=lambda origin: (-self.most_us[self.numbers[origin]], origin))[:limit]
-        return [self._make_row(origin, summaries.get(self.numbers[origin])) for origin in first]
+        first = sorted(self.numbers.items(), key=lambda pair: (-most_us[pair[1]], pair[0]))[:limit]
+        return [
+            HiddenRow(
+                origin=origin,
+                party=_name_party(origin),
+                views=self.views_with[number],
+                least_ms=least_us[number] / US_PER_MS / self.views.total(),
+                most_ms=most_us[number] / US_PER_MS / self.views.total(),
+                summary=summaries.get(number),
+            )
+            for origin, number in first
+        ]
 
-    def _make_row(self, origin: str, summary: FuncSummary | None) -> HiddenRow:
-        number = self.numbers[origin]
-        party = known_party_of(urlsplit(origin).hostname or "")
-        return HiddenRow(
-            origin=origin,
-            party=party.name if party else None,
-            views=self.views_with[number],
-            least_ms=self.least_us[number] / US_PER_MS / self.views,
-            most_ms=self.most_us[number] / US_PER_MS / self.views,
-            summary=summary,
-        )
+
+def _name_party(origin: str) -> str | None:
+    party = known_party_of(urlsplit(origin).hostname or "")
+    return party.name if party else None

@@ -1,8 +1,9 @@
 """The rows of vitals: which function or group each func of a reading counts for."""
 
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import replace
-from typing import Final
+from typing import Final, Generic, TypeVar
 
 from aggregate.selectors.code.rows import RowOf
 from aggregate.selectors.code.symbols import Pair, RowId, Symbols
@@ -13,6 +14,7 @@ from ingest.storage.groups import OTHER
 from profcore.sums.blobs import Contribution
 from profcore.trace.funcs import FuncTable
 
+K = TypeVar("K", bound=Hashable)
 NO_FUNC: Final = 0  # funcs that the project had no room for are not stored
 
 
@@ -63,6 +65,30 @@ def _make_part(code: Symbols, funcs: FuncTable, id_of: Sequence[int], pair: Pair
         column=key.column,
         release=release if code.labels is not None else None,
     )
+
+
+class RateSums(Generic[K]):
+    """Sums of µs by key, kept by the sampling rate of the views that they are of."""
+
+    def __init__(self) -> None:
+        self._of_rate: dict[float, Counter[K]] = {}
+
+    def add(self, rate: float, key: K, us: int) -> None:
+        """Adds what a view of this rate took."""
+        self._of_rate.setdefault(rate, Counter())[key] += us
+
+    def sum(self, views: Counter[float]) -> Counter[K]:
+        """Returns the sums over views, whose numbers by rate are given.
+
+        They are exact, or where rates differ, weighted so that means per view are those of visits.
+        """
+        visits = sum(count / rate for rate, count in views.items())
+        summed: Counter[K] = Counter()
+        for rate, column in self._of_rate.items():
+            factor = 1.0 if len(views) == 1 else views.total() / visits / rate
+            for key, us in column.items():
+                summed[key] += round(us * factor)
+        return summed
 
 
 def contribution_of_values(values_us: Sequence[int]) -> Contribution:

@@ -7,8 +7,6 @@ were read: all of a slice, or a uniform sample of them. A sample of those gives 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import reduce
-from operator import add
 from typing import Final
 
 from django.conf import settings
@@ -22,7 +20,7 @@ from aggregate.selectors.slice.reading import Reading
 from aggregate.selectors.slice.slices import Slice, SliceError
 from aggregate.selectors.vitals.forced_layout import ForcedSums, ForcedTable
 from aggregate.selectors.vitals.hidden_scripts import HiddenRow, HiddenSums
-from aggregate.selectors.vitals.rows import NO_FUNC, VitalsRows, contribution_of_values
+from aggregate.selectors.vitals.rows import NO_FUNC, RateSums, VitalsRows, contribution_of_values
 from aggregate.selectors.vitals.view_windows import WindowedView, WindowReader
 from profcore.stats.summaries import FuncSummary, KnownSums, Summary, summarise
 from profcore.sums.fold import contribution_of
@@ -102,69 +100,33 @@ class VitalsTable:
         return next((table for table in self.windows if table.window == window), None)
 
 
-@dataclass(slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class _Sums:
     """The sums of one window over views: its parts, which add up to its length, and its funcs."""
 
-    views: int = 0
-    frames: int = 0
-    parts_us: list[int] = field(default_factory=lambda: [0] * len(WINDOW_PARTS))
-    self_us: Counter[Pair] = field(default_factory=Counter)
-    hidden_us: Counter[Pair] = field(default_factory=Counter)
-    total_us: Counter[Pair] = field(default_factory=Counter)
+    views: int
+    frames: int
+    parts_us: Sequence[int]
+    self_us: Mapping[Pair, int]
+    hidden_us: Mapping[Pair, int]
+    total_us: Mapping[Pair, int]
 
     @property
     def length_us(self) -> int:
         """The length of the window."""
         return sum(self.parts_us)
 
-    def add(self, seen: WindowedView, sums: WindowSums) -> None:
-        release = seen.view.release
-        self.views += 1
-        self.frames += seen.windows.frames
-        self.parts_us = [mine + more for mine, more in zip(self.parts_us, sums.parts_us, strict=True)]
-        for into, column in (
-            (self.self_us, sums.sums.self_us),
-            (self.hidden_us, sums.sums.hidden_us),
-            (self.total_us, sums.sums.total_us),
-        ):
-            for index, us in column.items():
-                into[release, index] += us
-
-    def scaled(self, factor: float) -> "_Sums":
-        """Returns the same views with times that count so many times."""
-        columns = [
-            Counter({pair: round(us * factor) for pair, us in column.items()})
-            for column in (self.self_us, self.hidden_us, self.total_us)
-        ]
-        return _Sums(
-            views=self.views,
-            frames=self.frames,
-            parts_us=[round(us * factor) for us in self.parts_us],
-            self_us=columns[0],
-            hidden_us=columns[1],
-            total_us=columns[2],
-        )
-
-    def __add__(self, other: "_Sums") -> "_Sums":
-        return _Sums(
-            views=self.views + other.views,
-            frames=self.frames + other.frames,
-            parts_us=[mine + more for mine, more in zip(self.parts_us, other.parts_us, strict=True)],
-            self_us=self.self_us + other.self_us,
-            hidden_us=self.hidden_us + other.hidden_us,
-            total_us=self.total_us + other.total_us,
-        )
-
 
 @dataclass(slots=True, kw_only=True)
 class _Window:
-    """One window: its sums by the rate at which views that have it are known, and samples of these views.
+    """One window over views: sums, and samples of these views, of funcs and of parts with the length behind."""
 
-    The samples are of funcs, and of parts with the length behind.
-    """
-
-    of_rate: dict[float, _Sums] = field(default_factory=dict)
+    views: Counter[float] = field(default_factory=Counter)  # by the rate at which views with such a window are known
+    frames: int = 0
+    parts_us: RateSums[int] = field(default_factory=RateSums)
+    self_us: RateSums[Pair] = field(default_factory=RateSums)
+    hidden_us: RateSums[Pair] = field(default_factory=RateSums)
+    total_us: RateSums[Pair] = field(default_factory=RateSums)
     funcs: ViewSampler = field(
         default_factory=lambda: ViewSampler(
             settings.TABLE_STATISTICS_MAX_VIEWS, most_funcs=settings.VITALS_SAMPLE_MAX_FUNCS
@@ -173,20 +135,33 @@ class _Window:
     whole: ViewSampler = field(default_factory=lambda: ViewSampler(settings.TABLE_STATISTICS_MAX_VIEWS))
 
     def add(self, seen: WindowedView, sums: WindowSums, func_count: int, rate: float) -> None:
-        self.of_rate.setdefault(rate, _Sums()).add(seen, sums)
         view = replace(seen.view, sample_rate=rate)
+        self.views[rate] += 1
+        self.frames += seen.windows.frames
+        for part, us in enumerate(sums.parts_us):
+            self.parts_us.add(rate, part, us)
+        for into, column in (
+            (self.self_us, sums.sums.self_us),
+            (self.hidden_us, sums.sums.hidden_us),
+            (self.total_us, sums.sums.total_us),
+        ):
+            for index, us in column.items():
+                into.add(rate, (view.release, index), us)
         time = TimeParts(js_us=sums.length_us)  # shares are those of the window
         self.funcs.add(view, time, contribution_of(sums.sums, range(func_count)))
         self.whole.add(view, time, contribution_of_values((*sums.parts_us, sums.length_us)))
 
     def sum(self) -> _Sums:
-        """Returns the sums over all views: exact, or where rates differ, weighted so that they are those of visits."""
-        if len(self.of_rate) == 1:
-            return next(iter(self.of_rate.values()))
-        visits = sum(sums.views / rate for rate, sums in self.of_rate.items())
-        views = sum(sums.views for sums in self.of_rate.values())
-        weighted = (sums.scaled(views / visits / rate) for rate, sums in self.of_rate.items())
-        return reduce(add, weighted, _Sums())
+        """Returns the sums over all views."""
+        parts_us = self.parts_us.sum(self.views)
+        return _Sums(
+            views=self.views.total(),
+            frames=self.frames,
+            parts_us=[parts_us[part] for part in range(len(WINDOW_PARTS))],
+            self_us=self.self_us.sum(self.views),
+            hidden_us=self.hidden_us.sum(self.views),
+            total_us=self.total_us.sum(self.views),
+        )
 
 
 def select_vitals(slice_: Slice, query: VitalsQuery, *, reading: Reading | None = None) -> VitalsTable:
@@ -235,7 +210,7 @@ def _sum_views(views: Iterable[WindowedView], funcs: FuncTable) -> tuple[Mapping
             forced.add(seen.view, seen.forced, len(funcs.keys))
         if seen.hidden is not None:
             hidden.add(seen.view, seen.hidden)
-    return {window: window_sums for window, window_sums in windows.items() if window_sums.of_rate}, forced, hidden
+    return {window: window_sums for window, window_sums in windows.items() if window_sums.views}, forced, hidden
 
 
 def _make_tables(

@@ -7,6 +7,7 @@ from typing import Final
 from profcore.numbers import write_share
 from profcore.stats.header_cost import MIN_LOADS, MOST_LOSS, VitalCost
 
+LEAST_SHOWN: Final = 0.0005  # less rounds to nothing
 CONTROL: Final = "ttfb"  # the header is decided before, and cannot change it
 
 
@@ -54,4 +55,4 @@ def _say(cost: VitalCost) -> str:
 
 
 def _write_change(part: float) -> str:
-    return f"{'+' if part >= 0 else ''}{write_share(part)}"
+    return "0" if abs(part) < LEAST_SHOWN else f"{'+' if part > 0 else ''}{write_share(part)}"

@@ -84,7 +84,7 @@ class CollectionForm(SettingsForm):
     )
     whole_rate = PercentField(
         least=LEAST_WHOLE_RATE,
-        label="Of the recorded page views, keep whole, in %",
+        label="Recorded page views to keep whole all the same, in %",
         help_text="For means, releases and alerts, which are of whole views only. Empty: 10 %.",
     )
     experiment_rate = PercentField(

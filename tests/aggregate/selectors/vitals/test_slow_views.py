@@ -121,3 +121,18 @@ def test_both_kinds_together_are_right_on_average() -> None:
     fold_all()
     _, ms_per_view = window_of(select_vitals(Slice(project_id=project.pk), VitalsQuery()), "interaction")
     assert ms_per_view == pytest.approx(sum(lengths) / len(lengths), rel=0.1)
+
+
+def test_hidden_scripts_of_mixed_rates_are_those_of_visits() -> None:
+    project = make_project("shop")
+    script = {"start": 0, "duration": 100, "url": "https://tag.example/tag.js", "position": -1, "function": ""}
+    frame = {"type": "loaf", "start": 0, "duration": 120, "scripts": [script]}
+    for n in range(30):
+        for name, rate, marks in (("rare", 0.1, [frame]), ("often", 1.0, [])):
+            fields = {"url": "https://shop.example/a", "sampleRate": rate, "marks": marks}
+            post("KEY-shop", make_envelope(f"{name}{n}", "-\n-", page="/a", **fields))
+    fold_all()
+    (row,) = select_vitals(Slice(project_id=project.pk), VitalsQuery()).hidden_scripts
+    assert row.summary is not None
+    assert row.most_ms == pytest.approx(100 * 300 / 330)
+    assert row.summary.ms_per_view.value == pytest.approx(row.most_ms)
