@@ -4,6 +4,7 @@ Everything here is a ratio of two sums over views, `R = Σ w·x / Σ w·y`: a me
 view's time. Its influence values `w·(x − R·y) / Σ w·y` give a variance (the delta method) and a third cumulant.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from math import isfinite
 from typing import Final, NamedTuple
@@ -73,6 +74,19 @@ def clip_weights(weight: FloatColumn) -> tuple[FloatColumn, int]:
     second, most = np.partition(weight, -2)[-2:]
     is_stray = bool(most > LIKE_RATES * second)
     return (np.minimum(weight, second), 1) if is_stray else (weight, 0)
+
+
+def weigh_rates(views: Mapping[float, int]) -> Mapping[float, float]:
+    """Returns the weight of a view by its sampling rate, given the numbers of views by rate; a stray's is cut.
+
+    All are equal if a rate that carries weight has too few views (`has_rates`): one view could decide a mean.
+    """
+    rates, counts = list(views), list(views.values())
+    weight, _ = clip_weights(np.repeat(1.0 / np.array(rates, dtype=np.float64), counts))
+    if not has_rates(weight).all():
+        return dict.fromkeys(rates, 1.0)
+    firsts = np.cumsum([0, *counts[:-1]])
+    return dict(zip(rates, weight[firsts].tolist(), strict=True))
 
 
 def has_rates(weight: FloatColumn, part: IntColumn | None = None, parts: int = 1) -> npt.NDArray[np.bool_]:

@@ -11,6 +11,7 @@ from aggregate.selectors.functions.display_rows import id_of_part, make_part_row
 from aggregate.selectors.functions.groups import empty_group, name_group
 from aggregate.selectors.functions.table import FunctionRow, describe_row, label_rows
 from ingest.storage.groups import OTHER
+from profcore.stats.estimates import weigh_rates
 from profcore.sums.blobs import Contribution
 from profcore.trace.funcs import FuncTable
 
@@ -82,10 +83,11 @@ class RateSums(Generic[K]):
 
         They are exact, or where rates differ, weighted so that means per view are those of visits.
         """
-        visits = sum(count / rate for rate, count in views.items())
+        weights = weigh_rates(views) if views else {}
+        visits = sum(count * weights[rate] for rate, count in views.items())
         summed: Counter[K] = Counter()
         for rate, column in self._of_rate.items():
-            factor = 1.0 if len(views) == 1 else views.total() / visits / rate
+            factor = 1.0 if len(views) == 1 else weights[rate] * views.total() / visits
             for key, us in column.items():
                 summed[key] += round(us * factor)
         return summed
