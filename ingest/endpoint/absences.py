@@ -1,6 +1,5 @@
 """The endpoint for absences: `/ingest/v1/absent`, where pages report that they recorded nothing."""
 
-import math
 from datetime import UTC, datetime
 from typing import Final
 
@@ -9,9 +8,9 @@ from django.db import Error
 
 from ingest.deadline import release_connection, with_deadline
 from ingest.endpoint.absence_counts import count_absence
-from ingest.endpoint.admission import ABSENT_RATE, ADMISSION, check_sender, find_sender
+from ingest.endpoint.admission import ABSENT_RATE, admit_report, find_sender
 from ingest.endpoint.outcomes import INGEST_ABSENCES
-from ingest.endpoint.requests import BodyTooLarge, IngestRequest, TryLater, key_in, read_fields, read_short
+from ingest.endpoint.requests import BodyTooLarge, IngestRequest, key_in, read_fields, read_short
 from ingest.endpoint.responses import (
     IngestResponse,
     answer_error,
@@ -21,7 +20,7 @@ from ingest.endpoint.responses import (
     explain_outage,
 )
 from ingest.storage.view_dimensions import browser_of
-from profcore.errors import Reason, TraceError
+from profcore.errors import TraceError
 from profcore.trace.absence import Absence, check_absence, decode_absence, decode_absence_fields
 from projects.key_cache import KeyConfig
 
@@ -38,7 +37,8 @@ def take_absence(post: IngestRequest) -> IngestResponse:
     try:
         with with_deadline(settings.INGEST_DATABASE_WAIT_MS / 1_000):
             key = find_sender(key_in(post.query))
-            admit_report(post, key)
+            admit_report(post, key, ABSENT_RATE)
+            release_connection()
             absence = read_absence(post, key)
             browser = browser_of(post.headers.user_agent)
             count_absence(key.project_id, absence, browser=browser, day_on=datetime.now(UTC).date())
@@ -54,16 +54,6 @@ def refuse_report(error: TraceError) -> IngestResponse:
     """Returns the answer. Only metrics count it: the counts of refusals are of traces."""
     INGEST_ABSENCES.labels(outcome="refused", reason=error.reason).inc()
     return answer_error(error)
-
-
-def admit_report(post: IngestRequest, key: KeyConfig) -> None:
-    """Checks project, origin and rate before the body is read. Raises `TraceError`."""
-    check_sender(post, key)
-    wait_s = ADMISSION.take_rate(key.project_id, ABSENT_RATE)
-    if wait_s:
-        detail = "This project sends more reports a second than it may."
-        raise TryLater(Reason.RATE_LIMITED, "$", detail, retry_after_s=math.ceil(wait_s))
-    release_connection()
 
 
 def read_absence(post: IngestRequest, key: KeyConfig) -> Absence:

@@ -261,3 +261,14 @@ def select_bytes(project_id: int, at: datetime, keep_raw_days: int) -> BytesUsed
 def seconds_to_next_day(at: datetime) -> int:
     """Returns the seconds until the next day's quota."""
     return max(int((next_midnight(at) - at).total_seconds()), 1)
+
+
+def admit_report(post: IngestRequest, key: KeyConfig, rate: str) -> None:
+    """Checks project, origin and rate of a report before its body is read. `rate` names the setting.
+
+    Raises `TraceError`.
+    """
+    check_sender(post, key)
+    if wait_s := ADMISSION.take_rate(key.project_id, rate):
+        detail = "This project sends more reports a second than it may."
+        raise TryLater(Reason.RATE_LIMITED, "$", detail, retry_after_s=math.ceil(wait_s))

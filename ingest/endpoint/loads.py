@@ -1,6 +1,5 @@
 """The endpoint `/ingest/v1/loads`, where pages tell how soon they were there, with the header and without."""
 
-import math
 from datetime import UTC, date, datetime
 from typing import Final
 
@@ -8,8 +7,8 @@ from django.conf import settings
 from django.db import Error, connection
 
 from ingest.deadline import release_connection, with_deadline
-from ingest.endpoint.admission import ABSENT_RATE, ADMISSION, check_sender, find_sender
-from ingest.endpoint.requests import BodyTooLarge, IngestRequest, TryLater, key_in, read_fields
+from ingest.endpoint.admission import ABSENT_RATE, admit_report, find_sender
+from ingest.endpoint.requests import BodyTooLarge, IngestRequest, key_in, read_fields
 from ingest.endpoint.responses import (
     IngestResponse,
     answer_error,
@@ -18,7 +17,7 @@ from ingest.endpoint.responses import (
     answer_wrong_method,
     explain_outage,
 )
-from profcore.errors import Reason, TraceError
+from profcore.errors import TraceError
 from profcore.vitals.page_loads import PageLoad, read_page_load
 
 MAX_QUERY_BYTES: Final = 1_024  # a key, and six numbers
@@ -36,11 +35,7 @@ def take_load(post: IngestRequest) -> IngestResponse:
             if len(post.query) > MAX_QUERY_BYTES:
                 raise BodyTooLarge("sent", MAX_QUERY_BYTES)
             key = find_sender(key_in(post.query))
-            check_sender(post, key)
-            wait_s = ADMISSION.take_rate(key.project_id, ABSENT_RATE)
-            if wait_s:
-                detail = "This project sends more reports a second than it may."
-                raise TryLater(Reason.RATE_LIMITED, "$", detail, retry_after_s=math.ceil(wait_s))
+            admit_report(post, key, ABSENT_RATE)
             release_connection()
             fields = {name: texts[-1] for name, texts in read_fields(post.query).items()}
             count_load(key.project_id, read_page_load(fields), day_on=datetime.now(UTC).date())

@@ -3,7 +3,6 @@
 A page names it in `Reporting-Endpoints`. The browser sends reports without the page, after it hung or crashed.
 """
 
-import math
 from datetime import UTC, datetime
 from typing import Final
 
@@ -11,10 +10,10 @@ from django.conf import settings
 from django.db import Error
 
 from ingest.deadline import release_connection, with_deadline
-from ingest.endpoint.admission import ADMISSION, REPORTS_RATE, check_sender, find_sender
+from ingest.endpoint.admission import REPORTS_RATE, admit_report, find_sender
 from ingest.endpoint.hang_counts import count_hangs
 from ingest.endpoint.outcomes import INGEST_REPORTS
-from ingest.endpoint.requests import IngestRequest, TryLater, key_in, read_fields, read_short, skip_body
+from ingest.endpoint.requests import IngestRequest, key_in, read_fields, read_short, skip_body
 from ingest.endpoint.responses import (
     IngestResponse,
     answer_error,
@@ -68,11 +67,7 @@ def refuse_reports(error: TraceError) -> IngestResponse:
 
 def admit_reports(post: IngestRequest, key: KeyConfig) -> None:
     """Checks project, origin, rate and media type before the body is read. Raises `TraceError`."""
-    check_sender(post, key)
-    wait_s = ADMISSION.take_rate(key.project_id, REPORTS_RATE)
-    if wait_s:
-        detail = "This project sends more reports a second than it may."
-        raise TryLater(Reason.RATE_LIMITED, "$", detail, retry_after_s=math.ceil(wait_s))
+    admit_report(post, key, REPORTS_RATE)
     if post.media_type not in MEDIA_TYPES:
         raise TraceError(Reason.UNSUPPORTED_MEDIA, "$", f"Send {' or '.join(MEDIA_TYPES)}.")
     release_connection()
