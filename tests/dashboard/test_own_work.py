@@ -166,6 +166,7 @@ def read(client: Client, address: str) -> bytes:
     return gzip.decompress(content) if content.startswith(b"\x1f\x8b") else content
 
 
+@pytest.mark.nightly
 def test_no_read_names_what_is_the_snippets(made: HostileProject) -> None:
     """Tables, rankings, callers and callees, trees, exports, comparisons, verdicts, alerts, messages, search, views."""
     named: list[tuple[str, str]] = []

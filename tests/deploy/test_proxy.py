@@ -180,7 +180,7 @@ def test_the_app_gets_the_true_address_but_none_with_traces(proxy: Proxy, upstre
     ):
         ask(proxy, "GET", path, headers=lie)
     addresses = [headers.get_all("X-Forwarded-For") for _, _, headers, _ in upstream.asked]
-    assert addresses == [["127.0.0.1"]] * 4 + [None] * 8
+    assert addresses == [["127.0.0.1"]] * 4 + [None] * 9
 
 
 def test_few_large_uploads_are_taken_from_one_address_at_a_time(proxy: Proxy, upstream: Upstream) -> None:

@@ -5,11 +5,13 @@ tables, and none of them needs other permissions than the migrations made.
 """
 
 import pytest
-from django.db import connection
+from django.db import OperationalError, connection
 from django.test import TransactionTestCase
+from psycopg.errors import DeadlockDetected
 
 # What the migrations made, and what no test adds to.
 KEPT = ("django_migrations", "django_content_type", "auth_permission")
+TRIES = 5
 # Partitions are emptied with their table. The raw traces' is not managed by Django, which would leave it as it is.
 EMPTY = f"""
 DO $$
@@ -46,9 +48,18 @@ $$
 
 
 def empty_tables(case: TransactionTestCase) -> None:
-    """Empties the tables that have rows, in one statement."""
-    with connection.cursor() as cursor:
-        cursor.execute(EMPTY)
+    """Empties the tables that have rows, in one statement.
+
+    What a test has left under way may still write for a moment, in another order: then PostgreSQL ends one of both.
+    """
+    for tries_left in reversed(range(TRIES)):
+        try:
+            with connection.cursor() as cursor:
+                cursor.execute(EMPTY)
+            return
+        except OperationalError as error:
+            if not isinstance(error.__cause__, DeadlockDetected) or not tries_left:
+                raise
 
 
 def empty_filled_tables_only(patch: pytest.MonkeyPatch) -> None:

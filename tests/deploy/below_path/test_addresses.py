@@ -82,6 +82,7 @@ def walk(client: httpx.Client, addresses: list[str]) -> tuple[list[str], int]:
     return faults, len(waiting)
 
 
+@pytest.mark.nightly
 def test_every_page_and_answer_keeps_to_the_path(tmp_path: Path) -> None:
     user = fill_site()
     set_slow_password(user)
