@@ -6,7 +6,7 @@ are never deleted. Receipts go by whole partitions only (`aggregate.maintenance.
 """
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from functools import partial
@@ -121,11 +121,13 @@ def _expire_project(project: Project, now: datetime, expired: Expired) -> None:
             doom_unnamed_packs(project.pk, day, name)
     views_days = limit_of(project, "keep_views_days").effective
     cells_days = limit_of(project, "keep_cells_days").effective
-    _expire_views(project.pk, midnight_days_before(now, views_days), expired)
-    _in_batches("absences", partial(_delete_absences, project.pk, midnight_days_before(now, views_days)))
-    _in_batches("hangs", partial(_delete_hangs, project.pk, midnight_days_before(now, cells_days)))
+    views_end, cells_end = (midnight_days_before(now, days) for days in (views_days, cells_days))
+    _expire_views(project.pk, views_end, expired)
+    _in_batches("absences", partial(_delete_days, "ingest_absentcount", ABSENCE_KEY, project.pk, views_end))
+    # Hangs are kept as long as the sums that they are compared with.
+    _in_batches("hangs", partial(_delete_days, "ingest_hangcount", HANG_KEY, project.pk, cells_end))
     cells_before = expired.cells
-    _expire_cells(project.pk, midnight_days_before(now, cells_days), expired)
+    _expire_cells(project.pk, cells_end, expired)
     if expired.cells > cells_before or has_unused(project.pk, now):
         expired.funcs += expire_funcs(project.pk, now)
     expired.source_maps += expire_source_maps(
@@ -135,9 +137,9 @@ def _expire_project(project: Project, now: datetime, expired: Expired) -> None:
     expired.refusals += _delete_counts(project.pk, counts_before)
     _delete_byte_counts(project.pk, raw_before)
     expired.groups += expire_groups(project.pk, now, raw_before=raw_before)
-    expired.releases += expire_announced(project.pk, midnight_days_before(now, cells_days))
-    delete_old_looks(project.pk, midnight_days_before(now, cells_days))
-    expire_alerts(project.pk, now, cells_before=midnight_days_before(now, cells_days))
+    expired.releases += expire_announced(project.pk, cells_end)
+    delete_old_looks(project.pk, cells_end)
+    expire_alerts(project.pk, now, cells_before=cells_end)
 
 
 def _tidy_packs(now: datetime) -> int:
@@ -281,22 +283,11 @@ def _delete_byte_counts(project_id: int, raw_before: datetime) -> None:
         )
 
 
-def _delete_absences(project_id: int, before: datetime) -> int:
-    """Deletes counts of page views that recorded nothing: they are kept as long as views are."""
+def _delete_days(table: str, key: Sequence[str], project_id: int, before: datetime) -> int:
+    """Deletes some rows of a table that counts by day."""
     return delete_some(
-        "ingest_absentcount",
-        ABSENCE_KEY,
-        "t.project_id = %(project_id)s AND t.day_on < %(before)s",
-        {"project_id": project_id, "before": before.date()},
-        most=EXPIRE_BATCH_ROWS,
-    )
-
-
-def _delete_hangs(project_id: int, before: datetime) -> int:
-    """Deletes counts of pages that hung: they are kept as long as the sums that they are compared with."""
-    return delete_some(
-        "ingest_hangcount",
-        HANG_KEY,
+        table,
+        key,
         "t.project_id = %(project_id)s AND t.day_on < %(before)s",
         {"project_id": project_id, "before": before.date()},
         most=EXPIRE_BATCH_ROWS,

@@ -2,8 +2,8 @@
 
 A position is that of a *call*: where in the function the next frame was called, or where the innermost one was. A
 profile's frames are where functions are *defined*. Chromium 156 writes the low byte of each UTF-16 unit only, so names
-beyond Latin-1 are damaged. Texts are hostile input: one pass over at most
-`MAX_STACK_CHARS`, with patterns that never backtrack.
+beyond Latin-1 are damaged. Texts are hostile input: one pass over at most `MAX_STACK_CHARS`, with patterns that never
+backtrack.
 """
 
 import re

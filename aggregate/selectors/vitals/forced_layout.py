@@ -1,8 +1,7 @@
 """Forced style and layout over views: by function, package or party, with intervals.
 
 Sums are exact over the views that were read, or weighted where their rates differ. All views count: one that forced
-nothing has 0. A sample of these
-views gives the intervals.
+nothing has 0. A sample of these views gives the intervals.
 """
 
 from collections import Counter
@@ -16,7 +15,7 @@ from aggregate.selectors.code.symbols import Pair, RowId
 from aggregate.selectors.functions.table import FunctionRow
 from aggregate.selectors.page_views.contributions import SliceView
 from aggregate.selectors.page_views.samples import ViewSampler, sum_sample
-from aggregate.selectors.vitals.rows import RateSums, VitalsRows, contribution_of_values
+from aggregate.selectors.vitals.rows import RateSums, VitalsRows, contribution_of_values, find_factors
 from profcore.stats.summaries import FuncSummary, KnownSums, Summary, summarise
 from profcore.sums.fold import contribution_of
 from profcore.trace.weights import TimeParts
@@ -124,15 +123,14 @@ class ForcedSums:
 
     def pairs(self) -> Iterable[Pair]:
         """Returns the funcs that have a row: what never forced anything may be in one group with what did."""
-        if not self.self_us.sum(self.views):
-            return ()
-        return self.own_us.sum(self.views).keys() | self.callers_us.sum(self.views).keys()
+        return self.own_us.keys() | self.callers_us.keys() if self.self_us.keys() else ()
 
     def make_table(self, rows: VitalsRows, id_of: Sequence[int], limit: int) -> ForcedTable:
         """Returns the table of the views added so far. `rows` has all `pairs`."""
         columns: dict[RowId, list[int]] = {}
-        sums = [column.sum(self.views) for column in (self.self_us, self.measured_us, self.callers_us, self.own_us)]
-        total_us, unattributed_us = map(self.values_us.sum(self.views).__getitem__, (TOTAL, UNATTRIBUTED))
+        factors = find_factors(self.views)
+        sums = [column.sum(factors) for column in (self.self_us, self.measured_us, self.callers_us, self.own_us)]
+        total_us, unattributed_us = map(self.values_us.sum(factors).__getitem__, (TOTAL, UNATTRIBUTED))
         for at, column in enumerate(sums if sums[0] else ()):
             for pair, us in column.items():
                 columns.setdefault(rows.row_of_pair[pair], [0, 0, 0, 0])[at] += us

@@ -10,7 +10,7 @@ from django.conf import settings
 
 from aggregate.selectors.page_views.contributions import SliceView
 from aggregate.selectors.page_views.samples import ViewSampler
-from aggregate.selectors.vitals.rows import RateSums, contribution_of_values
+from aggregate.selectors.vitals.rows import RateSums, contribution_of_values, find_factors
 from ingest.storage.groups import OTHER
 from profcore.code.parties import known_party_of
 from profcore.stats.summaries import FuncSummary, KnownSums, summarise
@@ -52,21 +52,23 @@ class HiddenSums:
         """Adds a view."""
         rate = view.sample_rate
         self.views[rate] += 1
-        values_us = [0] * (MAX_ORIGINS + 1)
+        took_us: Counter[int] = Counter()
         for origin, time in hidden.items():
             is_known = origin in self.numbers or len(self.numbers) < MAX_ORIGINS
             number = self.numbers.setdefault(origin if is_known else OTHER, len(self.numbers))
-            self.views_with[number] += not values_us[number]
             self.least_us.add(rate, number, time.least_us)
             self.most_us.add(rate, number, time.most_us)
-            values_us[number] += time.most_us
-        self.sampler.add(view, TimeParts(js_us=sum(values_us)), contribution_of_values(values_us))
+            took_us[number] += time.most_us
+        self.views_with.update(took_us.keys())
+        values_us = [took_us[number] for number in range(len(self.numbers))]
+        self.sampler.add(view, TimeParts(js_us=took_us.total()), contribution_of_values(values_us))
 
     def make_rows(self, limit: int) -> Sequence[HiddenRow]:
         """Returns the origins of most time, as many as the limit."""
         if not self.numbers:
             return []
-        least_us, most_us = self.least_us.sum(self.views), self.most_us.sum(self.views)
+        factors = find_factors(self.views)
+        least_us, most_us = self.least_us.sum(factors), self.most_us.sum(factors)
         known = KnownSums({number: us for number, us in most_us.items() if us}, most_us.total())
         summaries = {row.func_id: row for row in summarise(self.sampler.sample(), known=known).functions}
         first = sorted(self.numbers.items(), key=lambda pair: (-most_us[pair[1]], pair[0]))[:limit]

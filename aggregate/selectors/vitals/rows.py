@@ -1,7 +1,7 @@
 """The rows of vitals: which function or group each func of a reading counts for."""
 
 from collections import Counter
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Final, Generic, TypeVar
 
@@ -78,19 +78,29 @@ class RateSums(Generic[K]):
         """Adds what a view of this rate took."""
         self._of_rate.setdefault(rate, Counter())[key] += us
 
-    def sum(self, views: Counter[float]) -> Counter[K]:
-        """Returns the sums over views, whose numbers by rate are given.
+    def keys(self) -> set[K]:
+        """Returns the keys of all views."""
+        return {key for column in self._of_rate.values() for key in column}
 
-        They are exact, or where rates differ, weighted so that means per view are those of visits.
-        """
-        weights = weigh_rates(views) if views else {}
-        visits = sum(count * weights[rate] for rate, count in views.items())
+    def sum(self, factors: Mapping[float, float]) -> Counter[K]:
+        """Returns the sums over all views, given by how much those of each rate count (`find_factors`)."""
         summed: Counter[K] = Counter()
         for rate, column in self._of_rate.items():
-            factor = 1.0 if len(views) == 1 else weights[rate] * views.total() / visits
             for key, us in column.items():
-                summed[key] += round(us * factor)
+                summed[key] += round(us * factors[rate])
         return summed
+
+
+def find_factors(views: Counter[float]) -> Mapping[float, float]:
+    """Returns by how much the times of views count, given their numbers by rate.
+
+    It is 1, so that sums are exact, or where rates differ, such that means per view are those of visits.
+    """
+    if len(views) <= 1:
+        return dict.fromkeys(views, 1.0)
+    weights = weigh_rates(views)
+    visits = sum(count * weights[rate] for rate, count in views.items())
+    return {rate: weight * views.total() / visits for rate, weight in weights.items()}
 
 
 def contribution_of_values(values_us: Sequence[int]) -> Contribution:

