@@ -1,5 +1,6 @@
 """Generated traces and trees for the core's properties."""
 
+from operator import le
 from typing import Final
 
 import msgspec
@@ -39,21 +40,27 @@ def call_trees(draw: st.DrawFn) -> CallTree:
 
 @st.composite
 def contributions(draw: st.DrawFn) -> Contribution:
-    """Draws a contribution; totals are never less than self."""
+    """Draws a contribution; totals are never less than self, and often those of the func before."""
     func = sorted(draw(st.sets(st.integers(0, 2**40) | st.integers(0, 50), max_size=12)))
     size = len(func)
     columns = st.lists(counts, min_size=size, max_size=size)
     self_us, self_samples = draw(columns), draw(columns)
     rest_us, rest_samples = draw(columns), draw(columns)
     hidden_us, callees_us = draw(columns), draw(columns)
+    own = list(zip(self_us, self_samples, hidden_us, strict=True))
+    rest = zip(rest_us, rest_samples, callees_us, strict=True)
+    totals = [tuple(map(sum, zip(mine, more, strict=True))) for mine, more in zip(own, rest, strict=True)]
+    for row in range(1, size):
+        if all(map(le, own[row], totals[row - 1])) and draw(st.booleans()):
+            totals[row] = totals[row - 1]
     return Contribution(
         func=func,
         self_us=self_us,
-        total_us=[a + b for a, b in zip(self_us, rest_us, strict=True)],
+        total_us=[us for us, _, _ in totals],
         hidden_us=hidden_us,
         self_samples=self_samples,
-        total_samples=[a + b for a, b in zip(self_samples, rest_samples, strict=True)],
-        hidden_total_us=[a + b for a, b in zip(hidden_us, callees_us, strict=True)],
+        total_samples=[samples for _, samples, _ in totals],
+        hidden_total_us=[us for _, _, us in totals],
         uncertain_us=draw(columns),
     )
 

@@ -4,33 +4,46 @@ use crate::sums::{
     Row, COLUMNS, HIDDEN_TOTAL_US, HIDDEN_US, SELF_SAMPLES, SELF_US, TOTAL_SAMPLES, TOTAL_US, UNCERTAIN_US,
 };
 use crate::trees::{Node, TreeBuilder};
-use flate2::{Compress, Compression, FlushCompress, Status};
+use zlib_rs::{Deflate, DeflateConfig, DeflateFlush, Status, Strategy};
 
-pub const CONTRIBUTION_MAGIC: [u8; 4] = *b"FFc\x04";
+pub const CONTRIBUTION_MAGIC: [u8; 4] = *b"FFc\x05";
 pub const CALL_TREE_MAGIC: [u8; 4] = *b"FFt\x01";
 /// The twin has zlib's own level 6. By this library, level 5 gives blobs as small within 1 % in a third of the time.
-const LEVEL: u32 = 5;
+const LEVEL: i32 = 5;
+/// zlib's fixed code has at most 9 bits a byte, and a stream 10 bytes around it. Codes of its own are never longer.
+const MOST_BITS: usize = 9;
 
 /// Packs bodies into blobs, one after the other.
-#[derive(Default)]
-pub struct Packer(Option<Compress>);
+pub struct Packer {
+    contributions: Deflate,
+    trees: Deflate,
+}
 
 impl Packer {
-    /// Returns a blob: the magic, then the body in a zlib stream.
-    pub fn pack(&mut self, magic: [u8; 4], body: &[u8]) -> Vec<u8> {
-        let deflater = self.0.get_or_insert_with(|| Compress::new(Compression::new(LEVEL), true));
-        deflater.reset();
-        let mut blob = Vec::with_capacity(magic.len() + body.len() / 2 + 64);
-        blob.extend(magic);
-        loop {
-            let from = deflater.total_in() as usize;
-            let done = deflater.compress_vec(&body[from..], &mut blob, FlushCompress::Finish);
-            if done.expect("an own stream is in order") == Status::StreamEnd {
-                return blob;
-            }
-            blob.reserve(body.len() / 2 + 64);
-        }
+    pub fn new() -> Self {
+        let own =
+            DeflateConfig { window_bits: 12, mem_level: 5, strategy: Strategy::Fixed, ..DeflateConfig::new(LEVEL) };
+        Packer { contributions: Deflate::new_with_config(own), trees: Deflate::new(LEVEL, true, 15) }
     }
+
+    pub fn pack_contribution(&mut self, body: &[u8]) -> Vec<u8> {
+        pack(&mut self.contributions, CONTRIBUTION_MAGIC, body)
+    }
+
+    pub fn pack_tree(&mut self, body: &[u8]) -> Vec<u8> {
+        pack(&mut self.trees, CALL_TREE_MAGIC, body)
+    }
+}
+
+/// Returns a blob: the magic, then the body in a zlib stream.
+fn pack(deflater: &mut Deflate, magic: [u8; 4], body: &[u8]) -> Vec<u8> {
+    deflater.reset();
+    let mut blob = vec![0; magic.len() + body.len() * MOST_BITS / 8 + 64];
+    blob[..magic.len()].copy_from_slice(&magic);
+    let done = deflater.compress(body, &mut blob[magic.len()..], DeflateFlush::Finish);
+    assert_eq!(done, Ok(Status::StreamEnd), "an own stream is in order, and has room");
+    blob.truncate(magic.len() + deflater.total_out() as usize);
+    blob
 }
 
 /// A column of numbers below zero cannot be written.
@@ -44,37 +57,73 @@ pub const MORE: u8 = 0x80; // set in every byte of a number except its last
 /// Returns the body of a contribution. `rows` are sorted by func id.
 pub fn contribution_body(rows: &[(i64, Row)]) -> Result<Vec<u8>, NegativeSum> {
     let count = rows.len();
-    let mut table = Vec::with_capacity(CONTRIBUTION_COLUMNS * count);
-    let mut before = 0;
-    for (func, _) in rows {
-        table.push(func - before);
-        before = *func;
+    let mut table = vec![[0i64; CONTRIBUTION_COLUMNS]; count];
+    let mut is_like_last = vec![false; count];
+    let (mut func_before, mut totals_before) = (0, None);
+    for ((columns, is_like_last), (func, row)) in table.iter_mut().zip(&mut is_like_last).zip(rows) {
+        let totals = [row[TOTAL_US], row[TOTAL_SAMPLES], row[HIDDEN_TOTAL_US]];
+        let [mut rest_us, mut rest_samples, mut rest_hidden_us] =
+            [totals[0] - row[SELF_US], totals[1] - row[SELF_SAMPLES], totals[2] - row[HIDDEN_US]];
+        let parts = [func - func_before, row[SELF_US], row[HIDDEN_US], row[SELF_SAMPLES], row[UNCERTAIN_US]];
+        if parts.iter().chain([&rest_us, &rest_samples, &rest_hidden_us]).any(|value| *value < 0) {
+            return Err(NegativeSum);
+        }
+        *is_like_last = totals_before == Some(totals);
+        if *is_like_last {
+            (rest_us, rest_samples, rest_hidden_us) = (0, 0, 0);
+        }
+        let self_samples = swap_samples(row[SELF_SAMPLES], row[SELF_US]);
+        rest_samples = swap_samples(rest_samples, rest_us);
+        let [step, self_us, hidden_us, _, uncertain_us] = parts;
+        *columns = [step, self_us, rest_us, hidden_us, self_samples, rest_samples, rest_hidden_us, uncertain_us];
+        (func_before, totals_before) = (*func, Some(totals));
     }
-    table.extend(rows.iter().map(|(_, row)| row[SELF_US]));
-    table.extend(rows.iter().map(|(_, row)| row[TOTAL_US] - row[SELF_US]));
-    table.extend(rows.iter().map(|(_, row)| row[HIDDEN_US]));
-    table.extend(rows.iter().map(|(_, row)| row[SELF_SAMPLES]));
-    table.extend(rows.iter().map(|(_, row)| row[TOTAL_SAMPLES] - row[SELF_SAMPLES]));
-    table.extend(rows.iter().map(|(_, row)| row[HIDDEN_TOTAL_US] - row[HIDDEN_US]));
-    table.extend(rows.iter().map(|(_, row)| row[UNCERTAIN_US]));
-    if table.iter().any(|value| *value < 0) {
-        return Err(NegativeSum);
+    let mut units = [0i64; CONTRIBUTION_COLUMNS];
+    for columns in &table {
+        for (unit, value) in units.iter_mut().zip(columns) {
+            *unit = common_divisor(*unit, *value);
+        }
     }
-    let mut units = [1i64; CONTRIBUTION_COLUMNS];
     let mut body = Vec::with_capacity(16 + 3 * count * CONTRIBUTION_COLUMNS);
     push_varint(&mut body, count as u64);
-    for (unit, column) in units.iter_mut().zip(table.chunks_exact(count.max(1))) {
-        *unit = column.iter().fold(0, |unit, value| common_divisor(unit, *value)).max(1);
+    for unit in &mut units {
+        *unit = (*unit).max(1);
+        push_varint(&mut body, *unit as u64);
     }
-    units.iter().for_each(|unit| push_varint(&mut body, *unit as u64));
-    for eight in table.chunks(8) {
-        let bits = eight.iter().enumerate().fold(0u8, |bits, (at, value)| bits | u8::from(*value > 0) << (7 - at));
-        body.push(bits);
-    }
-    for (unit, column) in units.iter().zip(table.chunks_exact(count.max(1))) {
-        column.iter().filter(|value| **value > 0).for_each(|value| push_varint(&mut body, (value / unit) as u64));
+    push_bits(&mut body, &is_like_last, &table);
+    table.iter().for_each(|columns| push_varint(&mut body, (columns[0] / units[0]) as u64));
+    for (number, unit) in units.iter().enumerate().skip(1) {
+        for value in table.iter().map(|columns| columns[number]).filter(|value| *value > 0) {
+            push_varint(&mut body, (value / unit) as u64);
+        }
     }
     Ok(body)
+}
+
+/// Adds the bit of each row, then those of the values of each column but the steps, the first in the highest bit.
+fn push_bits(body: &mut Vec<u8>, is_like_last: &[bool], table: &[[i64; CONTRIBUTION_COLUMNS]]) {
+    let start = body.len();
+    body.resize(start + table.len(), 0);
+    let mut set = |place: usize| body[start + place / 8] |= 0x80 >> (place % 8);
+    for (row, (is_like_last, columns)) in is_like_last.iter().zip(table).enumerate() {
+        if *is_like_last {
+            set(row);
+        }
+        for (number, value) in columns.iter().enumerate().skip(1) {
+            if *value > 0 {
+                set(number * table.len() + row);
+            }
+        }
+    }
+}
+
+/// Lets 0 and 1 samples change places where there is time, and back.
+pub fn swap_samples(samples: i64, us: i64) -> i64 {
+    if us > 0 && samples < 2 {
+        1 - samples
+    } else {
+        samples
+    }
 }
 
 /// Returns the body of a call tree; `id_of` gives the stored id of each func index.

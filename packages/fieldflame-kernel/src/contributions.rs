@@ -1,19 +1,23 @@
 //! Reads stored contributions: the twin of `decode_first` in `profcore/sums/blobs.py`, which has the layout.
 
-use crate::blobs::{CONTRIBUTION_COLUMNS, CONTRIBUTION_MAGIC, MORE};
-use flate2::{Decompress, FlushDecompress, Status};
+use crate::blobs::{swap_samples, CONTRIBUTION_COLUMNS, CONTRIBUTION_MAGIC, MORE};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use std::collections::HashMap;
 use std::panic::{catch_unwind, AssertUnwindSafe};
+use zlib_rs::{Inflate, InflateFlush, Status};
 
 /// A number has 63 bits at most: the positive range of `i64`.
 const NUMBER_BYTES: usize = 9;
 /// The usual body has some kB. The buffer grows up to the second size; the twin looks at larger bodies.
 const USUAL_BODY_BYTES: usize = 64 << 10;
 const MAX_BODY_BYTES: usize = 64 << 20;
-/// The column that a column is stored on top of: totals are kept as what they have more than self.
-const BELOW: [Option<usize>; CONTRIBUTION_COLUMNS] = [None, None, Some(1), None, None, Some(4), Some(3), None];
+/// Each column of totals, with that of the self that they include.
+const TOTALS: [(usize, usize); 3] = [(2, 1), (5, 4), (6, 3)];
+/// Each column of samples, with that of their time.
+const SAMPLES_OF: [(usize, usize); 2] = [(4, 1), (5, 2)];
+/// Bits that are looked at together: 64 less those before the first one in its byte.
+const BITS_AT_ONCE: usize = 57;
 
 /// Which contributions were read; of these, the number of their funcs, and the columns of all.
 struct Read {
@@ -28,14 +32,14 @@ fn read_first(blobs: &[&[u8]], parts: &[i64], most: i64, column_count: usize) ->
     if blobs.len() != parts.len() || !(1..=CONTRIBUTION_COLUMNS).contains(&column_count) {
         return None;
     }
-    let (mut inflater, mut body) = (Decompress::new(true), Vec::with_capacity(USUAL_BODY_BYTES));
+    let (mut inflater, mut body) = (Inflate::new(true, 15), vec![0; USUAL_BODY_BYTES]);
     let mut read = Read { is_read: Vec::new(), lengths: Vec::new(), columns: vec![Vec::new(); column_count] };
     let mut left: HashMap<i64, i64> = HashMap::new();
     for (blob, part) in blobs.iter().zip(parts) {
         let left = left.entry(*part).or_insert(most);
         if *left >= 0 {
-            inflate(&mut inflater, blob.strip_prefix(&CONTRIBUTION_MAGIC)?, &mut body)?;
-            let mut rest = &body[..];
+            let size = inflate(&mut inflater, blob.strip_prefix(&CONTRIBUTION_MAGIC)?, &mut body)?;
+            let mut rest = &body[..size];
             let rows = read_number(&mut rest)?;
             *left = left.checked_sub(rows)?;
             if *left >= 0 {
@@ -48,20 +52,20 @@ fn read_first(blobs: &[&[u8]], parts: &[i64], most: i64, column_count: usize) ->
     Some(read)
 }
 
-/// Expands one zlib stream, which ends where the bytes end.
-fn inflate(inflater: &mut Decompress, packed: &[u8], body: &mut Vec<u8>) -> Option<()> {
+/// Expands one zlib stream, which ends where the bytes end. Returns the size of the body.
+fn inflate(inflater: &mut Inflate, packed: &[u8], body: &mut Vec<u8>) -> Option<usize> {
     inflater.reset(true);
-    body.clear();
     loop {
-        let from = inflater.total_in() as usize;
-        let status = inflater.decompress_vec(&packed[from..], body, FlushDecompress::None).ok()?;
+        let (from, to) = (inflater.total_in() as usize, inflater.total_out() as usize);
+        let status = inflater.decompress(&packed[from..], &mut body[to..], InflateFlush::NoFlush).ok()?;
+        let size = inflater.total_out() as usize;
         if status == Status::StreamEnd {
-            return (inflater.total_in() == packed.len() as u64).then_some(());
+            return (inflater.total_in() == packed.len() as u64).then_some(size);
         }
-        if body.len() < body.capacity() || body.len() >= MAX_BODY_BYTES {
+        if size < body.len() || size >= MAX_BODY_BYTES {
             return None; // the stream is cut short, or too large
         }
-        body.reserve(body.len());
+        body.resize(2 * size, 0);
     }
 }
 
@@ -71,39 +75,87 @@ fn read_columns(mut rest: &[u8], rows: usize, columns: &mut [Vec<i64>]) -> Optio
     for unit in &mut units {
         *unit = read_number(&mut rest).filter(|unit| *unit > 0)?;
     }
-    let (bits, mut numbers) = rest.split_at_checked(rows)?; // one bit for each value of eight columns
-    let is_above = |place: usize| bits[place / 8] & (0x80 >> (place % 8)) != 0;
-    for number in 0..columns.len() {
-        let (done, others) = columns.split_at_mut(number);
-        let (column, unit) = (&mut others[0], units[number]);
-        let start = column.len();
+    // A bit for each row, then one for each value of the columns but the steps: eight bits a row.
+    let (bits, mut numbers) = rest.split_at_checked(rows)?;
+    let start = columns[0].len();
+    read_steps(&mut numbers, rows, units[0], &mut columns[0])?;
+    for (number, column) in columns.iter_mut().enumerate().skip(1) {
         column.resize(start + rows, 0);
         let column = &mut column[start..];
-        for (row, value) in column.iter_mut().enumerate() {
-            if is_above(number * rows + row) {
-                *value = read_number(&mut numbers)?.checked_mul(unit)?;
-            }
-        }
-        if let Some(below) = BELOW[number] {
-            for (value, part) in column.iter_mut().zip(&done[below][start..]) {
-                *value = value.checked_add(*part)?;
-            }
-        }
-        if number == 0 {
-            if column.iter().skip(1).any(|step| *step < 1) {
-                return None;
-            }
-            let mut func = 0i64;
-            for value in column {
-                func = func.checked_add(*value)?;
-                *value = func;
-            }
-        }
+        find_set(bits, number * rows, rows, |row| {
+            column[row] = read_number(&mut numbers)?.checked_mul(units[number])?;
+            Some(())
+        })?;
     }
     // The columns that nobody wants must have as many numbers as bits, and the last one must be whole.
-    let unread = (columns.len() * rows..CONTRIBUTION_COLUMNS * rows).filter(|place| is_above(*place)).count();
+    let mut unread = 0;
+    find_set(bits, columns.len() * rows, (CONTRIBUTION_COLUMNS - columns.len()) * rows, |_| {
+        unread += 1;
+        Some(())
+    })?;
     let ends = numbers.iter().filter(|byte| **byte < MORE).count();
-    (ends == unread && numbers.last().is_none_or(|byte| *byte < MORE)).then_some(())
+    if ends != unread || numbers.last().is_some_and(|byte| *byte >= MORE) {
+        return None;
+    }
+    restore(bits, start, columns)
+}
+
+/// Reads the steps between func ids, and adds the ids. Only the first step may be 0.
+fn read_steps(numbers: &mut &[u8], rows: usize, unit: i64, column: &mut Vec<i64>) -> Option<()> {
+    let mut func = 0i64;
+    for row in 0..rows {
+        let step = read_number(numbers)?.checked_mul(unit)?;
+        if step == 0 && row > 0 {
+            return None;
+        }
+        func = func.checked_add(step)?;
+        column.push(func);
+    }
+    Some(())
+}
+
+/// Turns the rows from `start` on from what is stored into samples and totals.
+fn restore(bits: &[u8], start: usize, columns: &mut [Vec<i64>]) -> Option<()> {
+    let count = columns.len();
+    for (samples, us) in SAMPLES_OF.into_iter().filter(|(samples, _)| *samples < count) {
+        let (done, others) = columns.split_at_mut(samples);
+        for (samples, us) in others[0][start..].iter_mut().zip(&done[us][start..]) {
+            *samples = swap_samples(*samples, *us);
+        }
+    }
+    for (whole, part) in TOTALS.into_iter().filter(|(whole, _)| *whole < count) {
+        let (done, others) = columns.split_at_mut(whole);
+        let (column, parts) = (&mut others[0][start..], &done[part][start..]);
+        for (value, part) in column.iter_mut().zip(parts) {
+            *value = value.checked_add(*part)?;
+        }
+        find_set(bits, 0, column.len(), |row| {
+            column[row] = column[row.checked_sub(1)?];
+            Some(())
+        })?;
+    }
+    Some(())
+}
+
+/// Calls `found` with the number of each set bit among `count` from `first` on, in order, until it returns None.
+#[inline]
+fn find_set(bits: &[u8], first: usize, count: usize, mut found: impl FnMut(usize) -> Option<()>) -> Option<()> {
+    let mut at = 0;
+    while at < count {
+        let (byte, skipped) = ((first + at) / 8, (first + at) % 8);
+        let mut eight = [0; 8];
+        let known = (bits.len() - byte).min(8);
+        eight[..known].copy_from_slice(&bits[byte..byte + known]);
+        let looked_at = (count - at).min(BITS_AT_ONCE);
+        let mut word = u64::from_be_bytes(eight) << skipped & (!0 << (64 - looked_at));
+        while word != 0 {
+            let next = word.leading_zeros() as usize;
+            found(at + next)?;
+            word &= !(1 << 63 >> next);
+        }
+        at += looked_at;
+    }
+    Some(())
 }
 
 #[inline]

@@ -1,6 +1,6 @@
 //! Expands a stored gzip body within a bound: the twin of `profcore/inflating.py`, for the usual kind of body.
 
-use flate2::{Decompress, FlushDecompress, Status};
+use zlib_rs::{crc32::crc32, Inflate, InflateFlush, Status};
 
 /// Magic, deflate, no flags: the header that browsers and Python write. Any other is left to the twin.
 const PLAIN_HEADER: [u8; 4] = [0x1f, 0x8b, 8, 0];
@@ -11,13 +11,13 @@ const MAX_GROWTH: usize = 1_032;
 
 /// Expands bodies of one gzip member, one after the other, into one buffer.
 pub struct Gunzip {
-    inflater: Decompress,
+    inflater: Inflate,
     expanded: Vec<u8>,
 }
 
 impl Gunzip {
     pub fn new() -> Self {
-        Gunzip { inflater: Decompress::new(false), expanded: Vec::new() }
+        Gunzip { inflater: Inflate::new(false, 15), expanded: Vec::new() }
     }
 
     /// Returns the expanded body; None if it is not one plain, complete member, or has more than `max_bytes`.
@@ -32,14 +32,16 @@ impl Gunzip {
             return None;
         }
         self.inflater.reset(false);
-        self.expanded.clear();
-        self.expanded.reserve_exact(size + 1); // it never grows: a longer member fills it, and ends the work
-        let end = self.inflater.decompress_vec(packed, &mut self.expanded, FlushDecompress::Finish).ok()?;
+        if self.expanded.len() <= size {
+            self.expanded.resize(size + 1, 0); // it never grows: a longer member fills it, and ends the work
+        }
+        let end = self.inflater.decompress(packed, &mut self.expanded[..size + 1], InflateFlush::Finish).ok()?;
         let is_whole = end == Status::StreamEnd && self.inflater.total_in() == packed.len() as u64;
-        if !is_whole || self.expanded.len() != size {
+        if !is_whole || self.inflater.total_out() != size as u64 {
             return None;
         }
-        (crc32fast::hash(&self.expanded) == crc).then_some(&self.expanded[..])
+        let expanded = &self.expanded[..size];
+        (crc32(0, expanded) == crc).then_some(expanded)
     }
 
     /// Gives the buffer back if a large body has made it large.

@@ -1,7 +1,7 @@
 //! The kernel as Python sees it: columns in, columns and blobs out.
 
 use crate::batch::{used_funcs, CellFold, Hotspot, HotspotDeltas, MarkerSums, TraceFold, ViewId, HOTSPOT_COLUMNS};
-use crate::blobs::{tree_body, NegativeSum, Packer, CALL_TREE_MAGIC, CONTRIBUTION_MAGIC};
+use crate::blobs::{tree_body, NegativeSum, Packer};
 use crate::gunzip::Gunzip;
 use crate::names::Names;
 use crate::own::{find_profiler_work, SnippetFunctions};
@@ -73,7 +73,7 @@ impl Kernel {
             cells: Vec::new(),
             id_of: Vec::new(),
             deltas: HotspotDeltas::default(),
-            packer: Packer::default(),
+            packer: Packer::new(),
             panics_next: false,
             is_broken: false,
         })
@@ -164,7 +164,7 @@ impl Kernel {
                 known.map_or_else(Vec::new, |(func, columns)| func.into_iter().zip(rows_of(&columns)).collect());
             let view = &kernel.cells[cell].views[&view];
             let body = kernel.deltas.grow(cell_id, view, &known, &kernel.id_of)?;
-            Ok(kernel.packer.pack(CONTRIBUTION_MAGIC, &body))
+            Ok(kernel.packer.pack_contribution(&body))
         })?;
         Ok(PyBytes::new(py, &blob.map_err(refuse_negative)?))
     }
@@ -181,7 +181,7 @@ impl Kernel {
     fn tree<'py>(&mut self, py: Python<'py>, cell: usize) -> PyResult<(usize, Bound<'py, PyBytes>)> {
         let blob = self.guarded(py, |kernel| {
             let body = tree_body(&kernel.cells[cell].tree, &kernel.id_of)?;
-            Ok(kernel.packer.pack(CALL_TREE_MAGIC, &body))
+            Ok(kernel.packer.pack_tree(&body))
         })?;
         Ok((self.cells[cell].tree.nodes.len(), PyBytes::new(py, &blob.map_err(refuse_negative)?)))
     }

@@ -58,14 +58,15 @@ def test_any_bytes_at_any_place_of_a_body(data: st.DataObject, column_count: int
 def test_numbers_near_the_bound_in_every_column(units: list[int], data: st.DataObject) -> None:
     rows = data.draw(st.integers(0, 3))
     above = data.draw(st.lists(st.booleans(), min_size=8 * rows, max_size=8 * rows))
-    numbers = data.draw(st.lists(NUMBERS, min_size=sum(above), max_size=sum(above)))
+    count = rows + sum(above[rows:])  # a step of each row, and what the bits behind the rows' own say
+    numbers = data.draw(st.lists(NUMBERS, min_size=count, max_size=count))
     head = encode_varints(np.array([rows, *units], dtype=np.int64))
     body = (
         head
         + np.packbits(np.array(above, dtype=np.bool_)).tobytes()
         + encode_varints(np.array(numbers, dtype=np.int64))
     )
-    compare_reading([b"FFc\x04" + zlib.compress(body)], [0], MOST, CONTRIBUTION_COLUMNS)
+    compare_reading([b"FFc\x05" + zlib.compress(body)], [0], MOST, CONTRIBUTION_COLUMNS)
 
 
 @pytest.mark.parametrize(
@@ -76,7 +77,7 @@ def test_numbers_near_the_bound_in_every_column(units: list[int], data: st.DataO
         lambda good: good + b"\0",
         lambda good: good + good[4:],
         lambda good: b"FFt\x01" + good[4:],
-        lambda good: b"FFc\x03" + good[4:],
+        lambda good: b"FFc\x04" + good[4:],
         lambda good: good[:4],
         lambda good: b"",
         lambda good: good[:4] + zlib.compress(b"\xff" * 300_000),
