@@ -13,9 +13,10 @@ from django.db import connection
 
 from aggregate.fold.locks import try_keys
 from aggregate.fold.stripes import next_piece
-from profcore.sums.blobs import EncodedTree, decode_call_tree, decode_call_trees, encode_counted
+from profcore.kernel import find_kernel
+from profcore.sums.blobs import EncodedTree, decode_call_tree, encode_counted
 from profcore.sums.calltree import CallTree, CallTreeBuilder, merge_call_trees
-from profcore.sums.tree_sums import CallTreeSum
+from profcore.sums.tree_sums import BlobSum
 
 Key = tuple[Any, ...]  # the cell, or group and day, of a tree, as its table has it
 
@@ -74,7 +75,7 @@ class StoredTreeSum:
 
     def __init__(self, check_nodes: Callable[[int], object] = lambda _: None) -> None:
         self._check_nodes = check_nodes
-        self._sum = CallTreeSum()
+        self._sum = BlobSum(find_kernel(settings.KERNEL).module)
         self._blobs: list[bytes] = []
         self._nodes = 0
 
@@ -92,7 +93,7 @@ class StoredTreeSum:
 
     def _add_waiting(self) -> None:
         if self._blobs:
-            self._sum.add(decode_call_trees(self._blobs))
+            self._sum.add(self._blobs)
             self._check_nodes(self._sum.size)
             self._blobs, self._nodes = [], 0
 

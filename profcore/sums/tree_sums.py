@@ -4,12 +4,14 @@
 together, in a hash table of (caller, func). The sums are the same; only the order of nodes differs.
 """
 
+from collections.abc import Sequence
+from types import ModuleType
 from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
-from profcore.sums.blobs import TreeColumns
+from profcore.sums.blobs import TreeColumns, decode_call_trees
 from profcore.sums.calltree import CallTree
 
 IntColumn = npt.NDArray[np.int64]
@@ -24,6 +26,35 @@ SUMS: Final = 3  # self µs, self samples, hidden µs
 NARROW: Final = 64
 FEW_NARROW: Final = 100  # depths, which take 7 ms by column
 NODES_A_LEVEL: Final = 500  # of the sum so far: a dictionary of this many takes as long as one depth by column
+
+
+class BlobSum:
+    """Adds up stored call trees over the same funcs: by the compiled kernel if there is one, else by its twin."""
+
+    __slots__ = ("_kernel_sum", "_sum", "size")
+
+    def __init__(self, kernel: ModuleType | None) -> None:
+        self.size = 0
+        self._kernel_sum = None if kernel is None else kernel.TreeSum()
+        self._sum = CallTreeSum()
+
+    def add(self, blobs: Sequence[bytes]) -> None:
+        """Adds trees. Raises `BlobError`, and `ValueError` as `CallTreeSum.add` does."""
+        nodes = None if self._kernel_sum is None else self._kernel_sum.add(blobs)
+        if nodes is None:
+            self._sum.add(decode_call_trees(blobs))
+            nodes = self.size  # at least, if the kernel has added some
+        self.size = max(nodes, self._sum.size)
+
+    def tree(self) -> CallTree:
+        """Returns the sum, callers before callees. The order of nodes depends on the order of additions."""
+        if self._kernel_sum is not None:
+            columns = TreeColumns(*(np.frombuffer(column, dtype="<i8") for column in self._kernel_sum.columns()))
+            if not self._sum.size:
+                return CallTree(*(column.tolist() for column in columns))
+            self._sum.add(columns)
+            self._kernel_sum = None
+        return self._sum.tree()
 
 
 class CallTreeSum:

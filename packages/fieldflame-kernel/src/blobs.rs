@@ -4,7 +4,7 @@ use crate::sums::{
     Row, COLUMNS, HIDDEN_TOTAL_US, HIDDEN_US, SELF_SAMPLES, SELF_US, TOTAL_SAMPLES, TOTAL_US, UNCERTAIN_US,
 };
 use crate::trees::{Node, TreeBuilder};
-use zlib_rs::{Deflate, DeflateConfig, DeflateFlush, Status, Strategy};
+use zlib_rs::{Deflate, DeflateConfig, DeflateFlush, Inflate, InflateFlush, Status, Strategy};
 
 pub const CONTRIBUTION_MAGIC: [u8; 4] = *b"FFc\x05";
 pub const CALL_TREE_MAGIC: [u8; 4] = *b"FFt\x01";
@@ -44,6 +44,40 @@ fn pack(deflater: &mut Deflate, magic: [u8; 4], body: &[u8]) -> Vec<u8> {
     assert_eq!(done, Ok(Status::StreamEnd), "an own stream is in order, and has room");
     blob.truncate(magic.len() + deflater.total_out() as usize);
     blob
+}
+
+/// The usual body has some kB. The buffer grows up to the second size; the twin looks at larger bodies.
+const USUAL_BODY_BYTES: usize = 64 << 10;
+const MAX_BODY_BYTES: usize = 64 << 20;
+
+/// Expands blobs, one after the other, into one buffer.
+pub struct Unpacker {
+    inflater: Inflate,
+    body: Vec<u8>,
+}
+
+impl Unpacker {
+    pub fn new() -> Self {
+        Unpacker { inflater: Inflate::new(true, 15), body: vec![0; USUAL_BODY_BYTES] }
+    }
+
+    /// Returns the body of a blob; None if it is not of this kind, or not one whole zlib stream.
+    pub fn open(&mut self, magic: [u8; 4], blob: &[u8]) -> Option<&[u8]> {
+        let packed = blob.strip_prefix(&magic)?;
+        self.inflater.reset(true);
+        loop {
+            let (from, to) = (self.inflater.total_in() as usize, self.inflater.total_out() as usize);
+            let status = self.inflater.decompress(&packed[from..], &mut self.body[to..], InflateFlush::NoFlush).ok()?;
+            let size = self.inflater.total_out() as usize;
+            if status == Status::StreamEnd {
+                return (self.inflater.total_in() == packed.len() as u64).then_some(&self.body[..size]);
+            }
+            if size < self.body.len() || size >= MAX_BODY_BYTES {
+                return None; // the stream is cut short, or too large
+            }
+            self.body.resize(2 * size, 0);
+        }
+    }
 }
 
 /// A column of numbers below zero cannot be written.

@@ -1,17 +1,13 @@
 //! Reads stored contributions: the twin of `decode_first` in `profcore/sums/blobs.py`, which has the layout.
 
-use crate::blobs::{swap_samples, CONTRIBUTION_COLUMNS, CONTRIBUTION_MAGIC, MORE};
+use crate::blobs::{swap_samples, Unpacker, CONTRIBUTION_COLUMNS, CONTRIBUTION_MAGIC, MORE};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use std::collections::HashMap;
 use std::panic::{catch_unwind, AssertUnwindSafe};
-use zlib_rs::{Inflate, InflateFlush, Status};
 
 /// A number has 63 bits at most: the positive range of `i64`.
 const NUMBER_BYTES: usize = 9;
-/// The usual body has some kB. The buffer grows up to the second size; the twin looks at larger bodies.
-const USUAL_BODY_BYTES: usize = 64 << 10;
-const MAX_BODY_BYTES: usize = 64 << 20;
 /// Each column of totals, with that of the self that they include.
 const TOTALS: [(usize, usize); 3] = [(2, 1), (5, 4), (6, 3)];
 /// Each column of samples, with that of their time.
@@ -32,14 +28,13 @@ fn read_first(blobs: &[&[u8]], parts: &[i64], most: i64, column_count: usize) ->
     if blobs.len() != parts.len() || !(1..=CONTRIBUTION_COLUMNS).contains(&column_count) {
         return None;
     }
-    let (mut inflater, mut body) = (Inflate::new(true, 15), vec![0; USUAL_BODY_BYTES]);
+    let mut unpacker = Unpacker::new();
     let mut read = Read { is_read: Vec::new(), lengths: Vec::new(), columns: vec![Vec::new(); column_count] };
     let mut left: HashMap<i64, i64> = HashMap::new();
     for (blob, part) in blobs.iter().zip(parts) {
         let left = left.entry(*part).or_insert(most);
         if *left >= 0 {
-            let size = inflate(&mut inflater, blob.strip_prefix(&CONTRIBUTION_MAGIC)?, &mut body)?;
-            let mut rest = &body[..size];
+            let mut rest = unpacker.open(CONTRIBUTION_MAGIC, blob)?;
             let rows = read_number(&mut rest)?;
             *left = left.checked_sub(rows)?;
             if *left >= 0 {
@@ -50,23 +45,6 @@ fn read_first(blobs: &[&[u8]], parts: &[i64], most: i64, column_count: usize) ->
         read.is_read.push(u8::from(*left >= 0));
     }
     Some(read)
-}
-
-/// Expands one zlib stream, which ends where the bytes end. Returns the size of the body.
-fn inflate(inflater: &mut Inflate, packed: &[u8], body: &mut Vec<u8>) -> Option<usize> {
-    inflater.reset(true);
-    loop {
-        let (from, to) = (inflater.total_in() as usize, inflater.total_out() as usize);
-        let status = inflater.decompress(&packed[from..], &mut body[to..], InflateFlush::NoFlush).ok()?;
-        let size = inflater.total_out() as usize;
-        if status == Status::StreamEnd {
-            return (inflater.total_in() == packed.len() as u64).then_some(size);
-        }
-        if size < body.len() || size >= MAX_BODY_BYTES {
-            return None; // the stream is cut short, or too large
-        }
-        body.resize(2 * size, 0);
-    }
 }
 
 /// Adds the rows of a body, from the units on, to the first columns.
@@ -197,7 +175,7 @@ pub fn decode_first<'py>(
     Ok(Some((PyBytes::new(py, &read.is_read), to_bytes(py, &read.lengths)?, columns?)))
 }
 
-fn to_bytes<'py>(py: Python<'py>, column: &[i64]) -> PyResult<Bound<'py, PyBytes>> {
+pub fn to_bytes<'py>(py: Python<'py>, column: &[i64]) -> PyResult<Bound<'py, PyBytes>> {
     PyBytes::new_with(py, 8 * column.len(), |bytes| {
         for (eight, value) in bytes.chunks_exact_mut(8).zip(column) {
             eight.copy_from_slice(&value.to_le_bytes());

@@ -19,6 +19,7 @@ mod paths;
 mod scripts;
 mod sums;
 mod tables;
+mod tree_sums;
 mod trees;
 mod weights;
 mod wire;
@@ -32,5 +33,6 @@ fn fieldflame_kernel(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("KernelBroken", py.get_type::<kernel::KernelBroken>())?;
     module.add_class::<endpoint::Endpoint>()?;
     module.add_class::<kernel::Kernel>()?;
+    module.add_class::<tree_sums::TreeSum>()?;
     module.add_function(wrap_pyfunction!(contributions::decode_first, module)?)
 }

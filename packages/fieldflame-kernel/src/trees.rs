@@ -12,7 +12,7 @@ pub struct Node {
     pub hidden_us: i64,
 }
 
-/// Grows one tree from traces: equal paths meet in one node. Callers come before callees.
+/// Grows one tree from traces or trees: equal paths meet in one node. Callers come before callees.
 #[derive(Default)]
 pub struct TreeBuilder {
     // By caller (plus one) and func, as the halves of a number.
@@ -43,6 +43,20 @@ impl TreeBuilder {
             into.self_us += self_us[stack];
             into.self_samples += self_samples[stack];
             into.hidden_us += hidden_us[stack];
+        }
+    }
+
+    /// Adds a tree whose callers come first; `prefix` is -1 for a root.
+    pub fn add_tree(&mut self, prefix: &[i32], func: &[u32], sums: &[[i64; 3]]) {
+        let mut nodes = Vec::with_capacity(prefix.len());
+        for ((prefix, func), [self_us, self_samples, hidden_us]) in prefix.iter().zip(func).zip(sums) {
+            let above = if *prefix >= 0 { nodes[*prefix as usize] } else { -1 };
+            let node = self.find_node(above, *func);
+            nodes.push(node);
+            let into = &mut self.nodes[node as usize];
+            into.self_us += self_us;
+            into.self_samples += self_samples;
+            into.hidden_us += hidden_us;
         }
     }
 
