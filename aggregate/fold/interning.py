@@ -51,7 +51,8 @@ def intern_funcs(project_id: int, keys: Sequence[FuncKey], *, is_bounded: bool =
     missing = sorted(digest for digest in digests if digest not in known)
     if missing:
         ids = _select_funcs(project_id, missing)
-        fresh = {digest: digests[digest] for digest in missing if digest not in ids}
+        new = set(missing).difference(ids)
+        fresh = {digest: key for digest, key in digests.items() if digest in new}
         if fresh:
             ids |= _make_funcs(project_id, fresh, is_bounded=is_bounded)
         known |= ids
@@ -77,14 +78,18 @@ def _select_funcs(project_id: int, digests: list[bytes]) -> dict[bytes, int]:
 def _make_funcs(project_id: int, keys: dict[bytes, FuncKey], *, is_bounded: bool) -> dict[bytes, int]:
     """Inserts funcs as far as the day has room for them, or takes unused ones into use again; returns their ids.
 
-    Others may insert the same ones at the same time. The order is that of the digests, so that no two deadlock.
+    Ids are in the order of the keys: functions that call each other become neighbours, and contributions small. Others
+    may insert the same ones at the same time: rows are in the order of the digests, so that no two deadlock.
     """
     digests = sorted(keys)
     with transaction.atomic(), connection.cursor() as cursor:
         transaction.on_commit(_notify_symbolication)
         bounded = [digest for digest in digests if keys[digest] != OTHER_FUNC]
         room = _take_room(project_id, len(bounded), is_bounded=is_bounded)
-        digests = sorted(set(digests).difference(bounded[room:]))
+        beyond = set(bounded[room:])
+        kept = [digest for digest in keys if digest not in beyond]
+        id_of = dict(zip(kept, allocate_ids(project_id, "func", len(kept)), strict=True))
+        digests = sorted(kept)
         cursor.execute(
             """INSERT INTO aggregate_func (project_id, id, digest, name, uri, line, col)
                SELECT %s, * FROM unnest(%b::int[], %b::bytea[], %b::text[], %b::text[], %b::bigint[], %b::bigint[])
@@ -92,7 +97,7 @@ def _make_funcs(project_id: int, keys: dict[bytes, FuncKey], *, is_bounded: bool
                RETURNING digest, id""",
             [
                 project_id,
-                list(allocate_ids(project_id, "func", len(digests))),
+                [id_of[digest] for digest in digests],
                 digests,
                 [keys[digest].name for digest in digests],
                 [keys[digest].uri for digest in digests],

@@ -195,3 +195,10 @@ def test_markers_are_kept_as_a_second_total(key: str) -> None:
     assert rows("SELECT marker_us, js_us, hidden_us FROM aggregate_cell") == [
         ([20_000, 20_000, 0, 0, 0, 0], 30_000, 20_000)
     ]
+
+
+def test_functions_of_a_call_chain_are_neighbours_by_id(key: str) -> None:
+    """So contributions have small steps between ids, and totals that repeat from one function to the next."""
+    post(key, make_envelope("a", "Z Y X W V U T\nZ Y M L K"))
+    fold_all()
+    assert "".join(name for (name,) in rows("SELECT name FROM aggregate_func ORDER BY id")) == "ZYXWVUTMLK"
