@@ -75,24 +75,24 @@ class Contribution:
 
 def encode_contribution(contribution: Contribution) -> bytes:
     """Encodes a contribution. Totals are kept as total minus self, which is small or zero for most funcs."""
-    columns = [np.array(column, dtype=np.int64) for column in _columns_of(contribution)]
-    func, self_us, total_us, hidden_us, self_samples, total_samples, hidden_total_us, uncertain_us = columns
-    if any(column.size != func.size for column in columns):
+    columns = _columns_of(contribution)
+    count = len(contribution.func)
+    if any(len(column) != count for column in columns):
         raise ValueError("columns must be of one length")
-    if func.size > 1 and not bool(np.all(func[1:] > func[:-1])):
+    table = np.array(columns, dtype=np.int64)
+    func, self_us, total_us, hidden_us, self_samples, total_samples, hidden_total_us, _ = table
+    func[1:] -= func[:-1].copy()
+    if count > 1 and int(func[1:].min()) < 1:
         raise ValueError("func ids must ascend")
-    steps = np.diff(func, prepend=np.int64(0))
-    rest_us, rest_samples = total_us - self_us, total_samples - self_samples
-    table = np.concatenate(
-        [steps, self_us, rest_us, hidden_us, self_samples, rest_samples, hidden_total_us - hidden_us, uncertain_us]
-    )
-    if func.size and int(table.min()) < 0:
+    total_us -= self_us
+    total_samples -= self_samples
+    hidden_total_us -= hidden_us
+    if count and int(table.min()) < 0:
         raise ValueError("columns hold no negative numbers")
-    rows = table.reshape(CONTRIBUTION_COLUMNS, func.size)
-    units = np.maximum(np.gcd.reduce(rows, axis=1), 1) if func.size else np.ones(CONTRIBUTION_COLUMNS, dtype=np.int64)
+    units = np.maximum(np.gcd.reduce(table, axis=1), 1)
     above = table > 0
-    head = encode_varints(np.concatenate([np.array([func.size]), units]))
-    values = encode_varints((rows // units[:, None]).reshape(-1)[above])
+    head = encode_varints(np.append(count, units))
+    values = encode_varints((table // units[:, None])[above])
     body = head + np.packbits(above).tobytes() + values
     return _magic(KIND_CONTRIBUTION) + zlib.compress(body, 6)
 
