@@ -111,12 +111,59 @@ sum_kernel() {
         xargs cat | cksum)
 }
 
+# The version of a wheel of these sources. Its last part is their sum, so that a wheel of others is another version.
+read_kernel_version() {
+    printf '%s+%s' "$(sed -n 's/^version = "\(.*\)"$/\1/p' "$kernel/Cargo.toml")" "$(sum_kernel | tr ' ' .)"
+}
+
+# build_wheel FOLDER: it fits each Python from 3.11 on, this processor type, and this libc or a newer one.
+build_wheel() {
+    find_python
+    find_uv
+    set_uv_environment
+    copy=$(mktemp -d)
+    cp -R "$kernel/Cargo.toml" "$kernel/crates.lock" "$kernel/locked_maturin.py" "$kernel/src" "$copy"
+    sed "s/^dynamic = .*/version = \"$(read_kernel_version)\"/" "$kernel/pyproject.toml" >"$copy/pyproject.toml"
+    CARGO_TARGET_DIR="$kernel/target" "$uv" build --wheel --python "$python" --out-dir "$1" --no-create-gitignore \
+        --build-constraint "$root/requirements/kernel.txt" --config-setting "build-args=--compatibility pypi" "$copy" &&
+        built=yes || built=
+    rm -rf "$copy"
+    [ -n "$built" ] || fail "the wheel could not be built; the reason is above."
+}
+
+# install_wheel WHEELS: from a folder, or from a page with links, of which only a wheel of these sources that fits this
+# machine is taken. A wheel is code: it is looked for nowhere else, and nothing is built from what is there.
+install_wheel() {
+    [ -n "$1" ] || return 1
+    case $1 in
+        https://*) ;;
+        *://*) fail "$1 cannot be trusted with code: name a folder of wheels, or a page at https://." ;;
+    esac
+    find_python
+    find_uv
+    set_uv_environment
+    version=$(read_kernel_version)
+    if ! why=$("$uv" pip install --quiet --python "$venv/bin/python" --no-config --no-index --no-build --no-deps \
+        --find-links "$1" --reinstall-package fieldflame-kernel "fieldflame-kernel==$version" 2>&1); then
+        why=$(printf '%s' "$why" | tr -s '[:space:]' ' ')
+    elif [ ! -d "$venv"/lib/python3*/site-packages/"fieldflame_kernel-$version.dist-info" ]; then
+        # uv believes the name of a file. The wheel itself says its version too.
+        rm -rf "$venv"/lib/python3*/site-packages/fieldflame_kernel*
+        why="a file has the name of another version"
+    else
+        sum_kernel >"$venv/lock-kernel"
+        return 0
+    fi
+    printf 'Fieldflame: no wheel of %s fits this version on this machine: %s\n' "$1" "$why" >&2
+    return 1
+}
+
 has_kernel() { # the installed kernel is of the sources that are here
     [ -d "$venv"/lib/python3*/site-packages/fieldflame_kernel ] && [ -f "$venv/lock-kernel" ] &&
         [ "$(cat "$venv/lock-kernel")" = "$(sum_kernel)" ]
 }
 
-install_kernel() { # install_kernel FOLDER_OR_WHEEL
+install_kernel() { # install_kernel FOLDER
     find_python
     find_uv
     set_uv_environment
@@ -127,12 +174,15 @@ install_kernel() { # install_kernel FOLDER_OR_WHEEL
 }
 
 # Returns 0 if a kernel must be built. One that was built from other sources goes first: it is never used. One without a
-# stamp was installed by hand, and stays.
+# stamp was installed by hand, and stays. Where FIELDFLAME_KERNEL_WHEELS has a wheel that fits, it is installed instead.
 needs_kernel() {
     if [ "${FIELDFLAME_KERNEL:-auto}" = pure ] || has_kernel; then
         return 1
     fi
     [ ! -f "$venv/lock-kernel" ] || rm -rf "$venv/lock-kernel" "$venv"/lib/python3*/site-packages/fieldflame_kernel*
+    if (install_wheel "${FIELDFLAME_KERNEL_WHEELS:-}"); then
+        return 1
+    fi
     command -v cargo >/dev/null 2>&1
 }
 

@@ -7,11 +7,11 @@ trace. So reasons of refusals come from one place, and both kinds of traces meet
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import repeat
-from operator import add
 from types import ModuleType
 from typing import Any, Final, NamedTuple, Protocol, TypeVar
 from uuid import UUID
+
+import numpy as np
 
 from profcore.sums.blobs import Contribution, EncodedTree, encode_contribution, encode_counted
 from profcore.sums.fold import (
@@ -31,7 +31,6 @@ from profcore.trace.wire import Limits, decode_envelope
 Key = TypeVar("Key")
 # The columns of what views add to the hotspots of a cell: the sums of a func, and the views that ran it.
 HOTSPOT_COLUMNS: Final = (*FUNC_SUM_NAMES, "views")
-TOTAL_SAMPLES: Final = FUNC_SUM_NAMES.index("total_samples")
 MICROSECONDS: Final = sum(name.endswith("_us") for name in TIME_PART_NAMES)  # of a view's parts; then samples
 
 
@@ -116,7 +115,7 @@ class PureSums(BatchSums[Key]):
         self._limits = limits
         self._cells: dict[Key, CellFold[Key]] = {}
         self._id_of: Sequence[int] = ()
-        self._hotspots: dict[int, dict[int, list[int]]] = {}
+        self._grown: dict[int, list[HotspotColumns]] = {}  # by cell, what each of its views adds
 
     def add(self, key: Key, view_id: UUID, body: Body, *, page: str, is_truncated: bool) -> Intervals:
         fold = fold_trace(decode_envelope(body.expand(), self._limits), page=page, funcs=self.funcs)
@@ -139,7 +138,7 @@ class PureSums(BatchSums[Key]):
 
     def settle(self, id_of: Sequence[int]) -> None:
         self._id_of = id_of
-        self._hotspots = {}
+        self._grown = {}
 
     def views(self, key: Key) -> Mapping[UUID, ViewTotals]:
         return {
@@ -152,18 +151,21 @@ class PureSums(BatchSums[Key]):
     def grow(self, key: Key, view_id: UUID, *, cell_id: int, known: Contribution | None = None) -> bytes:
         added = contribution_of(self._cells[key].views[view_id].sums, self._id_of)
         ran_before = known.funcs_run() if known is not None else frozenset()
-        columns = [getattr(added, name) for name in FUNC_SUM_NAMES]
-        into = self._hotspots.setdefault(cell_id, {})
-        for func_id, *sums in zip(added.func, *columns, strict=True):
-            values = [*sums, int(sums[TOTAL_SAMPLES] > 0 and func_id not in ran_before)]
-            before = into.get(func_id)
-            into[func_id] = values if before is None else list(map(add, before, values))
+        views = [
+            int(count > 0 and func_id not in ran_before)
+            for func_id, count in zip(added.func, added.total_samples, strict=True)
+        ]
+        columns = [*(getattr(added, name) for name in FUNC_SUM_NAMES), views]
+        self._grown.setdefault(cell_id, []).append(HotspotColumns(added.func, columns))
         return encode_contribution(added if known is None else merge_contributions(known, added))
 
     def hotspots(self, cell_id: int) -> HotspotColumns:
-        rows = sorted(self._hotspots.get(cell_id, {}).items())
-        columns = zip(*(sums for _, sums in rows), strict=True) if rows else repeat((), len(HOTSPOT_COLUMNS))
-        return HotspotColumns([func_id for func_id, _ in rows], [list(column) for column in columns])
+        grown = self._grown.get(cell_id, [])
+        ids = np.array(sorted({func_id for view in grown for func_id in view.func}), dtype=np.int64)
+        sums = np.zeros((len(HOTSPOT_COLUMNS), ids.size), dtype=np.int64)
+        for view in grown:  # which has each func once
+            sums[:, np.searchsorted(ids, view.func)] += np.array(view.columns, dtype=np.int64)
+        return HotspotColumns(ids.tolist(), sums.tolist())
 
     def tree(self, key: Key) -> EncodedTree:
         return encode_counted(map_tree(self._cells[key].tree.tree, self._id_of))

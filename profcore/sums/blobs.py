@@ -87,28 +87,29 @@ class Contribution:
 
 def encode_contribution(contribution: Contribution) -> bytes:
     """Encodes a contribution."""
-    columns = [np.array(column, dtype=np.int64) for column in _columns_of(contribution)]
-    func = columns[0]
-    if any(column.size != func.size for column in columns):
+    columns = _columns_of(contribution)
+    count = len(contribution.func)
+    if any(len(column) != count for column in columns):
         raise ValueError("columns must be of one length")
-    if func.size > 1 and not bool(np.all(func[1:] > func[:-1])):
+    table = np.array(columns, dtype=np.int64)
+    totals = table[[whole for whole, _ in TOTALS]]
+    table[0, 1:] -= table[0, :-1].copy()
+    if count > 1 and int(table[0, 1:].min()) < 1:
         raise ValueError("func ids must ascend")
-    table = np.array([np.diff(func, prepend=np.int64(0)), *columns[1:]])
     for whole, part in TOTALS:
-        table[whole] -= columns[part]
-    if func.size and int(table.min()) < 0:
+        table[whole] -= table[part]
+    if count and int(table.min()) < 0:
         raise ValueError("columns hold no negative numbers")
-    is_like_last = np.zeros(func.size, dtype=np.bool_)
-    totals = np.array([columns[whole] for whole, _ in TOTALS])
+    is_like_last = np.zeros(count, dtype=np.bool_)
     is_like_last[1:] = np.all(totals[:, 1:] == totals[:, :-1], axis=0)
     for whole, _ in TOTALS:
         table[whole, is_like_last] = 0
     for samples, us in SAMPLES_OF:
         _swap_samples(table[samples], table[us])
-    units = np.maximum(np.gcd.reduce(table, axis=1), 1) if func.size else np.ones(CONTRIBUTION_COLUMNS, dtype=np.int64)
+    units = np.maximum(np.gcd.reduce(table, axis=1), 1)
     table //= units[:, None]
     above = table[1:] > 0
-    head = encode_varints(np.concatenate([np.array([func.size]), units]))
+    head = encode_varints(np.append(count, units))
     bits = np.packbits(np.concatenate([is_like_last, above.reshape(-1)]))
     body = head + bits.tobytes() + encode_varints(np.concatenate([table[0], table[1:][above]]))
     packer = zlib.compressobj(9, strategy=zlib.Z_FIXED)

@@ -7,6 +7,7 @@ A tree is columnar; parents come before children, and a root's prefix is -1. Not
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import compress
+from operator import or_
 from typing import Final
 
 
@@ -57,11 +58,11 @@ class CallTreeBuilder:
         hidden_us: Sequence[int],
     ) -> None:
         """Adds a trace's stacks. A stack becomes a node if it or one of its callees has samples or hidden time."""
-        used = [count > 0 or us > 0 for count, us in zip(self_samples, hidden_us, strict=True)]
-        used.append(True)  # by stack; here and in `nodes` the last slot is for the prefix of roots, -1
+        used = list(map(or_, self_samples, hidden_us))  # above zero
+        used.append(1)  # by stack; here and in `nodes` the last slot is for the prefix of roots, -1
         for stack in range(len(used) - 2, -1, -1):
             if used[stack]:
-                used[prefix[stack]] = True
+                used[prefix[stack]] = 1
         nodes = self._find_nodes(compress(enumerate(zip(prefix, func, strict=True)), used), len(prefix))
         all_us, all_samples, all_hidden = self.tree.self_us, self.tree.self_samples, self.tree.hidden_us
         for node, us, count in compress(zip(nodes, self_us, self_samples, strict=False), self_samples):

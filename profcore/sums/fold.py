@@ -74,7 +74,8 @@ def fold_trace(envelope: Envelope, *, page: str, funcs: FuncTable) -> TraceFold:
     trace = envelope.trace
     page_url = clean_url(envelope.url) if envelope.url else None
     index_of_frame = funcs.intern_frames(trace, page_url=page_url, page=page)
-    func = [index_of_frame[stack.frameId] for stack in trace.stacks]
+    frame = [stack.frameId for stack in trace.stacks]
+    func = [index_of_frame[number] for number in frame]
     frames = read_frames(envelope.marks)
     profiler = find_profiler_work(trace, envelope.snippet, None if frames is None else frames.scripts)
     callers = [-1 if (parent := stack.parentId) is None else parent for stack in trace.stacks]
@@ -89,10 +90,10 @@ def fold_trace(envelope: Envelope, *, page: str, funcs: FuncTable) -> TraceFold:
         own_scripts=profiler.scripts,
     )
     attributed = attribute_runs(weighed.hidden_runs, prefix, func, profiler.stacks, has_frames=frames is not None)
-    sums = sum_by_func(prefix, func, weighed.stack_us, weighed.stack_samples, attributed.hidden_us)
-    for stack, us in enumerate(attributed.uncertain_us):
-        if us:
-            sums.uncertain_us[func[stack]] = sums.uncertain_us.get(func[stack], 0) + us
+    placed = place_frames(prefix, frame, index_of_frame)
+    sums = sum_placed(prefix, placed, weighed.stack_us, weighed.stack_samples, attributed.hidden_us)
+    for index, us in compress(zip(func, attributed.uncertain_us, strict=True), attributed.uncertain_us):
+        sums.uncertain_us[index] = sums.uncertain_us.get(index, 0) + us
     return TraceFold(
         parts=weighed.parts,
         marker_us=weighed.marker_us,
@@ -122,6 +123,13 @@ def place_funcs(prefix: Sequence[int], func: Sequence[int]) -> PlacedFuncs:
     place_of = {index: place for place, index in enumerate(keys)}
     places = [place_of[index] for index in func]
     return PlacedFuncs(keys, places, find_topmost(prefix, places, len(keys)))
+
+
+def place_frames(prefix: Sequence[int], frame: Sequence[int], index_of_frame: Sequence[int]) -> PlacedFuncs:
+    """Returns the funcs of a trace's stacks. Where each frame is a func of its own, the frames are the places."""
+    if len(set(index_of_frame)) == len(index_of_frame):
+        return PlacedFuncs(index_of_frame, frame, find_topmost(prefix, frame, len(index_of_frame)))
+    return place_funcs(prefix, [index_of_frame[number] for number in frame])
 
 
 def sum_by_func(

@@ -11,23 +11,15 @@ Bytes = npt.NDArray[np.uint8]
 MAX_BYTES: Final = 9  # 63 bits: the positive range of a signed 64-bit integer
 MORE: Final = 0x80  # set in every byte of a number except its last
 LOW: Final = np.uint8(MORE - 1)
+_LONGER_FROM: Final = 1 << 7 * np.arange(1, MAX_BYTES)  # the least numbers of two bytes, of three, …
 
 
 def encode_varints(values: IntColumn) -> bytes:
     """Returns the bytes of numbers from 0 to 2⁶³ - 1, one after the other."""
-    sizes = np.ones(values.size, dtype=np.int64)
-    for number in range(1, MAX_BYTES):
-        longer = values >= 1 << 7 * number
-        if not longer.any():
-            break
-        sizes += longer
-    starts = np.cumsum(sizes) - sizes
-    out = np.zeros(int(sizes.sum()), dtype=np.uint8)
-    for number in range(int(sizes.max(initial=0))):
-        has = sizes > number
-        low = values[has] >> 7 * number & 0x7F
-        out[starts[has] + number] = np.where(sizes[has] > number + 1, low | MORE, low)
-    return out.tobytes()
+    left = (np.searchsorted(_LONGER_FROM, values, side="right") + 1)[:, None] - np.arange(MAX_BYTES)
+    left = left[:, : int(left.max(initial=0))]  # of each number's bytes, those from here to its last one
+    table = (values[:, None] >> 7 * np.arange(left.shape[1]) & LOW | (left > 1) * MORE).astype(np.uint8)
+    return table[left > 0].tobytes()
 
 
 def find_ends(data: Bytes) -> IntColumn:

@@ -49,6 +49,7 @@ AUTHORITY: Final = re.compile(r"(?:[A-Za-z][A-Za-z0-9+.-]*:)?//([^/]*@)")
 # Of a script that is stored; browsers and servers accept little more. Whatever reads functions reads their URIs, and a
 # post may have thousands of 65,536 characters, each of which takes up to twelve in canonical spelling.
 MAX_URI_CHARS: Final = 2_000
+MOST_KNOWN_URIS: Final = 1_000  # of a batch, which has dozens: 2 MB of addresses as they were sent
 CUT: Final = "…"
 CUT_ESCAPE: Final = re.compile(r"%[0-9A-F]?\Z")
 UNSTORABLE: Final = re.compile("[\0\ud800-\udfff]")
@@ -261,12 +262,13 @@ class FuncTable:
     The keys in `beyond` count as `OTHER_FUNC`, as if the frames had said so.
     """
 
-    __slots__ = ("_beyond", "_index", "_index_of_frame", "chars", "keys")
+    __slots__ = ("_beyond", "_index", "_index_of_frame", "_uri_of", "chars", "keys")
 
     def __init__(self, beyond: frozenset[FuncKey] = frozenset()) -> None:
         self._beyond = beyond
         self._index: dict[FuncKey, int] = {}
         self._index_of_frame: dict[tuple[str | None, int | None, int | None, str], int] = {}
+        self._uri_of: dict[tuple[str, str | None, str], str] = {}
         self.keys: list[FuncKey] = []
         self.chars = 0  # of all keys' names and URIs
 
@@ -291,7 +293,7 @@ class FuncTable:
 
         The traces of a batch mostly have the same frames, so repaired keys are found by the frame's original values.
         """
-        uris = read_uris(trace, page_url=page_url, page=page)
+        uris = [self._read_known_uri(uri, page_url, page) for uri in trace.resources]
         known = self._index_of_frame
         result = []
         for frame in trace.frames:
@@ -303,6 +305,16 @@ class FuncTable:
                 known[said] = number
             result.append(number)
         return result
+
+    def _read_known_uri(self, uri: str, page_url: str | None, page: str) -> str:
+        """Returns the URI under which a script of a page is stored, as other traces of the batch may have it too."""
+        sent = (uri, page_url, page)
+        stored = self._uri_of.get(sent)
+        if stored is None:
+            stored = resource_uri(repair_text(uri), page_url, page)
+            if len(uri) <= MAX_URI_CHARS and len(self._uri_of) < MOST_KNOWN_URIS:
+                self._uri_of[sent] = stored
+        return stored
 
     # What the compiled kernel asks for: only what no earlier trace of its batch had (profcore/kernel.py).
 

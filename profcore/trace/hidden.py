@@ -10,7 +10,11 @@ stack on one side only is attributed within a script; without long animation fra
 
 from bisect import bisect_left
 from collections.abc import Sequence
+from functools import cached_property
+from itertools import pairwise
 from typing import Final, NamedTuple
+
+import msgspec
 
 NO_STACK: Final = -1
 OWN_SCRIPT: Final = -2  # in place of a stack: a script of the snippet, which hides nothing and is nobody's side
@@ -22,7 +26,7 @@ CALLS_BELOW: Final = 2
 Range = tuple[int, int]
 
 
-class HiddenRun(NamedTuple):
+class HiddenRun(msgspec.Struct, frozen=True, gc=False):
     """Consecutive hidden samples `[first, end)` of one long task, and the stacks before and after them, -1 for none.
 
     Their µs are those nearer to `before`, of the sample in the middle, and those nearer to `after`. `inside` has the
@@ -86,28 +90,28 @@ def find_hidden(
     `busy` and `scripts` are disjoint and in order; `scripts` is None for a trace without long animation frames. A run
     ends with its task, or at the next sample with a stack or of the snippet (`OWN_SCRIPT`, which is no side).
     """
-    us = samples = 0
     runs: list[HiddenRun] = []
     seen = [position for position, stack in enumerate(stacks) if stack != NO_STACK]
-    frames = None if scripts is None else _ScriptRanges(times, stacks, seen, scripts)
     for start, end in busy:
         first, behind = bisect_left(times, start), bisect_left(times, end)
         inside = seen[bisect_left(seen, first) : bisect_left(seen, behind)]
-        last = first - 1
-        for position in [*inside, behind]:
+        for last, position in pairwise([first - 1, *inside, behind]):
             if position - last > 1:  # there are samples without a stack between two with one, or at the task's bounds
-                samples += position - last - 1
                 before = NO_STACK if last < first else max(stacks[last], NO_STACK)
                 after = NO_STACK if position == behind else max(stacks[position], NO_STACK)
-                run = make_run(weights, last + 1, position, before, after)
-                us += run.us
-                if frames is None or run.is_between:
-                    runs.append(run)
-                else:
-                    runs += frames.cut(run, weights)
-            last = position
-    hidden_us, hidden_samples = sum(run.us for run in runs), sum(run.end - run.first for run in runs)
+                runs.append(make_run(weights, last + 1, position, before, after))
+    us, samples = _sum_runs(runs)
+    if scripts is None:
+        return HiddenTime(us, samples, 0, 0, runs)
+    cut = _ScriptRanges(times, stacks, seen, scripts).cut
+    runs = [part for run in runs for part in ([run] if run.is_between else cut(run, weights))]
+    hidden_us, hidden_samples = _sum_runs(runs)
     return HiddenTime(hidden_us, hidden_samples, us - hidden_us, samples - hidden_samples, runs)
+
+
+def _sum_runs(runs: Sequence[HiddenRun]) -> tuple[int, int]:
+    """Returns the µs and samples of some runs."""
+    return sum([run.us for run in runs]), sum([run.end - run.first for run in runs])
 
 
 def make_run(weights: Sequence[int], first: int, end: int, before: int, after: int) -> HiddenRun:
@@ -142,7 +146,7 @@ class _ScriptRanges:
                 # A stack before the run is the sample before its first, one after it the sample behind its last.
                 is_next = start < run.first if run.before >= 0 else end > run.end
                 part = make_run(weights, first, behind, run.before, run.after)
-                parts.append(part._replace(inside=self._stacks_of(script), is_next=is_next))
+                parts.append(msgspec.structs.replace(part, inside=self._stacks_of(script), is_next=is_next))
             script += 1
         return parts
 
@@ -167,15 +171,16 @@ def attribute_runs(
     find = RunFinder(prefix, func, profiler_stacks, runs=runs)
     for run in runs:
         into = hidden_us if has_frames or run.is_between else uncertain_us
-        places = find.stacks_of(run)
-        for stack, us in zip(places, (run.before_us, run.middle_us, run.after_us), strict=True):
+        for stack, us in zip(find.stacks_of(run), (run.before_us, run.middle_us, run.after_us), strict=True):
             if stack >= 0:
                 into[stack] += us
     return Attribution(hidden_us, uncertain_us)
 
 
-def find_visible(prefix: Sequence[int], profiler_stacks: Sequence[bool]) -> list[int]:
+def find_visible(prefix: Sequence[int], profiler_stacks: Sequence[bool]) -> Sequence[int]:
     """Returns of each stack itself or its nearest caller that is not the profiler's own work; -1 if there is none."""
+    if not any(profiler_stacks):
+        return range(len(prefix))
     visible: list[int] = []
     for stack, parent in enumerate(prefix):
         visible.append(stack if not profiler_stacks[stack] else visible[parent] if parent >= 0 else NO_STACK)
@@ -199,22 +204,21 @@ class RunFinder:
     """
 
     def __init__(
-        self,
-        prefix: Sequence[int],
-        func: Sequence[int],
-        profiler_stacks: Sequence[bool],
-        *,
-        runs: Sequence[HiddenRun],
+        self, prefix: Sequence[int], func: Sequence[int], profiler_stacks: Sequence[bool], *, runs: Sequence[HiddenRun]
     ) -> None:
         self.prefix = prefix
         self.func = func
         self.visible = find_visible(prefix, profiler_stacks) if runs else []
         lists = {id(run.inside): len(run.inside) for run in runs if run.inside}
         walks = len(runs) + sum(lists.values())
-        self.depths = find_depths(prefix) if runs else []
         is_dear = walks > FEW_RUNS and walks * max(self.depths, default=0) > STEPS_PER_STACK * len(prefix)
         self.index = PathIndex(prefix, func) if is_dear else None
         self._shared: dict[int, tuple[int, int]] = {}
+
+    @cached_property
+    def depths(self) -> list[int]:
+        """Returns how many calls each stack has. Most traces do not need it."""
+        return find_depths(self.prefix)
 
     def stacks_of(self, run: HiddenRun) -> tuple[int, int, int]:
         """Returns the stacks that the three parts of a run belong to, -1 for none.
@@ -223,12 +227,7 @@ class RunFinder:
         """
         before, after = self._without_profiler(run.before), self._without_profiler(run.after)
         if before >= 0 and after >= 0:
-            shared = self.common_prefix(before, after)
-            if shared < 0:
-                return NO_STACK, NO_STACK, NO_STACK
-            middle = before if self.depths[before] <= self.depths[after] else after
-            near, middle, far = (self._below(shared, stack) for stack in (before, middle, after))
-            return near, middle, far
+            return self._between(before, after)
         side = max(before, after)
         if not run.inside:
             root = self.root_of(side)
@@ -238,6 +237,19 @@ class RunFinder:
             shared = self.root_of(side) if side >= 0 else self.root_of(shared)
         near = self._below(shared, side) if side >= 0 and run.is_next else shared
         return (near, shared, shared) if before >= 0 else (shared, shared, near)
+
+    def _between(self, before: int, after: int) -> tuple[int, int, int]:
+        """Returns the stacks that the parts of a run between two stacks belong to."""
+        if self.index is not None:
+            shared = self.index.common_prefix(before, after)
+            near, far = (self._below(shared, stack) if shared >= 0 else NO_STACK for stack in (before, after))
+            return near, near if self.depths[before] <= self.depths[after] else far, far
+        shared, calls_before, calls_after = walk_to_shared(before, after, self.prefix, self.func)
+        if shared < 0:
+            return NO_STACK, NO_STACK, NO_STACK
+        near = calls_before[-CALLS_BELOW] if len(calls_before) > CALLS_BELOW else before
+        far = calls_after[-CALLS_BELOW] if len(calls_after) > CALLS_BELOW else after
+        return near, near if len(calls_before) <= len(calls_after) else far, far
 
     def common_prefix(self, first: int, second: int) -> int:
         """Returns the deepest stack that both paths of funcs begin with, -1 if their roots differ."""
@@ -282,46 +294,38 @@ class RunFinder:
 
 def find_depths(prefix: Sequence[int]) -> list[int]:
     """Returns how many calls each stack has. Callers come before callees."""
-    depths: list[int] = []
-    for parent in prefix:
-        depths.append(1 if parent < 0 else depths[parent] + 1)
+    depths = [0] * (len(prefix) + 1)  # the last slot is for the prefix of roots, -1
+    for stack, parent in enumerate(prefix):
+        depths[stack] = depths[parent] + 1
+    depths.pop()
     return depths
 
 
 def walk_to_common_prefix(first: int, second: int, prefix: Sequence[int], func: Sequence[int]) -> int:
-    """Returns the deepest stack that both paths of funcs begin with, -1 if their roots differ.
+    """Returns the deepest stack that both paths of funcs begin with, -1 if their roots differ."""
+    return walk_to_shared(first, second, prefix, func)[0]
+
+
+def walk_to_shared(
+    first: int, second: int, prefix: Sequence[int], func: Sequence[int]
+) -> tuple[int, list[int], list[int]]:
+    """Returns the common prefix of two stacks, -1 without one, and the stacks below it on each path, leaf first.
 
     Callers come before callees, so the later of two stacks is never the other's caller.
     """
-    last_first = last_second = NO_STACK
-    a, b = first, second
-    while a != b:
-        if a > b:
-            last_first, a = a, prefix[a]
+    below_first: list[int] = []
+    below_second: list[int] = []
+    while first != second:
+        if first > second:
+            below_first.append(first)
+            first = prefix[first]
         else:
-            last_second, b = b, prefix[b]
+            below_second.append(second)
+            second = prefix[second]
     # Browsers write some stacks twice (89 in the corpus): below the meeting point the funcs may still be equal.
-    if last_first >= 0 and last_second >= 0 and func[last_first] == func[last_second]:
-        return _common_prefix_by_path(first, second, prefix, func)
-    return a
-
-
-def _common_prefix_by_path(first: int, second: int, prefix: Sequence[int], func: Sequence[int]) -> int:
-    deepest = NO_STACK
-    for a, b in zip(_path(first, prefix), _path(second, prefix), strict=False):  # they may differ in depth
-        if func[a] != func[b]:
-            break
-        deepest = a
-    return deepest
-
-
-def _path(stack: int, prefix: Sequence[int]) -> list[int]:
-    path = []
-    while stack >= 0:
-        path.append(stack)
-        stack = prefix[stack]
-    path.reverse()
-    return path
+    while below_first and below_second and func[below_first[-1]] == func[below_second[-1]]:
+        first, _ = below_first.pop(), below_second.pop()
+    return first, below_first, below_second
 
 
 class PathIndex:

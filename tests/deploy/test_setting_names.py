@@ -17,6 +17,7 @@ def read_known_names() -> set[str]:
         ROOT / "config" / "settings.py",
         ROOT / "config" / "limits.py",
         *(ROOT / "ops" / "supervisor").glob("*.py"),
+        ROOT / "ops" / "supervisor" / "bootstrap.sh",
     ]
     sources += (ROOT / "ops" / "management" / "commands").glob("*.py")
     return {name for source in sources for name in NAME.findall(source.read_text(encoding="utf-8"))}

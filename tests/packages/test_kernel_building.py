@@ -23,8 +23,10 @@ INSTALLED = "lib/python3.11/site-packages/fieldflame_kernel"
 UV = """#!/bin/sh
 [ "$1" != --version ] || exit 0
 echo "$@" >>"{root}/asked"
+for last; do :; done
+version=${{last#*==}}
 {build}
-mkdir -p "{root}/.venv/{installed}"
+mkdir -p "{root}/.venv/{installed}" "{root}/.venv/{installed}-${{version##*/}}.dist-info"
 """
 CARGO = """#!/bin/sh
 echo '{"packages":[{"dependencies":[{"name":"a","source":"registry+https://crates.example/index"}]}]}'
@@ -58,9 +60,12 @@ class Place:
         program.write_text(text, encoding="utf-8")
         program.chmod(0o755)
 
+    def add_uv(self, build: str = ":") -> None:
+        self.write_program(".tools/bin/uv", UV.format(root=self.root, build=build, installed=INSTALLED))
+
     def add_cargo(self, build: str = ":") -> None:
         self.write_program("programs/cargo", CARGO)
-        self.write_program(".tools/bin/uv", UV.format(root=self.root, build=build, installed=INSTALLED))
+        self.add_uv(build)
 
     def call(self, function: str, **more: str) -> subprocess.CompletedProcess[str]:
         """Calls a function of bootstrap.sh, as `run` and `test` do."""
@@ -173,6 +178,70 @@ def test_a_start_that_must_have_the_kernel_waits_for_it(place: Place) -> None:
     place.add_cargo()
     assert place.call("ensure_kernel_beside", FIELDFLAME_KERNEL="compiled").stdout == "started\n"
     assert place.installed.exists()
+
+
+@pytest.mark.parametrize("function", ["ensure_kernel", "ensure_kernel_beside"])
+def test_a_wheel_of_these_sources_is_installed_where_there_is_no_cargo(place: Place, function: str) -> None:
+    place.add_uv()
+    done = place.call(function, FIELDFLAME_KERNEL_WHEELS="/wheels")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "started\n", "")
+    (call,) = place.asked
+    assert " --no-config --no-index --no-build --no-deps --find-links /wheels " in call
+    crc, size = (place.root / ".venv" / "lock-kernel").read_text(encoding="utf-8").split()
+    assert call.endswith(f" fieldflame-kernel==1.0.0+{crc}.{size}")
+    place.call(function, FIELDFLAME_KERNEL_WHEELS="/wheels")
+    assert place.asked == [call]
+    (place.folder / "src" / "lib.rs").write_text("// other\n", encoding="utf-8")
+    place.call(function, FIELDFLAME_KERNEL_WHEELS="/wheels")
+    _, other = place.asked
+    assert other != call
+
+
+@pytest.mark.parametrize(
+    ("build", "why"),
+    [
+        ("printf 'error: no\\n  platform tag\\n' >&2; exit 1", "error: no platform tag"),
+        ("version=1.0.0", "a file has the name of another version"),
+    ],
+    ids=["does not fit", "renamed"],
+)
+def test_a_wheel_that_does_not_fit_is_not_used_and_one_line_says_so(place: Place, build: str, why: str) -> None:
+    place.add_uv(build)
+    done = place.call("ensure_kernel_beside", FIELDFLAME_KERNEL_WHEELS="/wheels")
+    assert (done.returncode, done.stdout) == (0, "started\n")
+    assert done.stderr == f"Fieldflame: no wheel of /wheels fits this version on this machine: {why}\n"
+    assert not place.installed.exists()
+    assert not (place.root / ".venv" / "lock-kernel").exists()
+
+
+def test_a_kernel_is_built_where_no_wheel_fits(place: Place) -> None:
+    place.add_cargo(build="case $last in *==*) exit 1 ;; esac")
+    assert place.call("ensure_kernel", FIELDFLAME_KERNEL_WHEELS="/wheels").stdout == "started\n"
+    assert [call.endswith(" packages/fieldflame-kernel") for call in place.asked] == [False, True]
+    assert place.installed.exists()
+
+
+@pytest.mark.parametrize("wheels", ["http://wheels.example/", "ftp://wheels.example/"])
+def test_wheels_are_not_taken_from_an_address_that_anybody_could_answer(place: Place, wheels: str) -> None:
+    place.add_uv()
+    done = place.call("ensure_kernel", FIELDFLAME_KERNEL_WHEELS=wheels)
+    assert (done.stdout, place.asked) == ("started\n", [])
+    assert "cannot be trusted with code" in done.stderr
+
+
+def test_a_wheel_is_built_from_a_copy_with_the_version_of_its_sources(place: Place) -> None:
+    place.add_cargo(build=f'cp "$last/pyproject.toml" "{place.root}/built.toml"')
+    copies = place.root / "copies"
+    copies.mkdir()
+    assert place.call('build_wheel "$root/wheels"; read_kernel_version', TMPDIR=str(copies)).returncode == 0
+    (call,) = place.asked
+    assert "build --wheel" in call
+    assert "--out-dir wheels " in call
+    version = place.call("read_kernel_version").stdout.removesuffix("started\n")
+    built = tomllib.loads((place.root / "built.toml").read_text(encoding="utf-8"))
+    assert re.fullmatch(r"1\.0\.0\+\d+\.\d+", version)
+    assert (built["project"]["version"], "dynamic" in built["project"]) == (version, False)
+    assert list(copies.iterdir()) == []
 
 
 def test_cargo_verifies_the_checksums_of_the_list(place: Place) -> None:

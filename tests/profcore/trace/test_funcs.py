@@ -8,6 +8,7 @@ from profcore.trace.funcs import (
     CUT,
     DIGEST_BYTES,
     MAX_URI_CHARS,
+    MOST_KNOWN_URIS,
     OTHER_FUNC,
     FuncKey,
     FuncTable,
@@ -292,6 +293,23 @@ def test_frames_are_interned_as_their_keys_are(batches: list[tuple[list[Frame], 
         wanted = plain.intern_all(read_func_keys(trace, page_url=page_url, page=PAGE))
         assert table.intern_frames(trace, page_url=page_url, page=PAGE) == wanted
     assert table.keys == plain.keys
+
+
+def test_an_inline_script_has_the_route_of_each_trace_of_a_batch() -> None:
+    table, trace = FuncTable(), Trace([PAGE_URL], [Frame("f", 0, 1, 1)], [], [])
+    pages = [("/a", PAGE_URL), ("/b", PAGE_URL), ("/b", None)]
+    assert [table.intern_frames(trace, page_url=page_url, page=page) for page, page_url in pages] == [[0], [1], [2]]
+    assert [key.uri for key in table.keys] == [resource_uri(PAGE_URL, page_url, page) for page, page_url in pages]
+
+
+def test_a_batch_remembers_few_of_the_addresses_that_one_trace_can_have() -> None:
+    table = FuncTable()
+    uris = ["https://a.example/" + "a" * MAX_URI_CHARS, *(f"/{number}.js" for number in range(2 * MOST_KNOWN_URIS))]
+    trace = Trace(uris, [Frame("f", number) for number in range(len(uris))], [], [])
+    for _ in range(2):
+        assert table.intern_frames(trace, page_url=None, page="/") == [*range(len(uris))]
+    assert len(table._uri_of) == MOST_KNOWN_URIS
+    assert max(len(uri) for uri, _, _ in table._uri_of) <= MAX_URI_CHARS
 
 
 # What the compiled kernel asks for
