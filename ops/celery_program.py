@@ -1,6 +1,6 @@
 """The worker and beat as programs: `python -m ops.celery_program worker|beat`.
 
-Celery's own command line loads all its commands and a shell for them: 7 MB in each part that is not a fork.
+Celery's own command line also loads its other commands and a shell for them, which takes 7 MB.
 """
 
 import argparse

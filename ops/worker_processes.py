@@ -1,6 +1,6 @@
 """How many processes a worker has: one, and more only while tasks wait.
 
-A process that has nothing to do holds 25 MB of its own.
+A process that has nothing to do holds 25 MB of its own, and up to 60 after work.
 """
 
 from contextlib import suppress
@@ -12,7 +12,7 @@ from celery.worker.autoscale import Autoscaler
 LOOK_EVERY_S: Final = 1.0
 # Sweeps are due together, and take some milliseconds each: they need no second process.
 WAIT_S: Final = 1.0
-KEEP_S: Final = 30.0  # a process that has nothing to do
+KEEP_S: Final = 30.0  # for one process that is not needed, and then for the next: the alert on restarts allows for it
 
 
 class PatientAutoscaler(Autoscaler):
