@@ -225,7 +225,7 @@ DATABASES = {
 # thread waits at most `timeout` for one. A post waits at most INGEST_DATABASE_WAIT_MS for connections and answers; then
 # the endpoint answers 503, and the browser may try again.
 DB_POOL_MAX = read_int("FIELDFLAME_DB_POOL", 8, low=1)
-DB_POOL_IDLE_S = 60  # then a connection that a burst needed is closed: it keeps 3 to 5 MB in PostgreSQL
+DB_POOL_IDLE_S = 5  # then one that a burst needed is closed, and the next 5 s later: each keeps 8 MB in PostgreSQL
 # A server that was cut off, or lost its power, sends nothing any more: the system asks it after 10 s of silence, and gives
 # the connection up after 25. Otherwise it waits for two hours. Unix sockets pass over these; the address may set others.
 DB_KEEPALIVES = {"keepalives_idle": 10, "keepalives_interval": 5, "keepalives_count": 3, "tcp_user_timeout": 25_000}
@@ -359,6 +359,7 @@ CELERY_TASK_ACKS_LATE = (
 )
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_WORKER_CONCURRENCY = read_int("FIELDFLAME_WORKER_PROCESSES", 2, low=1)
+CELERY_WORKER_AUTOSCALER = "ops.worker_processes:PatientAutoscaler"
 CELERY_WORKER_MAX_MEMORY_PER_CHILD = 200_000  # KiB: half of what 2 processes may take under 300 MB each
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True

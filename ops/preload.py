@@ -5,6 +5,7 @@ each web process for itself.
 """
 
 import gc
+import os
 from contextlib import suppress
 from functools import cache
 from importlib import import_module
@@ -21,6 +22,7 @@ from django.utils.module_loading import import_string
 # Called once, without arguments: results that a process keeps, and that its first pages would wait for.
 KEPT: Final = (
     "dashboard.web.etags.fingerprint_server",
+    "ingest.storage.view_dimensions.load_parser",
     "profcore.code.parties.by_domain",
     "profcore.code.sites.suffixes",
 )
@@ -54,9 +56,15 @@ def list_templates() -> list[str]:
 
 
 def load_all() -> None:
-    """Loads Django with our apps, the middleware, all tasks, and what a web process loads before it listens."""
+    """Loads Django with our apps, the middleware, all tasks, and what a web process loads before it listens.
+
+    It also does what worker and beat do first: done in each of them, it would copy what they share.
+    """
+    os.environ["CELERY_SKIP_CHECKS"] = "true"
     django.setup()
     for name in settings.MIDDLEWARE:
         import_string(name)
+    app = import_module("config.celery").app
+    app.loader.init_worker()
+    app.finalize()
     warm_up()
-    import_module("config.celery").app.loader.import_default_modules()

@@ -25,7 +25,7 @@ from ops.supervisor.messages import StartError
 CAN_FORK: Final = sys.platform == "linux"
 # What the parts load before they work, and Django does not load by itself.
 PARTS: Final = (
-    *("granian.cli", "granian.server.mp", "celery.bin.celery", "celery.apps.worker", "celery.apps.beat"),
+    *("granian.cli", "granian.server.mp", "celery.apps.worker", "celery.apps.beat", "ops.worker_processes"),
     *("celery.concurrency.prefork", "celery.worker.components", "celery.fixups.django", "kombu.transport.redis"),
 )
 M_MMAP_THRESHOLD, M_ARENA_MAX = -3, -8  # malloc.h

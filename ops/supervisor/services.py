@@ -90,13 +90,11 @@ def read_count(environment: Mapping[str, str], name: str, default: int) -> int:
 
 
 def make_worker_child(folder: DataFolder, environment: Mapping[str, str]) -> Child:
-    command = [sys.executable, "-m", "celery", "--skip-checks", "--app", "config", "worker", "--loglevel", "INFO"]
-    command += ["--without-gossip", "--without-mingle"]  # there are no other hosts, and it starts sooner
     return Child(
         name="worker",
         is_python=True,
         title="The worker",
-        command=command,
+        command=[sys.executable, "-m", "ops.celery_program", "worker"],
         environment={**environment, READY_FILE_NAME: str(folder.worker_ready)},
         log=folder.logs / "worker.log",
         cwd=BASE_DIR,
@@ -107,13 +105,11 @@ def make_worker_child(folder: DataFolder, environment: Mapping[str, str]) -> Chi
 
 
 def make_beat_child(folder: DataFolder, environment: Mapping[str, str]) -> Child:
-    command = [sys.executable, "-m", "celery", "--skip-checks", "--app", "config", "beat", "--loglevel", "INFO"]
-    command += ["--schedule", str(folder.beat_schedule), "--pidfile", ""]  # the folder's lock already keeps it single
     return Child(
         name="beat",
         is_python=True,
         title="Beat",
-        command=command,
+        command=[sys.executable, "-m", "ops.celery_program", "beat", "--schedule", str(folder.beat_schedule)],
         environment=environment,
         log=folder.logs / "beat.log",
         cwd=BASE_DIR,

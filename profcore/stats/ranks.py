@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy import special
 
+from profcore.special import special
 from profcore.stats.distributions import control_false_discoveries, normal_tail
 from profcore.stats.estimates import Floats
 from profcore.stats.standardised import (

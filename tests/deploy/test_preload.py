@@ -31,7 +31,7 @@ kept = engine.template_loaders[0].get_template_cache
 before = set(sys.modules)
 get_resolver().resolve("/projects/shop/")
 print(json.dumps({
-    "statistics": "scipy.special" in before,
+    "statistics": "profcore.special" in before,
     "loaded by an address": sorted(set(sys.modules) - before),
     "templates": len(kept),
     "overview": any("dashboard/overview/page.html" in str(key) for key in kept),

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-from scipy import special
 
+from profcore.special import special
 from profcore.stats.estimates import Floats
 from profcore.stats.finer_strata import HOURS_OF_DAY
 from profcore.stats.views import FloatColumn, IntColumn

@@ -12,7 +12,7 @@ from ops.telemetry.health import ANSWER_KEPT_S
 from tests.ops.supervisor.running import WAIT_LIMIT_S, Running
 
 pytestmark = [pytest.mark.stack, pytest.mark.kills, pytest.mark.slow(70)]
-PARTS = ("granian", "--app config worker", "--app config beat", "valkey-server", "/bin/postgres")
+PARTS = ("granian", "ops.celery_program worker", "ops.celery_program beat", "valkey-server", "/bin/postgres")
 
 
 def test_every_part_is_started_again_after_it_was_killed(running: Running) -> None:

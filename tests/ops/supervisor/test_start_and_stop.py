@@ -57,7 +57,7 @@ def test_a_command_starts_servers_of_its_own_where_none_run(stopped: Path) -> No
 @pytest.mark.always
 def test_each_part_has_the_processes_that_it_needs_and_no_more(running: Running) -> None:
     parts = Counter(find_parts(running.pid).values())
-    assert parts["postgres"] >= 6  # and one for each connection
+    assert parts["postgres"] >= 5  # and one for each connection
     del parts["postgres"]
     # The web server and the worker have a process above those that work. Worker and beat have one for their metrics,
     # because these tests give them a port (`tests.ops.supervisor.running`).
