@@ -13,6 +13,7 @@ from uuid import UUID
 from django.conf import settings
 from django.db import connection
 from prometheus_client import Counter
+from psycopg.pq import Format
 
 from ingest.endpoint.requests import expand
 from ingest.storage.packs.mark import Standing, read_standing
@@ -81,6 +82,7 @@ def _select_bodies(
     columns: Any = list(zip(*traces, strict=True)) or [(), (), ()]  # Any: columns of three types
     view_ids, seqs, received = map(list, columns)
     with connection.cursor() as cursor:
+        cursor.cursor.format = Format.BINARY  # as text, a body is twice as long, and is encoded and decoded
         cursor.execute(
             f"""SELECT {BODY} FROM ingest_rawtrace t
                JOIN unnest(%b::uuid[], %b::int[], %b::timestamptz[]) AS c (view_id, seq, received_at)

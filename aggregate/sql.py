@@ -1,6 +1,6 @@
 """Rows of statements: as they are, or as records, where each column fills the field of its name."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from django.db import connection
@@ -27,6 +27,14 @@ def leave_out(table: str, asked: Collection[str] = ()) -> str:
         if dimension.left_out and dimension.name not in asked
     ]
     return " AND ".join(conditions) or "true"
+
+
+def array_text(values: Iterable[int | None]) -> str:
+    """Returns numbers as PostgreSQL writes an array of them.
+
+    The driver takes ten times as long to make a list of numbers binary, which saves the server little.
+    """
+    return "{" + ",".join(map(str, values)).replace("None", "NULL") + "}"
 
 
 def select_records(

@@ -84,14 +84,14 @@ IMPORT_MAX_SAMPLES = 10_000_000
 IMPORT_MAX_VALUES = 4_000_000
 
 # --- The fold ---------------------------------------------------------------------------------------------------------
-FOLD_BATCH_TRACES = read_int("FIELDFLAME_FOLD_BATCH_TRACES", 200, low=1)
-FOLD_BATCH_BYTES = 8 * 2**20  # expanded; keeps a worker under 300 MB, and recorded traces meet the limit above first
+FOLD_BATCH_TRACES = read_int("FIELDFLAME_FOLD_BATCH_TRACES", 400, low=1)
+FOLD_BATCH_BYTES = 8 * 2**20  # expanded; keeps a worker under 300 MB; 400 recorded traces have as many
 # New funcs of a project in a UTC day, then "(other)": ten releases of a large site, each with 10,000 new ones that run.
 FOLD_MAX_NEW_FUNCS = 100_000
-FOLD_BATCH_CPU_S = 2  # then its rest waits: 200 recorded traces take 0.2 s
+FOLD_BATCH_CPU_S = 2  # then its rest waits: 400 recorded traces take 0.4 s
 # After a small batch, a process lets its project linger for this long, so that traces gather. Batches of 10 heavy traces
 # take 2.4 times as much of the server's processor per trace as batches of 41, and write a third more to its log.
-FOLD_LINGER_MS = 300
+FOLD_LINGER_MS = 600
 FOLD_LEASE_S = 120  # a claim is trusted for this long while its worker beats
 # A worker that the database has not heard for this long is taken for dead, and others take over its claims: six heartbeats.
 # Others of its own machine see its end at once. One that was only stopped writes nothing of what it has lost.

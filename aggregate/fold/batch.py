@@ -3,7 +3,7 @@
 import logging
 import math
 import time
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from uuid import UUID
 
@@ -175,7 +175,7 @@ def load_cell_keys(claim: Claim) -> tuple[dict[ViewKey, CellKey], dict[ViewKey, 
 
     The answer is the same whatever the order of folding.
     """
-    views: Sequence[tuple[UUID, int]] = sorted({(trace.view_id, trace.group_id) for trace in claim.traces})
+    views = {(trace.view_id, trace.group_id) for trace in claim.traces}
     view_ids = [view_id for view_id, _ in views]
     with connection.cursor() as cursor:
         cursor.execute(

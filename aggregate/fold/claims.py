@@ -9,6 +9,7 @@ A claim ends with its time, or with its worker's lease (`aggregate.worker_leases
 the work and outside its transaction.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
@@ -53,16 +54,19 @@ WITH {LIVE}, queue AS (
 SELECT group_id, is_alone, count(*), sum(body_bytes), max(received_at)
 FROM queue GROUP BY 1, 2 ORDER BY min(received_at), 1, 2
 """
-# Of some stripes of a group, or of all.
+# Of some groups, in their order. Of some stripes of them, or of all. The bound of time keeps a claim from sorting more
+# than the part of the queue that was counted.
 PICK: Final = f"""
 WITH {LIVE}
 SELECT r.view_id, r.seq, r.group_id, r.received_at, r.end_reason, r.body_bytes, r.attempts + 1
 FROM ingest_tracereceipt r
-WHERE r.project_id = %(project_id)s AND r.group_id = %(group_id)s AND {CAN_BE_CLAIMED}
+WHERE r.project_id = %(project_id)s AND r.group_id = ANY(%(groups)s::int[]) AND r.received_at <= %(until)s
+  AND {CAN_BE_CLAIMED}
   AND (r.attempts >= %(batch_attempts)s) = %(is_alone)s
   AND (%(stripes)s::int[] IS NULL
     OR get_byte(uuid_send(r.view_id), 15) %% %(all_stripes)s = ANY(%(stripes)s::int[]))
-ORDER BY r.received_at, r.view_id, r.seq LIMIT %(traces)s FOR UPDATE OF r SKIP LOCKED
+ORDER BY array_position(%(groups)s::int[], r.group_id), r.received_at, r.view_id, r.seq
+LIMIT %(traces)s FOR UPDATE OF r SKIP LOCKED
 """
 # `= ANY` on the key's second column limits the plan to the wanted rows, whatever the planner believes about a table
 # that was empty a minute ago. Joined with the picked rows instead, it has read all receipts of a project for each. The
@@ -188,41 +192,56 @@ def _pick(project_id: int) -> tuple[Claim, bool]:
     candidates = select_rows(CANDIDATES, queue)
     is_alone = bool(candidates and candidates[0][1])
     room, room_bytes = 1 if is_alone else settings.FOLD_BATCH_TRACES, settings.FOLD_BATCH_BYTES
+    whole, large = _choose_groups([row for row in candidates if row[1] == is_alone], room, room_bytes)
     claimed: list[ClaimedTrace] = []
+    if whole:
+        batch = queue | {"is_alone": is_alone, "traces": room, "stripes": None}
+        groups = {"groups": [row[0] for row in whole], "until": max(row[4] for row in whole)}
+        claimed = _pick_traces(batch | groups, room_bytes)
+    room, room_bytes = room - len(claimed), room_bytes - sum(trace.body_bytes for trace in claimed)
     shared: int | None = None
-    is_small = True
-    for group_id, candidate_alone, traces, size, until in candidates:
-        if candidate_alone != is_alone:
-            continue
-        stripes = None
-        if not is_alone and (traces > room or size > room_bytes):
-            shared = group_id
-            stripes = choose_stripes(project_id, group_id, until=until, room=room, room_bytes=room_bytes)
-        of_group = {"group_id": group_id, "is_alone": is_alone, "traces": room, "stripes": stripes}
-        rows = _pick_group(queue | of_group, room_bytes)
-        claimed.extend(rows)
-        room, room_bytes = room - len(rows), room_bytes - sum(row.body_bytes for row in rows)
-        if room <= 0 or room_bytes <= 0 or shared is not None:
-            is_small = False
-            break
-    groups = {trace.group_id for trace in claimed}
-    shared = groups.pop() if len(groups) == 1 else shared
+    if large is not None and room > 0 and room_bytes > 0:
+        shared, until = large[0], large[4]
+        stripes = choose_stripes(project_id, shared, until=until, room=room, room_bytes=room_bytes)
+        batch = queue | {"is_alone": is_alone, "traces": room, "stripes": stripes}
+        claimed += _pick_traces(batch | {"groups": [shared], "until": until}, room_bytes)
+    groups_claimed = {trace.group_id for trace in claimed}
+    shared = groups_claimed.pop() if len(groups_claimed) == 1 else shared
     token = own_token()
     claim = Claim(project_id=project_id, is_alone=is_alone, traces=claimed, token=token, shared_group=shared)
-    return claim, is_small
+    return claim, large is None and room > 0 and room_bytes > 0
 
 
-def _pick_group(params: dict[str, Any], most_bytes: int) -> list[ClaimedTrace]:  # Any: parameters of `PICK`
-    """Locks a group's oldest traces: at least one, and only returns those that start within `most_bytes`."""
-    with connection.cursor() as cursor:
-        cursor.execute(PICK, params)
-        rows: list[ClaimedTrace] = []
-        size = 0
-        for row in cursor.fetchall():
-            if size >= most_bytes:
-                break
-            rows.append(read_claimed(row))
-            size += rows[-1].body_bytes
+def _choose_groups(
+    candidates: Sequence[tuple[Any, ...]],
+    room: int,
+    room_bytes: int,  # Any: rows of `CANDIDATES`
+) -> tuple[list[tuple[Any, ...]], tuple[Any, ...] | None]:
+    """Returns the first candidates that fit into a batch as a whole, and the next one, of which a part may fit.
+
+    A trace that is folded alone takes the whole batch.
+    """
+    whole: list[tuple[Any, ...]] = []
+    for row in candidates:
+        _, is_alone, traces, size, _ = row
+        if is_alone:
+            return [row], None
+        if traces > room or size > room_bytes:
+            return whole, row
+        whole.append(row)
+        room, room_bytes = room - traces, room_bytes - size
+    return whole, None
+
+
+def _pick_traces(params: dict[str, Any], most_bytes: int) -> list[ClaimedTrace]:  # Any: parameters of `PICK`
+    """Locks the oldest traces of groups: at least one, and only returns those that start within `most_bytes`."""
+    rows: list[ClaimedTrace] = []
+    size = 0
+    for row in select_rows(PICK, params):
+        if size >= most_bytes:
+            break
+        rows.append(read_claimed(row))
+        size += rows[-1].body_bytes
     return rows
 
 

@@ -15,6 +15,7 @@ from django.db import connection
 from aggregate.fold.calltrees import pick_mergeable, pick_newest
 from aggregate.fold.stripes import next_piece
 from aggregate.fold.writes import HOTSPOT_SUMS, CellDelta
+from aggregate.sql import array_text
 
 # An array of zeros is null, and few funcs have such time.
 OFTEN_ZERO: Final = ("hidden_us", "hidden_total_us", "uncertain_us")
@@ -118,14 +119,10 @@ def _array_texts(delta: CellDelta) -> list[str | None]:
     One parameter has an array for each cell, and an array of arrays would have to be rectangular.
     """
     funcs = sorted(delta.hotspots)
-    texts: list[str | None] = [_array_text(funcs)]
+    texts: list[str | None] = [array_text(funcs)]
     for name, column in zip(HOTSPOT_SUMS, zip(*map(delta.hotspots.__getitem__, funcs), strict=True), strict=True):
-        texts.append(_array_text(column) if name not in OFTEN_ZERO or any(column) else None)
+        texts.append(array_text(column) if name not in OFTEN_ZERO or any(column) else None)
     return texts
-
-
-def _array_text(values: Sequence[int]) -> str:
-    return "{" + ",".join(map(str, values)) + "}"
 
 
 def _load_sizes(project_id: int, cell_ids: Sequence[int]) -> dict[int, list[tuple[int, int]]]:

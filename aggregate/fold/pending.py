@@ -44,6 +44,7 @@ from aggregate.metrics import (
     LONE_CRASHES,
     note,
 )
+from aggregate.sql import array_text
 from aggregate.stopping import Stopping
 from aggregate.worker_leases import beating, drop_dead_leases, release_surely
 from ingest.models import FOLDED, PENDING, REJECTED
@@ -220,8 +221,8 @@ def _grow_views(batch: FoldedBatch, cell_ids: Mapping[CellKey, int]) -> tuple[li
     project_id, sums = batch.claim.project_id, batch.sums
     folds = {key: sums.views(key) for key in sums.cells}
     places = {(view_id, key.group_id): cell_ids[key] for key, of_cell in folds.items() for view_id in of_cell}
-    stored = load_views(project_id, sorted(places))
-    unknown = {key: places[key] for key in sorted(places) if key not in stored}
+    stored = load_views(project_id, list(places))
+    unknown = {key: cell_id for key, cell_id in places.items() if key not in stored}
     stored |= rebuild_views(project_id, unknown, is_shared=batch.claim.shared_group is not None)
     views: list[GrownView] = []
     deltas: dict[int, CellDelta] = {}
@@ -254,7 +255,7 @@ def _write_effects(
     stripe = stripes[0] if stripes else None
     add_to_hotspots(project_id, deltas, stripe)
     append_call_trees(project_id, trees, stripe)
-    write_views(project_id, sorted(views, key=lambda view: (view.view_id, view.group_id)))
+    write_views(project_id, sorted(views, key=lambda view: (view.view_id.int, view.group_id)))
     add_to_days(project_id, deltas, trees, stripe)
     if stripes:
         lock_cells(project_id, [cell_id for cell_id, _ in deltas])
@@ -288,7 +289,7 @@ def mark_receipts(
     project_id: int, folded: Sequence[tuple[ClaimedTrace, int | None, int]], rejected: Sequence[Rejection]
 ) -> None:
     """Marks receipts as folded or rejected, counts them, and ends their claims. Call it last in a transaction."""
-    rows: list[tuple[object, ...]] = [
+    rows: list[tuple[Any, ...]] = [  # Any: columns of several types
         (
             trace.view_id,
             trace.seq,
@@ -304,19 +305,22 @@ def mark_receipts(
         trace, error = rejection.trace, rejection.error
         settled = (REJECTED, None, None, str(error.reason), error.path, error.detail)
         rows.append((trace.view_id, trace.seq, trace.received_at, *settled))
-    rows.sort(key=lambda row: (str(row[0]), row[1]))
-    columns: list[Any] = [list(column) for column in zip(*rows, strict=True)]
+    rows.sort(key=lambda row: (row[0].int, row[1]))  # ids themselves take long to compare
+    view_ids, seqs, received, states, measured, used, *texts = map(list, zip(*rows, strict=True))
     with connection.cursor() as cursor:
         cursor.execute(
             f"""WITH marked AS (UPDATE ingest_tracereceipt r
                SET state = d.state, measured_interval_us = d.measured,
                    used_interval_us = nullif(d.used, r.interval_us), reason = d.reason, path = d.path,
                    detail = d.detail, fold_version = %s, claim_token = NULL, claimed_until = NULL
-               FROM unnest(%b::uuid[], %b::int[], %b::timestamptz[], %b::smallint[], %b::int[], %b::int[], %b::text[],
+               FROM unnest(%b::uuid[], %s::int[], %b::timestamptz[], %s::smallint[], %s::int[], %s::int[], %b::text[],
                     %b::text[], %b::text[])
                     AS d (view_id, seq, received_at, state, measured, used, reason, path, detail)
                WHERE r.project_id = %s AND r.view_id = ANY(%b::uuid[]) AND r.received_at BETWEEN %s AND %s
                  AND r.view_id = d.view_id AND r.seq = d.seq AND r.received_at = d.received_at
                RETURNING r.project_id, r.received_at, r.state) {add_receipt_counts("marked", sign=1)}""",
-            [FOLD_VERSION, *columns, project_id, columns[0], min(columns[2]), max(columns[2])],
+            [
+                *(FOLD_VERSION, view_ids, array_text(seqs), received, array_text(states), array_text(measured)),
+                *(array_text(used), *texts, project_id, view_ids, min(received), max(received)),
+            ],
         )

@@ -8,14 +8,14 @@ from uuid import UUID
 
 from django.db import connection
 
-from aggregate.sql import leave_out
+from aggregate.sql import array_text, leave_out
 from profcore.sums.batch_sums import HOTSPOT_COLUMNS, HotspotColumns, ViewTotals
 from profcore.sums.blobs import Contribution, decode_contribution_list
 from profcore.sums.fold import FOLD_VERSION, add_markers
 from profcore.trace.weights import TIME_PART_NAMES, TimeParts
 
 PARTS: Final = ", ".join(TIME_PART_NAMES)
-PART_ARRAYS: Final = ", ".join(["%b::bigint[]"] * len(TIME_PART_NAMES))
+PART_ARRAYS: Final = ", ".join(["%s::bigint[]"] * len(TIME_PART_NAMES))
 # A hotspot's sums, in the order of a delta's values. All code that merges or subtracts hotspots takes them from here.
 HOTSPOT_SUMS: Final = (
     *("self_samples", "total_samples", "self_us", "total_us", "hidden_us", "hidden_total_us", "uncertain_us"),
@@ -183,9 +183,9 @@ def add_delta(into: CellDelta, more: CellDelta) -> None:
         into.hotspots[func_id] = values if known is None else list(map(add, known, values))
 
 
-def _part_columns(parts: Iterable[TimeParts]) -> list[list[int]]:
-    rows = [[getattr(part, name) for name in TIME_PART_NAMES] for part in parts]
-    return [list(column) for column in zip(*rows, strict=True)] if rows else [[] for _ in TIME_PART_NAMES]
+def _part_columns(parts: Sequence[TimeParts]) -> list[str]:
+    """Returns an array of each of `TIME_PART_NAMES`, as text."""
+    return [array_text([getattr(part, name) for part in parts]) for name in TIME_PART_NAMES]
 
 
 def _marker_texts(markers: Iterable[list[int] | None]) -> list[str | None]:
@@ -196,7 +196,7 @@ def _marker_texts(markers: Iterable[list[int] | None]) -> list[str | None]:
 
 ADD_TO_CELLS: Final = f"""
 WITH d AS (
-    SELECT * FROM unnest(%b::int[], %b::bigint[], %b::bigint[], %b::bigint[], %b::text[], {PART_ARRAYS})
+    SELECT * FROM unnest(%s::int[], %s::bigint[], %s::bigint[], %s::bigint[], %b::text[], {PART_ARRAYS})
         AS d (id, views, truncated_views, traces, marker_us, {PARTS})
 ), changed AS (
     UPDATE aggregate_cell c
@@ -231,12 +231,12 @@ def add_to_cells(project_id: int, deltas: Sequence[tuple[int, CellDelta]]) -> No
         cursor.execute(
             ADD_TO_CELLS,
             [
-                [cell_id for cell_id, _ in deltas],
-                [delta.views for _, delta in deltas],
-                [delta.truncated_views for _, delta in deltas],
-                [delta.traces for _, delta in deltas],
+                array_text(cell_id for cell_id, _ in deltas),
+                array_text(delta.views for _, delta in deltas),
+                array_text(delta.truncated_views for _, delta in deltas),
+                array_text(delta.traces for _, delta in deltas),
                 _marker_texts(delta.marker_us for _, delta in deltas),
-                *_part_columns(delta.parts for _, delta in deltas),
+                *_part_columns([delta.parts for _, delta in deltas]),
                 FOLD_VERSION,
                 project_id,
                 project_id,
@@ -290,8 +290,8 @@ def write_views(project_id: int, views: Sequence[GrownView]) -> None:
                                                 is_truncated, contribution, {FACTS}, marker_us, {PARTS})
                 SELECT %s, %s, view_id, group_id, cell_id, traces, is_truncated, contribution, {FACTS},
                        string_to_array(marker_us, ',')::bigint[], {PARTS}
-                FROM unnest(%b::uuid[], %b::int[], %b::int[], %b::int[], %b::boolean[], %b::bytea[], %b::float8[],
-                            %b::smallint[], %b::bigint[], %b::text[], {PART_ARRAYS})
+                FROM unnest(%b::uuid[], %s::int[], %s::int[], %s::int[], %b::boolean[], %b::bytea[], %b::float8[],
+                            %s::smallint[], %s::bigint[], %b::text[], {PART_ARRAYS})
                      AS d (view_id, group_id, cell_id, traces, is_truncated, contribution, {FACTS}, marker_us, {PARTS})
                 ON CONFLICT (project_id, view_id, group_id) DO UPDATE SET
                     traces = excluded.traces, is_truncated = excluded.is_truncated,
@@ -301,15 +301,15 @@ def write_views(project_id: int, views: Sequence[GrownView]) -> None:
                 project_id,
                 FOLD_VERSION,
                 [view.view_id for view in views],
-                [view.group_id for view in views],
-                [view.cell_id for view in views],
-                [view.traces for view in views],
+                array_text(view.group_id for view in views),
+                array_text(view.cell_id for view in views),
+                array_text(view.traces for view in views),
                 [view.is_truncated for view in views],
                 [view.contribution for view in views],
                 [view.facts.sample_rate for view in views],
-                [view.facts.traits for view in views],
-                [view.facts.session for view in views],
+                array_text(view.facts.traits for view in views),
+                array_text(view.facts.session for view in views),
                 _marker_texts(view.marker_us for view in views),
-                *_part_columns(view.parts for view in views),
+                *_part_columns([view.parts for view in views]),
             ],
         )
