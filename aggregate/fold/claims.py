@@ -54,6 +54,7 @@ WITH {LIVE}, queue AS (
 SELECT group_id, is_alone, count(*), sum(body_bytes), max(received_at)
 FROM queue GROUP BY 1, 2 ORDER BY min(received_at), 1, 2
 """
+Candidate = tuple[Any, ...]  # Any: a row of these
 # Of some groups, in their order. Of some stripes of them, or of all. The bound of time keeps a claim from sorting more
 # than the part of the queue that was counted.
 PICK: Final = f"""
@@ -213,15 +214,13 @@ def _pick(project_id: int) -> tuple[Claim, bool]:
 
 
 def _choose_groups(
-    candidates: Sequence[tuple[Any, ...]],
-    room: int,
-    room_bytes: int,  # Any: rows of `CANDIDATES`
-) -> tuple[list[tuple[Any, ...]], tuple[Any, ...] | None]:
+    candidates: Sequence[Candidate], room: int, room_bytes: int
+) -> tuple[list[Candidate], Candidate | None]:
     """Returns the first candidates that fit into a batch as a whole, and the next one, of which a part may fit.
 
     A trace that is folded alone takes the whole batch.
     """
-    whole: list[tuple[Any, ...]] = []
+    whole: list[Candidate] = []
     for row in candidates:
         _, is_alone, traces, size, _ = row
         if is_alone:
