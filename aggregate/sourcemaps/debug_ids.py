@@ -17,23 +17,26 @@ from profcore.symbolicate.paths import ANYWHERE
 
 BATCH: Final = 1_000  # scripts of one transaction
 # The scripts that traces named and no upload, with the files of one that has the same debug id. Most have been placed
-# before, so they are put aside first; `wild` are few.
+# before, so they are put aside first; `wild` are few. Anybody may give thousands of URLs one id, which as many scripts
+# have once they are placed: of each id, one script is joined.
 FOUND: Final = f"""
 WITH wild AS MATERIALIZED (
     SELECT s.release, s.uri FROM aggregate_releasescript s
     WHERE s.project_id = %(project)s AND s.map_id IS NOT NULL AND {HAS_WILDCARD}),
+of_id AS MATERIALIZED (
+    SELECT DISTINCT ON (o.debug_id) o.debug_id, o.file, o.bundle_id, o.map_id FROM aggregate_releasescript o
+    WHERE o.project_id = %(project)s AND o.debug_id IS NOT NULL AND o.map_id IS NOT NULL
+    ORDER BY o.debug_id, o.id),
 named AS MATERIALIZED (
-    SELECT f.release, f.uri, f.debug_id, f.seen_at, o.id, o.file, o.bundle_id, o.map_id
-    FROM ingest_scriptdebugid f
-    JOIN aggregate_releasescript o
-      ON o.project_id = f.project_id AND o.debug_id = f.debug_id AND o.map_id IS NOT NULL
+    SELECT f.release, f.uri, f.debug_id, f.seen_at FROM ingest_scriptdebugid f
     WHERE f.project_id = %(project)s AND NOT EXISTS (
         SELECT FROM aggregate_releasescript s
         WHERE s.project_id = %(project)s AND s.release = f.release AND md5(s.uri) = md5(f.uri)
           AND s.map_id IS NOT NULL))
-SELECT DISTINCT ON (f.release, f.uri) f.release, f.uri, f.debug_id, f.file, f.bundle_id, f.map_id FROM named f
+SELECT DISTINCT ON (f.release, f.uri) f.release, f.uri, f.debug_id, o.file, o.bundle_id, o.map_id
+FROM named f JOIN of_id o ON o.debug_id = f.debug_id
 WHERE NOT EXISTS (SELECT FROM wild s WHERE s.release = f.release AND {COVERS})
-ORDER BY f.release, f.uri, f.seen_at, f.debug_id, f.id
+ORDER BY f.release, f.uri, f.seen_at, f.debug_id
 LIMIT %(limit)s
 """
 # Scripts that wait for a URL although their release has one with the same debug id.

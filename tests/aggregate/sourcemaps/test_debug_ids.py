@@ -4,10 +4,11 @@ from datetime import UTC, datetime, timedelta
 
 import msgspec
 import pytest
+from django.db import connection
 from django.db.models import F
 
 from aggregate.label_models import Artifact, ReleaseScript
-from aggregate.sourcemaps.debug_ids import BATCH, place_scripts
+from aggregate.sourcemaps.debug_ids import BATCH, FOUND, place_scripts
 from aggregate.sourcemaps.deleting import delete_release, expire_source_maps
 from aggregate.sourcemaps.labelling import label_all
 from aggregate.sourcemaps.uploading import UploadError, store_build
@@ -126,6 +127,21 @@ def test_more_scripts_than_a_transaction_takes_are_placed(shop: Project) -> None
     execute_in_transaction(INSERT, [str(shop.pk), "1", msgspec.json.encode(uris_of).decode()])
     label_all()
     assert ReleaseScript.objects.count() == BATCH + 1
+    assert most_rows(f"EXPLAIN (ANALYZE, FORMAT JSON) {FOUND}", {"project": shop.pk, "limit": BATCH}) < 10 * BATCH
+
+
+def most_rows(statement: str, params: dict[str, int]) -> float:
+    """Returns the rows that the largest step of a plan gave or compared."""
+    with connection.cursor() as cursor:
+        cursor.execute(statement, params)
+        ((plans,),) = cursor.fetchall()
+    waiting, most = [plans[0]["Plan"]], 0.0
+    while waiting:
+        step = waiting.pop()
+        waiting += step.get("Plans", [])
+        rows = step["Actual Rows"] + step.get("Rows Removed by Join Filter", 0)
+        most = max(most, rows * step["Actual Loops"])
+    return most
 
 
 def test_a_lie_labels_its_own_address_only(shop: Project) -> None:
