@@ -22,7 +22,7 @@ def leave_out(table: str, asked: Collection[str] = ()) -> str:
     Dimensions whose names are in `asked` leave nothing out.
     """
     conditions = [
-        f"{table}.{dimension.column} <> ALL('{{{','.join(map(str, dimension.left_out))}}}'::smallint[])"
+        f"{table}.{dimension.column} <> ALL('{array_text(dimension.left_out)}'::smallint[])"
         for dimension in DIMENSIONS
         if dimension.left_out and dimension.name not in asked
     ]

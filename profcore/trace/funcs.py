@@ -135,14 +135,9 @@ def _without_credentials(uri: str) -> str:
     return uri[: match.start(1)] + uri[match.end(1) :] if match else uri
 
 
-def read_uris(trace: Trace, *, page_url: str | None, page: str) -> list[str]:
-    """Returns the URI under which each resource of a trace is stored."""
-    return [resource_uri(repair_text(uri), page_url, page) for uri in trace.resources]
-
-
 def read_func_keys(trace: Trace, *, page_url: str | None, page: str) -> list[FuncKey]:
     """Returns the identity of every frame of a trace, by frame id. `page_url` is cleaned, `page` the route."""
-    uris = read_uris(trace, page_url=page_url, page=page)
+    uris = [resource_uri(repair_text(uri), page_url, page) for uri in trace.resources]
     return [
         FuncKey(
             None if frame.resourceId is None else uris[frame.resourceId],

@@ -6,6 +6,7 @@ from typing import Final
 from aggregate.fold.writes import HOTSPOT_SUMS
 from aggregate.selectors.slice.binary import open_binary
 from aggregate.selectors.slice.slices import DAY_OF_CELL, Slice, where_rolled
+from aggregate.sql import array_text
 from profcore.trace.funcs import FuncKey
 
 # LATERAL, with OFFSET to keep the planner from flattening it: the planner does not know how few cells are not rolled
@@ -38,7 +39,7 @@ def load_keys(project_id: int, func_ids: Sequence[int]) -> dict[int, FuncKey]:
     with open_binary() as cursor:
         cursor.execute(
             "SELECT id, uri, line, col, name FROM aggregate_func WHERE project_id = %s AND id = ANY(%s::int[])",
-            [project_id, f"{{{','.join(map(str, func_ids))}}}"],  # as a list, thousands take longer than their keys
+            [project_id, array_text(func_ids)],
         )
         rows = cursor.fetchall()
     return {func_id: FuncKey(uri, line, column, name) for func_id, uri, line, column, name in rows}
