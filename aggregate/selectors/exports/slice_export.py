@@ -1,12 +1,12 @@
 """A slice in the form that exporters need: the cells' call trees merged into one, with the funcs they name."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Final, NamedTuple
 
 from django.conf import settings
 from django.db import connection
+from msgspec import structs
 
 from aggregate.selectors.code.symbols import Symbols, load_symbols
 from aggregate.selectors.functions.display_rows import show_rows
@@ -157,7 +157,7 @@ def make_export_funcs(
         for at, func_id in enumerate(ids):
             if func_id is not None and len({labels.id_of(release, func_id) for release in releases}) == 1:
                 label = labels.of(releases[0], func_id)
-                rows[at] = replace(rows[at], id=labels.id_of(releases[0], func_id), mapped=label)
+                rows[at] = structs.replace(rows[at], id=labels.id_of(releases[0], func_id), mapped=label)
     rows = show_rows(code, rows)
     is_folded = [row.display is not None and row.display.is_folded for row in rows]
     return NamedFuncs([make_export_func(code, row) for row in rows], is_folded, len(code.display))

@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
+from msgspec import structs
+
 from aggregate.selectors.code.refs import FuncRef, find_home, find_ref, list_releases, select_owned
 from aggregate.selectors.code.symbols import Pair, RowId, Symbols, load_symbols
 from aggregate.selectors.functions.display_rows import is_made_id
@@ -90,8 +92,8 @@ def select_func(project_id: int, func_id: RowId, *, releases: Sequence[str] | No
     rows = select_rows(project_id, ref.funcs[-1:] if home is None else [home[1]])
     if not rows:
         return None
-    row = describe_rows(code, rows if home is None else [replace(rows[0], release=home[0])])[0]
-    return replace(row, id=ref.row_id, display=None if row.is_made else row.display)
+    row = describe_rows(code, rows if home is None else [structs.replace(rows[0], release=home[0])])[0]
+    return structs.replace(row, id=ref.row_id, display=None if row.is_made else row.display)
 
 
 def _pairs_of_newest(ref: FuncRef) -> frozenset[Pair] | None:

@@ -6,6 +6,7 @@ from typing import Final
 
 from django.conf import settings
 from django.db import connection
+from msgspec import structs
 
 from aggregate.fold.hotspots import spots_of_funcs
 from aggregate.selectors.code.rows import RowOf
@@ -190,7 +191,7 @@ class _Counted:
         views: int | None = sum(member.views or 0 for member in _others(members, row.id, self.views_of))
         if self.views_of is None or row.id in self.views_of:
             views = None if self.views is None else (views or 0) + self.views.get(row.id, 0)
-        return replace(
+        return structs.replace(
             row,
             total_us=total_us + sum(member.total_us for member in rest),
             total_samples=total_samples + sum(member.total_samples for member in rest),
@@ -223,7 +224,7 @@ def _sum_row(
         return row_of_member == row_id, int(member.id), member.self_us, member.release or ""
 
     named_row = group or max(members, key=rank)
-    row = replace(
+    row = structs.replace(
         named_row,
         id=row_id,
         self_samples=sum(member.self_samples for member in members),

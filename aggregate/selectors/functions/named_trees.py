@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from django.db import connection
+from msgspec import structs
 
 from aggregate.selectors.code.symbols import RowId, Symbols
 from aggregate.selectors.functions.display_rows import id_of_part, is_made_id, make_part_row
@@ -54,7 +55,7 @@ def merge_named(
         tree = whole.tree
         return whole, replace(tree, func=[index_of[func] for func in tree.func]), rows
     releases = sorted(whole.releases)
-    parts = [replace(row, release=release) for release in releases for row in rows]
+    parts = [structs.replace(row, release=release) for release in releases for row in rows]
     named = label_rows(code, parts)
     of_release = [named[at * len(rows) : (at + 1) * len(rows)] for at in range(len(releases))]
     trees = [(whole.tree, of_release[0])] if of_release else []
@@ -83,9 +84,9 @@ def _join(trees: Sequence[tuple[CallTree, Sequence[FunctionRow]]], code: Symbols
             if is_made_id(row_id):
                 made.setdefault(number, []).append(part)
             if number == len(rows):
-                rows.append(replace(part, id=row_id, release=None))
+                rows.append(structs.replace(part, id=row_id, release=None))
             elif isinstance(part.id, int) and part.mapped is not None:  # the newest func is the one to show
-                rows[number] = replace(part, id=row_id, release=None)
+                rows[number] = structs.replace(part, id=row_id, release=None)
         builder.add_tree(tree, number_of)
     for number, parts in made.items():
         if (made_row := make_part_row(code, parts)) is not None:

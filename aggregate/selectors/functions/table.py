@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
+import msgspec
 from django.db import connection
 
 from aggregate.selectors.code.labels import label_func, label_original, place_of
@@ -39,8 +40,7 @@ MAX_SEARCH_CHARS: Final = 200  # as in a long path; every function's texts are s
 SUM_PARTS: Final = ", ".join(f"COALESCE(sum({name}), 0)::bigint AS {name}" for name in TIME_PART_NAMES)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FunctionRow:
+class FunctionRow(msgspec.Struct, frozen=True, kw_only=True):
     """One func's sums in a slice. `views` counts those that ran it. `line` and `column` say where it is defined.
 
     For a group of funcs, `id` and `name` are the group's. `views` is None if the slice has too many views to look at.
@@ -237,7 +237,9 @@ def describe_row(code: Symbols, row: FunctionRow) -> FunctionRow:
     """Returns a row with its category, and with how the display rules show it."""
     if row.is_made:
         return row
-    return replace(row, category=code.categorize(row.key, row.mapped), display=code.show(row.key, row.mapped))
+    return msgspec.structs.replace(
+        row, category=code.categorize(row.key, row.mapped), display=code.show(row.key, row.mapped)
+    )
 
 
 def label_rows(code: Symbols, rows: Sequence[FunctionRow]) -> Sequence[FunctionRow]:
@@ -245,7 +247,7 @@ def label_rows(code: Symbols, rows: Sequence[FunctionRow]) -> Sequence[FunctionR
     if code.labels is None:
         return rows
     code.labels.load([(row.release, int(row.id)) for row in rows if row.release is not None])
-    return [replace(row, mapped=code.label(row.release, int(row.id))) for row in rows]
+    return [msgspec.structs.replace(row, mapped=code.label(row.release, int(row.id))) for row in rows]
 
 
 def sort_rows(rows: Sequence[FunctionRow], sort: str) -> list[FunctionRow]:
@@ -350,9 +352,7 @@ FUNCTION_COLUMNS: Final = (
 
 def _read_function(row: Sequence[Any], code: Symbols | None) -> FunctionRow:  # Any: as the driver types them
     function = FunctionRow(**dict(zip(FUNCTION_COLUMNS, row, strict=True)))
-    if code is None:
-        return function
-    return replace(function, category=code.categorize(function.key), display=code.show(function.key))
+    return function if code is None else describe_row(code, function)
 
 
 def _read_table(

@@ -3,6 +3,8 @@
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from aggregate.selectors.code.symbols import load_symbols
 from aggregate.selectors.functions.merged_slice import MergedSlice
 from aggregate.selectors.functions.named_trees import merge_named
@@ -62,10 +64,11 @@ def select_tree_columns(
     rows, numbers = _number_funcs([side_rows for _, _, side_rows in named])
     tree, places = _join_trees([side_tree for _, side_tree, _ in named], numbers, len(rows))
     totals = [_spread(len(tree), total_us(side_tree), at) for (_, side_tree, _), at in zip(named, places, strict=True)]
-    shares = [_greatest_share(us, wholes) for us in zip(*totals, strict=True)]
+    js_us = [whole.time.js_us for whole in wholes]
+    shares = np.max([np.array(us) / (of or np.inf) for us, of in zip(totals, js_us, strict=True)], axis=0)
     # A callee's share is never above its caller's, and callers come first, so the caller of a kept node is kept.
-    heaviest = sorted((n for n, share in enumerate(shares) if share >= min_share), key=lambda n: (-shares[n], n))
-    kept = sorted(heaviest[:max_nodes])
+    heavy = np.flatnonzero(shares >= min_share)
+    kept = np.sort(heavy[np.argsort(-shares[heavy], kind="stable")[:max_nodes]]).tolist()
     place_of = {node: place for place, node in enumerate(kept)}
     used = sorted({tree.func[node] for node in kept})
     number_of = {index: number for number, index in enumerate(used)}
@@ -133,10 +136,6 @@ def _spread(count: int, values: Iterable[int], places: Sequence[int]) -> list[in
     for value, place in zip(values, places, strict=True):
         spread[place] += value
     return spread
-
-
-def _greatest_share(us: Sequence[int], wholes: Sequence[MergedSlice]) -> float:
-    return max(part / whole.time.js_us if whole.time.js_us else 0.0 for part, whole in zip(us, wholes, strict=True))
 
 
 def _make_side(

@@ -7,6 +7,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
+from msgspec import structs
+
 from aggregate.selectors.code.symbols import RowId, Symbols, load_symbols
 from aggregate.selectors.functions.display_rows import id_of_part, make_part_row, stored_id_of_part
 from aggregate.selectors.functions.table import FunctionRow, describe_row, select_parts, sort_rows
@@ -91,7 +93,7 @@ def _top(code: Symbols, members: Members, other_code: Symbols, others: Members) 
 
 
 def _sum_row(row_id: RowId, members: Sequence[FunctionRow]) -> FunctionRow:
-    return replace(
+    return structs.replace(
         max(members, key=lambda part: (int(part.id), part.release or "")),
         id=row_id,
         self_us=sum(part.self_us for part in members),
@@ -111,7 +113,7 @@ def _show_row(code: Symbols, row: FunctionRow, members: Sequence[FunctionRow]) -
     func_count = len({stored_id_of_part(code, part) for part in members})
     if made is None:
         return PreviewRow(describe_row(code, row), func_count)
-    return PreviewRow(replace(made, self_us=row.self_us, hidden_us=row.hidden_us), func_count)
+    return PreviewRow(structs.replace(made, self_us=row.self_us, hidden_us=row.hidden_us), func_count)
 
 
 def _tell_effects(code: Symbols, parts: Iterable[FunctionRow]) -> list[RuleEffect]:

@@ -7,6 +7,7 @@ from typing import Final
 
 from django.conf import settings
 from django.db import connection
+from msgspec import structs
 
 from aggregate.selectors.code.symbols import Pair, RowId, Symbols, load_symbols
 from aggregate.selectors.functions.display_rows import make_part_row
@@ -164,7 +165,7 @@ def number_funcs(
     @cache
     def find_row(number: int) -> FunctionRow:
         row = show(members[number])
-        return replace(row, renamed_from=show(members[renamed[number]])) if number in renamed else row
+        return structs.replace(row, renamed_from=show(members[renamed[number]])) if number in renamed else row
 
     return NumberedSides(
         samples=[sample for sample, _ in split],
@@ -249,7 +250,7 @@ def _identify_func(keys: Mapping[int, FuncKey], code: Symbols) -> tuple[Identify
         row_id, display = find_id(members[0]), code.show(part.key, part.mapped)
         if display is not None and display.row_id is not None:
             return make_part_row(code, [_make_part(pair, keys, code) for pair in members]) or part
-        return replace(part, id=row_id, release=None, display=display)
+        return structs.replace(part, id=row_id, release=None, display=display)
 
     return identify, show
 
@@ -259,7 +260,7 @@ def _identify_group(by: str, keys: Mapping[int, FuncKey], code: Symbols) -> tupl
 
     def identify(pair: Pair) -> Hashable:
         part = _make_part(pair, keys, code)
-        return name_of(part if part.uri is None else replace(part, uri=without_hash(part.uri)))
+        return name_of(part if part.uri is None else structs.replace(part, uri=without_hash(part.uri)))
 
     return identify, lambda members: empty_group(str(identify(members[0])), by)
 

@@ -6,10 +6,11 @@ nothing has 0. A sample of these views gives the intervals.
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Final, Literal
 
 from django.conf import settings
+from msgspec import structs
 
 from aggregate.selectors.code.symbols import Pair, RowId
 from aggregate.selectors.functions.table import FunctionRow
@@ -160,5 +161,5 @@ class ForcedSums:
 def _make_row(rows: VitalsRows, row_id: RowId, column: Sequence[int], summary: FuncSummary | None) -> ForcedRow:
     self_us, measured_us, callers_us, own_us = column
     is_function = rows.group_by == "function"  # the total of a group is not the sum of its functions'
-    row = replace(rows.describe(row_id), self_us=self_us, total_us=callers_us if is_function else 0)
+    row = structs.replace(rows.describe(row_id), self_us=self_us, total_us=callers_us if is_function else 0)
     return ForcedRow(row=row, own_us=own_us, measured_us=measured_us, summary=summary)

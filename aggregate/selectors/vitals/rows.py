@@ -2,8 +2,9 @@
 
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import replace
 from typing import Final, Generic, TypeVar
+
+from msgspec import structs
 
 from aggregate.selectors.code.rows import RowOf
 from aggregate.selectors.code.symbols import Pair, RowId, Symbols
@@ -50,7 +51,7 @@ class VitalsRows:
         members = self.members[row_id]
         made = make_part_row(self.code, members)
         row = made or max(members, key=lambda member: (int(member.id), member.release or ""))
-        return describe_row(self.code, replace(row, id=row_id, release=None))
+        return describe_row(self.code, structs.replace(row, id=row_id, release=None))
 
 
 def _make_part(code: Symbols, funcs: FuncTable, id_of: Sequence[int], pair: Pair) -> FunctionRow:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from django.conf import settings
+from msgspec import structs
 
 from aggregate.selectors.code.symbols import Pair, RowId, load_symbols
 from aggregate.selectors.exports.slice_export import select_ids
@@ -271,4 +272,6 @@ def _make_table(
 def _describe(rows: VitalsRows, row_id: RowId, column: Sequence[int]) -> FunctionRow:
     self_us, hidden_us, total_us = column
     is_function = rows.group_by == "function"  # the total of a group is not the sum of its functions'
-    return replace(rows.describe(row_id), self_us=self_us, hidden_us=hidden_us, total_us=total_us if is_function else 0)
+    return structs.replace(
+        rows.describe(row_id), self_us=self_us, hidden_us=hidden_us, total_us=total_us if is_function else 0
+    )

@@ -6,6 +6,7 @@ from typing import Final
 from urllib.parse import urlencode
 
 from django.http import QueryDict
+from msgspec import structs
 
 from aggregate.selectors.code.symbols import load_symbols
 from aggregate.selectors.functions.renames import select_other_names
@@ -42,7 +43,7 @@ def build_trend(query: FunctionQuery, _params: QueryDict) -> Context:
     rows = []
     for cost in costs.rows:
         name = cost.sums.value
-        there = replace(query, func=replace(query.func, id=homes.get(name, query.func.id)))
+        there = replace(query, func=structs.replace(query.func, id=homes.get(name, query.func.id)))
         rows.append(replace(make_row(there, cost, of_release(everywhere, name)), is_marked=name in marked))
     return {
         "rows": rows,

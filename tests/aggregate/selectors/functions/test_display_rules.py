@@ -9,6 +9,7 @@ from uuid import UUID
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from msgspec import structs
 from pytest_django import Settings
 
 from aggregate.models import Func
@@ -107,7 +108,7 @@ def test_a_retitled_function_keeps_its_id_its_place_and_its_sums(app: Project) -
     slice_ = show(app, {"action": "retitle", "field": "name", "pattern": "card", "title": "<{name}>", "colour": "red"})
     for row in select_function_table(slice_).functions:
         was = stored[row.id]
-        assert replace(row, display=None) == was
+        assert structs.replace(row, display=None) == was
         assert row.label == ("<card>" if was.name == "card" else was.name)
     assert select_tree_columns([slice_], min_share=0, max_nodes=99).display_rules == 1
     assert "<card>" in [func.label for func in select_slice_export(slice_, project="Shop").funcs]
