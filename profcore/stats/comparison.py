@@ -9,6 +9,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 
@@ -28,8 +29,7 @@ MAX_LOOKED_UP: Final = 50
 MIX_TO_MENTION: Final = 0.05
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Difference:
+class Difference(msgspec.Struct, frozen=True, kw_only=True):
     """One func's change, in ms per view.
 
     `base_ms` and `head_ms` are plain means over the views of each sample. `delta_ms` is head minus base at one common
@@ -253,7 +253,7 @@ def order_increases(increases: Sequence[Difference], find_callers: FindCallers |
     if hidden and seen and find_callers is not None:
         callers = find_callers([increase.func_id for increase in hidden], seen)
     if callers is not None:
-        increases = [replace(increase, is_caller=increase.func_id in callers) for increase in increases]
+        increases = [msgspec.structs.replace(increase, is_caller=increase.func_id in callers) for increase in increases]
     return sorted(increases, key=lambda increase: -increase.ranking_ms)
 
 

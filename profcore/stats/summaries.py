@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 
@@ -46,8 +47,7 @@ PERCENTILES: Final = (0.50, 0.75, 0.95)
 US_PER_MS: Final = 1_000.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FuncSummary:
+class FuncSummary(msgspec.Struct, frozen=True, kw_only=True):
     """One func (or group) over all views, including those that never ran it.
 
     `share` is its time divided by the views' time of the measure (a ratio of sums, 0 to 1). It is None if there is no

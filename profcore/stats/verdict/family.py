@@ -11,6 +11,7 @@ from typing import Final, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import structs
 
 from profcore.stats.comparison import Difference, describe_changes
 from profcore.stats.distributions import control_false_discoveries
@@ -299,7 +300,7 @@ def list_clear(page: PageSides, family: Family, bound: float) -> list[Difference
         return []
     is_clear &= page.changes.z * page.changes.delta > 0
     differences = describe_changes(page.changes, page.func_ids, visible=page.visible, among=is_clear)
-    known = (replace(difference, q=family.functions[difference.func_id].q) for difference in differences)
+    known = (structs.replace(difference, q=family.functions[difference.func_id].q) for difference in differences)
     return [difference for difference in known if difference.is_beyond_zero]
 
 

@@ -4,6 +4,8 @@ from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
+from msgspec import structs
+
 from profcore.stats.comparison import Difference, describe_changes, order_increases
 from profcore.stats.culprits import FindCallers
 from profcore.stats.verdict.family import (
@@ -148,7 +150,7 @@ def describe_function(pages: Sequence[PageSides], family: Family, func_id: int) 
             continue
         differences = describe_changes(page.changes, page.func_ids)
         difference = next(row for row in differences if row.func_id == func_id)
-        known = replace(difference, q=family.functions[func_id].q)
+        known = structs.replace(difference, q=family.functions[func_id].q)
         found.append(
             FunctionChange(page=page.page, difference=known, share=page.share_of(known.delta_ms), pages=(page.page,))
         )

@@ -8,6 +8,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, Literal, TypeVar
 
+from msgspec import structs
+
 from profcore.stats.comparison import FALSE_DISCOVERIES, Comparison, Difference
 from profcore.stats.distributions import normal_quantile
 from profcore.stats.verdict.certainty import Certainty
@@ -239,9 +241,8 @@ def _judge_parts(
 ) -> tuple[list[tuple[Name, Change]], Family]:
     differences = {name: comparison.overall for name, comparison in parts.items() if comparison.overall is not None}
     family = control_family([difference.p for difference in differences.values()], sides)
-    controlled = {
-        name: replace(difference, q=q) for (name, difference), q in zip(differences.items(), family.pages, strict=True)
-    }
+    known = zip(differences.items(), family.pages, strict=True)
+    controlled = {name: structs.replace(difference, q=q) for (name, difference), q in known}
     changes = []
     for name, comparison in parts.items():
         difference = controlled.get(name)

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from django.db import connection
+from msgspec import structs
 from pytest_django import Settings
 
 from aggregate.models import Func
@@ -77,7 +78,7 @@ def test_over_a_slice_it_costs_what_the_table_of_functions_says(project: Project
     row = next(row for row in table.functions if row.id == ref.row_id)
     (cost,) = costs_by(slice_, ref, None).rows
     assert cost.estimate(measure) == (
-        None if (estimate := table.estimates.get(row.id)) is None else replace(estimate, func_id=0)
+        None if (estimate := table.estimates.get(row.id)) is None else structs.replace(estimate, func_id=0)
     )
     assert (cost.sums.self_us, cost.sums.total_us, cost.sums.func_views) == (row.self_us, row.total_us, row.views)
     assert cost.sums.slice_js_us == table.time.js_us
