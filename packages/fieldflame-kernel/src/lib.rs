@@ -13,6 +13,7 @@ mod gunzip;
 mod hidden;
 mod json;
 mod kernel;
+mod marks;
 mod names;
 mod own;
 mod paths;
@@ -21,6 +22,9 @@ mod sums;
 mod tables;
 mod tree_sums;
 mod trees;
+mod view;
+mod view_reader;
+mod vitals;
 mod weights;
 mod wire;
 
@@ -34,5 +38,6 @@ fn fieldflame_kernel(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<endpoint::Endpoint>()?;
     module.add_class::<kernel::Kernel>()?;
     module.add_class::<tree_sums::TreeSum>()?;
+    module.add_class::<view_reader::ViewReader>()?;
     module.add_function(wrap_pyfunction!(contributions::decode_first, module)?)
 }
