@@ -33,7 +33,7 @@ class FuncTimes(NamedTuple):
         values = np.array(values_us, dtype=np.int64)
         places = values.nonzero()[0]
         above = values[places]
-        return cls(places, above, above, np.zeros_like(above))
+        return cls(places, above, above, np.zeros(places.size, dtype=np.int64))
 
     @classmethod
     def of_bytes(cls, columns: bytes) -> "FuncTimes":
@@ -42,7 +42,7 @@ class FuncTimes(NamedTuple):
 
     def own_time(self) -> "FuncTimes":
         """Returns self and hidden time as self time."""
-        nothing = np.zeros_like(self.func)
+        nothing = np.zeros(self.func.size, dtype=np.int64)
         return FuncTimes(self.func, self.self_us + self.hidden_us, nothing, nothing)
 
     def by_func(self, column: IntColumn) -> dict[int, int]:

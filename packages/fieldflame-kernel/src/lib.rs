@@ -1,7 +1,8 @@
-//! The compiled twin of the fold: from the stored bodies of a batch's traces to the sums that a worker writes.
+//! The compiled twin of the fold: from the stored bodies of a batch's traces to the sums that a worker writes. And of
+//! reading page views for vitals: from the stored bodies of a view to what ran in its windows.
 //!
-//! The pure twin, `profcore/sums/batch_sums.py` and what it calls, is the reference. This leaves to it whatever is not
-//! plainly right. Sums are `i64`: a trace spans at most `2 × `wire::MAX_TIME_MS``, and the release profile checks every addition.
+//! The pure twins, `profcore/sums/batch_sums.py` and `profcore/vitals/view_readers.py` and what these call, are the
+//! reference. This leaves to them whatever is not plainly right. Sums are `i64`: a trace spans at most `2 × `wire::MAX_TIME_MS``, and the release profile checks every addition.
 
 #![forbid(unsafe_code)]
 

@@ -53,7 +53,7 @@ impl Places {
 #[derive(Default)]
 pub struct PlacedFuncs {
     pub keys: Vec<u32>,
-    places: Vec<u32>,
+    pub places: Vec<u32>,
     topmost: Vec<bool>,
 }
 

@@ -118,7 +118,8 @@ fn share_scripts(view: &View, scripts: &[Script], names: &Names, forced_us: &mut
     let rates = find_rates(view, &seen);
     let mut unattributed_us = 0;
     for (script_us, ran) in &seen {
-        let weights: Vec<f64> = ran.iter().map(|(stack, us)| *us as f64 * rates[&view.func[*stack as usize]]).collect();
+        let rate_of = |stack: i32| rates[view.placed.places[stack as usize] as usize];
+        let weights: Vec<f64> = ran.iter().map(|(stack, us)| *us as f64 * rate_of(*stack)).collect();
         let whole: f64 = weights.iter().sum();
         let (mut passed, mut given) = (0.0, 0);
         if whole > 0.0 {
@@ -151,24 +152,25 @@ fn read_samples(view: &View, script: &Script, paths: &CallPaths) -> Ran {
     ran
 }
 
-/// Returns which part of its own time each func forces, by the same steps as the twin: floats are added in its order.
-fn find_rates(view: &View, seen: &[(i64, Ran)]) -> HashMap<u32, f64> {
-    let mut own_us: HashMap<u32, i64> = HashMap::new();
+/// Returns which part of its own time each func forces, by its place, by the same steps as the twin: floats are added in
+/// its order. Funcs that no script ran have no number.
+fn find_rates(view: &View, seen: &[(i64, Ran)]) -> Vec<f64> {
+    let place_of = |stack: i32| view.placed.places[stack as usize] as usize;
+    let mut own_us = vec![0; view.placed.keys.len()];
     for (stack, us) in seen.iter().flat_map(|(_, ran)| ran) {
-        *own_us.entry(view.func[*stack as usize]).or_default() += us;
+        own_us[place_of(*stack)] += us;
     }
-    let mut rates: HashMap<u32, f64> = own_us.keys().map(|func| (*func, 1.0)).collect();
+    let mut rates = vec![1.0; own_us.len()];
     for _ in 0..ROUNDS {
-        let mut forced_us: HashMap<u32, f64> = own_us.keys().map(|func| (*func, 0.0)).collect();
+        let mut forced_us = vec![0.0; own_us.len()];
         for (script_us, ran) in seen.iter().filter(|(script_us, _)| *script_us > 0) {
-            let rate_of = |stack: i32| rates[&view.func[stack as usize]];
-            let whole: f64 = ran.iter().map(|(stack, us)| *us as f64 * rate_of(*stack)).sum();
+            let whole: f64 = ran.iter().map(|(stack, us)| *us as f64 * rates[place_of(*stack)]).sum();
             for (stack, us) in ran.iter().filter(|_| whole > 0.0) {
-                let share = (i128::from(*script_us) * i128::from(*us)) as f64 * rate_of(*stack) / whole;
-                forced_us.entry(view.func[*stack as usize]).and_modify(|sum| *sum += share);
+                let place = place_of(*stack);
+                forced_us[place] += (i128::from(*script_us) * i128::from(*us)) as f64 * rates[place] / whole;
             }
         }
-        rates = forced_us.into_iter().map(|(func, us)| (func, us / own_us[&func] as f64)).collect();
+        rates = forced_us.iter().zip(&own_us).map(|(forced, own): (&f64, &i64)| forced / *own as f64).collect();
     }
     rates
 }
