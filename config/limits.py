@@ -295,8 +295,8 @@ METRICS_PAGES = read_int("FIELDFLAME_METRICS_PAGES", 20, low=1, high=1_000)
 METRICS_RELEASES = read_int("FIELDFLAME_METRICS_RELEASES", 3, low=1, high=100)
 # Views whose times make its histograms: all of the window up to this many, else a uniform sample.
 METRICS_MAX_VIEWS = 5_000
-# Views whose raw traces `vitals` reads while someone waits: about 1 s for recorded ones of four traces each. A job reads
-# all of a slice. With fewer, intervals of shares are wider than people can use.
+# Views whose raw traces `vitals` reads while someone waits: recorded ones of four traces each take the pure twin about
+# 1 s. A job reads all of a slice. With fewer, intervals of shares are wider than people can use.
 VITALS_MAX_VIEWS = 400
 VITALS_MAX_TRACES = 2_000  # of these views
 # Their expanded bytes: 400 views of heavy traces have 30 MB. Recorded traces take 0.12 µs per byte, hostile ones 0.3.
@@ -308,9 +308,9 @@ VITALS_VIEW_MAX_BYTES = 4 * 2**20
 # Functions that an answer meets before it reads no more views: 2.5 kB of memory each, and one view may add 50,000. Large
 # apps have some thousand that ever run.
 VITALS_MAX_FUNCS = 20_000
-# Functions of all views that a window's intervals come from, 200 bytes each: a thousand heavy views have 200,000.
+# Functions of all views that a window's intervals come from, 32 bytes each: a thousand heavy views have 200,000.
 VITALS_SAMPLE_MAX_FUNCS = 250_000
-# Processor seconds of an answer, after which no more views are read: three times what 400 recorded ones take.
+# Processor seconds of an answer, after which no more views are read: three times what the pure twin takes for 400.
 VITALS_READ_S = 5
 # Labels of source maps that a process caches, by (release, func): about 400 bytes each, 80 MB. And as many decisions of
 # display rules, of funcs with up to 1,000 characters: about 800 bytes each. Of the last project there may be more.

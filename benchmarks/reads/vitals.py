@@ -1,68 +1,73 @@
-"""Measures the processor time of reading vitals from raw traces, next to that of folding the same page views."""
+"""Measures the processor time of reading vitals from raw traces, by each twin, next to folding the same page views."""
 
 import gzip
 import time
 from argparse import ArgumentParser
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Final
+from types import ModuleType
+from typing import Final, NamedTuple
 
 from ops.demo.recordings import FOLDER
 from ops.demo.story import RELEASES
-from profcore.formats.timeline import ViewTrace, build_timeline
+from profcore.kernel import find_kernel
 from profcore.sums.fold import ViewFold, fold_trace
 from profcore.trace.funcs import FuncTable
-from profcore.trace.marks import read_marks
 from profcore.trace.wire import Limits, decode_envelope
-from profcore.vitals.forced_layout import sum_forced_layout
-from profcore.vitals.window_sums import sum_windows, tile_samples
-from profcore.vitals.windows import find_windows
+from profcore.vitals.view_readers import open_reader
 
 PAGE: Final = "/"
+ROUNDS: Final = 5
+MAX_BYTES: Final = 2**20
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class VitalsCost:
-    """Processor ms per recorded page view, by the pure twin."""
+class StoredBody(NamedTuple):
+    """A body as browsers send it."""
 
-    views: int
-    fold_ms: float
-    windows_ms: float
+    body: bytes
+    is_gzip: bool = True
+
+    def expand(self) -> bytes:
+        return gzip.decompress(self.body)
 
 
-def read_views() -> list[Sequence[bytes]]:
+View = Sequence[StoredBody]
+
+
+def read_views() -> list[View]:
     """Returns the bodies of each recorded view of the shop."""
-    views: dict[str, list[bytes]] = {}
+    views: dict[str, list[StoredBody]] = {}
     for release in RELEASES:
         for body in gzip.decompress((FOLDER / f"{release}.ndjson.gz").read_bytes()).splitlines():
-            views.setdefault(str(decode_envelope(body, Limits()).viewId), []).append(body)
+            view_id = str(decode_envelope(body, Limits()).viewId)
+            views.setdefault(view_id, []).append(StoredBody(gzip.compress(body)))
     return list(views.values())
 
 
-def bench_vitals(views: Sequence[Sequence[bytes]]) -> VitalsCost:
-    """Folds views, and reads their windows, once each."""
-    funcs = FuncTable()
-    fold_s = windows_s = 0.0
+def fold_views(views: Sequence[View]) -> float:
+    """Returns the processor ms per view of folding by the pure twin."""
+    funcs, began_s = FuncTable(), time.process_time()
     for bodies in views:
-        began_s = time.process_time()
         view = ViewFold()
         for body in bodies:
-            fold = fold_trace(decode_envelope(body, Limits()), page=PAGE, funcs=funcs)
+            fold = fold_trace(decode_envelope(body.expand(), Limits()), page=PAGE, funcs=funcs)
             view.add(fold, is_truncated=False)
-        folded_s = time.process_time()
-        traces = [
-            ViewTrace(decode_envelope(body, Limits()), read_marks(body, page_url=None, page=PAGE)) for body in bodies
-        ]
-        timeline = build_timeline(traces, page=PAGE, funcs=funcs)
-        times = tile_samples(timeline)
-        sum_windows(timeline, find_windows(timeline.marks), times)
-        sum_forced_layout(timeline, funcs.keys, times)
-        windows_s += time.process_time() - folded_s
-        fold_s += folded_s - began_s
-    return VitalsCost(views=len(views), fold_ms=1_000 * fold_s / len(views), windows_ms=1_000 * windows_s / len(views))
+    return 1_000 * (time.process_time() - began_s) / len(views)
+
+
+def read_vitals(views: Sequence[View], module: ModuleType | None) -> float:
+    """Returns the processor ms per view of reading vitals."""
+    reader, began_s = open_reader(module, FuncTable(), Limits(), max_bytes=MAX_BYTES), time.process_time()
+    for bodies in views:
+        reader.read(bodies, page=PAGE, choose=lambda windows: windows, with_scripts=True)
+    return 1_000 * (time.process_time() - began_s) / len(views)
 
 
 def main() -> None:
     ArgumentParser(description=__doc__).parse_args()
-    cost = bench_vitals(read_views())
-    print(f"{cost.views:,} page views; per view {cost.fold_ms:.2f} ms to fold, {cost.windows_ms:.2f} ms to read vitals")
+    views, module = read_views(), find_kernel().module
+    for _ in range(ROUNDS):
+        compiled = "" if module is None else f", {read_vitals(views, module):.2f} ms by the kernel"
+        print(
+            f"{len(views):,} page views; per view {fold_views(views):.2f} ms to fold, "
+            f"{read_vitals(views, None):.2f} ms to read vitals{compiled}"
+        )

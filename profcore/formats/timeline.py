@@ -17,7 +17,7 @@ from profcore.sums.calltree import mark_paths
 from profcore.trace.dimensions import DIMENSIONS, END_REASONS, classify_end_reason, name_codes
 from profcore.trace.funcs import FuncTable
 from profcore.trace.mark_types import LONG_TASK
-from profcore.trace.marks import TimelineMark, hide_own_scripts, plain_mark
+from profcore.trace.marks import TimelineMark, hide_own_scripts, join_marks, plain_mark
 from profcore.trace.weights import TimeParts, busy_ranges, to_us
 from profcore.trace.wire import Envelope, Mark, Trace
 
@@ -167,7 +167,7 @@ def build_timeline(
         func=stacks.func,
         samples=samples,
         traces=_describe(observed),
-        marks=_join_marks(observed, started_at_ms),
+        marks=join_marks((trace.marks or (), _shift_us(trace.envelope, started_at_ms)) for trace, _ in observed),
         gaps=sorted(Gap(start, end, index) for index, (_, seen) in enumerate(observed) for start, end in seen.gaps),
         long_tasks=_join_tasks(observed, started_at_ms),
         time=time,
@@ -286,37 +286,6 @@ def _overlap_us(observed: Sequence[Observed]) -> int:
             overlap += max(0, min(covered_until, seen.last_us) - seen.start_us)
         covered_until = seen.last_us if covered_until is None else max(covered_until, seen.last_us)
     return overlap
-
-
-def _join_marks(observed: Sequence[tuple[ViewTrace, Observed]], started_at_ms: float) -> list[TimelineMark]:
-    """Returns the marks of all traces on the view's clock. What several traces tell is there once.
-
-    A long task or frame that spans two traces is told by both. It is known by its type, name and time: the second may
-    know other facts. Within a trace only equal marks are one: many events may begin together.
-    """
-    joined: list[TimelineMark] = []
-    known: set[tuple[str, str, int, int]] = set()
-    for trace, _ in observed:
-        distinct: dict[str, TimelineMark] = {}
-        shift_us = _shift_us(trace.envelope, started_at_ms)
-        for mark in trace.marks or ():
-            moved = TimelineMark(
-                type=mark.type,
-                start_us=mark.start_us + shift_us,
-                duration_us=mark.duration_us,
-                name=mark.name,
-                facts=mark.facts,
-                scripts=mark.scripts,
-            )
-            distinct.setdefault(repr(moved), moved)
-        fresh = [mark for mark in distinct.values() if _identity_of(mark) not in known]
-        joined += fresh
-        known.update(map(_identity_of, fresh))
-    return sorted(joined, key=lambda mark: (mark.start_us, mark.duration_us, mark.type, mark.name))
-
-
-def _identity_of(mark: TimelineMark) -> tuple[str, str, int, int]:
-    return mark.type, mark.name, mark.start_us, mark.duration_us
 
 
 def _join_tasks(observed: Sequence[tuple[ViewTrace, Observed]], started_at_ms: float) -> list[tuple[int, int]]:

@@ -6,15 +6,14 @@ them. Times are integer µs here; only results have milliseconds.
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final, Literal
+from typing import Final, Literal, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from profcore.sums.blobs import Contribution
-
 IntColumn = npt.NDArray[np.int64]
 FloatColumn = npt.NDArray[np.float64]
+NO_INTS: Final[IntColumn] = np.zeros(0, dtype=np.int64)
 Measure = Literal["self", "total", "hidden", "self+hidden"]
 MEASURES: Final[tuple[Measure, ...]] = ("self", "total", "hidden", "self+hidden")
 
@@ -145,30 +144,51 @@ class ViewSample:
         return self.columns.js_us + self.columns.hidden_us if measure == "self+hidden" else self.columns.js_us
 
 
+class SampledFuncs(Protocol):
+    """What the funcs of a view took, in columns of one length: a contribution, or arrays."""
+
+    @property
+    def func(self) -> Sequence[int] | IntColumn: ...
+    @property
+    def self_us(self) -> Sequence[int] | IntColumn: ...
+    @property
+    def total_us(self) -> Sequence[int] | IntColumn: ...
+    @property
+    def hidden_us(self) -> Sequence[int] | IntColumn: ...
+
+
 def sample_of(
-    contributions: Iterable[Contribution], view_columns: ViewColumns, *, population: int | None = None
+    contributions: Iterable[SampledFuncs],
+    view_columns: ViewColumns,
+    *,
+    population: int | None = None,
+    id_of: Sequence[int] | None = None,
 ) -> ViewSample:
-    """Returns a sample from contributions, one per view in the order of `view_columns`; empty ones count as views."""
+    """Returns a sample from contributions, one per view in the order of `view_columns`; empty ones count as views.
+
+    `id_of` maps their funcs to func ids.
+    """
     listed = list(contributions)
-    lengths = np.array([len(contribution.func) for contribution in listed], dtype=np.int64)
-    columns = [
-        np.array([value for contribution in listed for value in getattr(contribution, name)], dtype=np.int64)
+    lengths = np.array([len(columns.func) for columns in listed], dtype=np.int64)
+    func, *times = (
+        np.concatenate([NO_INTS, *(getattr(columns, name) for columns in listed)], dtype=np.int64, casting="unsafe")
         for name in ("func", "self_us", "total_us", "hidden_us")
-    ]
-    return sample_of_columns(lengths, columns, view_columns, population)
+    )
+    if id_of is not None:
+        func = np.asarray(id_of, dtype=np.int64)[func]
+    return sample_of_columns(lengths, [func, *times], view_columns, population)
 
 
 def sample_of_times(view_columns: ViewColumns, *, population: int | None = None) -> ViewSample:
     """Returns a sample of views without known contributions: only their own times, and no funcs."""
-    nothing: IntColumn = np.zeros(0, dtype=np.int64)
     views = int(view_columns.js_us.size)
     return ViewSample(
-        view=nothing,
-        func=nothing,
-        self_us=nothing,
-        total_us=nothing,
-        hidden_us=nothing,
-        func_ids=nothing,
+        view=NO_INTS,
+        func=NO_INTS,
+        self_us=NO_INTS,
+        total_us=NO_INTS,
+        hidden_us=NO_INTS,
+        func_ids=NO_INTS,
         columns=view_columns,
         population=population or views,
     )

@@ -6,7 +6,7 @@ is, within bounds: an unknown fact is no reason to refuse a trace, and no reason
 
 import re
 import sys
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple
 
@@ -163,6 +163,36 @@ def plain_mark(mark: Mark) -> TimelineMark:
     )
 
 
+def join_marks(traces: Iterable[tuple[Sequence[TimelineMark], int]]) -> list[TimelineMark]:
+    """Returns the marks of a view's traces, given with what moves each to its clock, µs. What several say is there once
+
+    A long task or frame that spans two traces is told by both. It is known by its type, name and time: the second may
+    know other facts. Within a trace only equal marks are one: many events may begin together.
+    """
+    joined: list[TimelineMark] = []
+    known: set[tuple[str, str, int, int]] = set()
+    for marks, shift_us in traces:
+        distinct: dict[str, TimelineMark] = {}
+        for mark in marks:
+            moved = TimelineMark(
+                type=mark.type,
+                start_us=mark.start_us + shift_us,
+                duration_us=mark.duration_us,
+                name=mark.name,
+                facts=mark.facts,
+                scripts=mark.scripts,
+            )
+            distinct.setdefault(repr(moved), moved)
+        fresh = [mark for mark in distinct.values() if _identity_of(mark) not in known]
+        joined += fresh
+        known.update(map(_identity_of, fresh))
+    return sorted(joined, key=lambda mark: (mark.start_us, mark.duration_us, mark.type, mark.name))
+
+
+def _identity_of(mark: TimelineMark) -> tuple[str, str, int, int]:
+    return mark.type, mark.name, mark.start_us, mark.duration_us
+
+
 def _read_mark(mark: Mapping[str, object], page_url: str | None, page: str) -> TimelineMark | None:
     kind, start, duration = _unify_type(mark.get("type")), mark.get("start"), mark.get("duration", 0)
     if kind is None or not isinstance(start, int | float) or not isinstance(duration, int | float):
@@ -196,7 +226,7 @@ def _read_facts(values: Mapping[str, object], where: _Where) -> dict[str, Fact]:
             inner = {f"{key}.{name}": leaf for name, leaf in value.items() if not isinstance(leaf, dict | list)}
             facts |= _read_facts(inner, where)
         elif isinstance(value, str):
-            facts[key[:MAX_SHORT_CHARS]] = _clean_text(key, value, where)[:MAX_FACT_CHARS]
+            facts[key[:MAX_SHORT_CHARS]] = clean_fact(key, value, where.page_url, where.page)
         elif isinstance(value, bool | int | float) and abs(value) <= sys.float_info.max:
             if key.rpartition(".")[2] in MOMENTS:
                 if not value:
@@ -207,6 +237,7 @@ def _read_facts(values: Mapping[str, object], where: _Where) -> dict[str, Fact]:
     return dict(list(facts.items())[:MAX_FACTS])
 
 
-def _clean_text(key: str, text: str, where: _Where) -> str:
-    text = URL_IN_TEXT.sub(lambda match: strip_uri(match.group(), where.page_url, where.page), text)
-    return clean_url(text) if key.rpartition(".")[2] in URL_KEYS else text
+def clean_fact(key: str, text: str, page_url: str | None, page: str) -> str:
+    """Returns a text among facts without what is private in its URLs. The page is as in `read_marks`."""
+    text = URL_IN_TEXT.sub(lambda match: strip_uri(match.group(), page_url, page), text)
+    return (clean_url(text) if key.rpartition(".")[2] in URL_KEYS else text)[:MAX_FACT_CHARS]

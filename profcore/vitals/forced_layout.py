@@ -18,6 +18,8 @@ from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
+from operator import add
 from typing import Final, NamedTuple
 
 from profcore.formats.timeline import NO_MARKER, NO_STACK, ViewTimeline
@@ -39,6 +41,7 @@ from profcore.trace.marks import (
     script_text,
 )
 from profcore.trace.weights import MARKER_INDEX, to_us
+from profcore.vitals.func_times import FuncTimes
 from profcore.vitals.window_sums import SampleTimes
 from profcore.vitals.windows import unite
 
@@ -67,30 +70,34 @@ class ForcedScript(NamedTuple):
 class ForcedLayout:
     """Forced style and layout of a view, µs.
 
-    Self times of `sums` are forced by the function on top; totals by it or by what it called. `unattributed_us` is
-    what no sample was found for, 0 if it `is_measured`. `own` are the own times of the view's functions, self and
-    hidden, whatever they did.
+    Self times of `funcs` are forced by the function on top; totals by it or by what it called. `unattributed_us` is
+    what no sample was found for, 0 if it `is_measured`. `own` are the times of the view's functions, whatever they did.
     """
 
     is_measured: bool
-    sums: FuncSums
+    funcs: FuncTimes
     unattributed_us: int
-    own: FuncSums
+    own: FuncTimes
 
     @property
     def total_us(self) -> int:
         """All forced time of the view."""
-        return sum(self.sums.self_us.values()) + self.unattributed_us
+        return int(self.funcs.self_us.sum()) + self.unattributed_us
 
 
-def sum_forced_layout(timeline: ViewTimeline, keys: Sequence[FuncKey], times: SampleTimes) -> ForcedLayout:
-    """Returns the forced style and layout of a view. Its stacks index `keys`; `times` are those of its samples."""
+def sum_forced_layout(
+    timeline: ViewTimeline, scripts: Sequence[ForcedScript], keys: Sequence[FuncKey], times: SampleTimes
+) -> ForcedLayout:
+    """Returns the forced style and layout of a view. Its stacks index `keys`; `times` are those of its samples.
+
+    `scripts` are those of its marks (`find_scripts`).
+    """
     samples, stack_count = timeline.samples, len(timeline.prefix)
     is_measured = any(marker != NO_MARKER for marker in samples.marker)
     forced_us, self_us, self_samples, hidden_us = ([0] * stack_count for _ in range(4))
     unattributed_us = 0
     if not is_measured:
-        unattributed_us = _share_scripts(timeline, keys, times, into=forced_us)
+        unattributed_us = _share_scripts(timeline, scripts, keys, times, into=forced_us)
     for start, end, place in times.rows():
         if (stack := samples.stack[place]) != NO_STACK:
             self_us[stack] += end - start
@@ -104,9 +111,9 @@ def sum_forced_layout(timeline: ViewTimeline, keys: Sequence[FuncKey], times: Sa
         sums = sum_placed(timeline.prefix, placed, forced_us, [us > 0 for us in forced_us], [0] * stack_count)
     return ForcedLayout(
         is_measured=is_measured,
-        sums=sums,
+        funcs=FuncTimes.of_sums(sums),
         unattributed_us=unattributed_us,
-        own=sum_placed(timeline.prefix, placed, self_us, self_samples, hidden_us),
+        own=FuncTimes.of_sums(sum_placed(timeline.prefix, placed, self_us, self_samples, hidden_us)),
     )
 
 
@@ -116,20 +123,29 @@ def find_scripts(marks: Iterable[TimelineMark]) -> list[ForcedScript]:
     A client may send any numbers. A script lies in its frame, and begins after the one before; what it forced is cut at
     its length. So all together are never longer than their frames. The snippet's own scripts are left out.
     """
-    scripts = sorted(
+    return part_scripts(
         script
         for mark in marks
         if mark.type == LONG_FRAME
         for facts in mark.scripts
         if not is_own_script(facts) and (script := _read_script(mark, facts)) is not None
     )
+
+
+def part_scripts(scripts: Iterable[ForcedScript]) -> list[ForcedScript]:
+    """Returns scripts in order. Each begins after the one before, and forced at most its length."""
     apart: list[ForcedScript] = []
-    for script in scripts:
+    for script in sorted(scripts):
         start_us = max(script.start_us, apart[-1].end_us) if apart else script.start_us
         if start_us < script.end_us:
             forced_us = min(script.forced_us, script.end_us - start_us)
             apart.append(script._replace(start_us=start_us, forced_us=forced_us))
     return apart
+
+
+def keep_whole(address: str) -> str:
+    """Returns an address as facts have it, "" if it was cut."""
+    return address if len(address) < MAX_FACT_CHARS else ""
 
 
 def _read_script(mark: TimelineMark, facts: Mapping[str, Fact]) -> ForcedScript | None:
@@ -144,12 +160,18 @@ def _read_script(mark: TimelineMark, facts: Mapping[str, Fact]) -> ForcedScript 
         return None
     address = script_text(facts, *SCRIPT_URL)
     is_hidden = script_ms(facts, *SCRIPT_POSITION) < 0 and not script_text(facts, *SCRIPT_FUNCTION)
-    return ForcedScript(start_us, end_us, forced_us, address if len(address) < MAX_FACT_CHARS else "", is_hidden)
+    return ForcedScript(start_us, end_us, forced_us, keep_whole(address), is_hidden)
 
 
-def _share_scripts(timeline: ViewTimeline, keys: Sequence[FuncKey], times: SampleTimes, *, into: list[int]) -> int:
+def _share_scripts(
+    timeline: ViewTimeline,
+    scripts: Sequence[ForcedScript],
+    keys: Sequence[FuncKey],
+    times: SampleTimes,
+    *,
+    into: list[int],
+) -> int:
     """Adds what scripts forced to the stacks that ran in them. Returns what is left unattributed."""
-    scripts = find_scripts(timeline.marks)
     if not any(script.forced_us for script in scripts):  # as in most views
         return 0
     paths = _CallPaths(timeline, keys, {script.address for script in scripts})
@@ -194,7 +216,7 @@ def find_rates(seen: Sequence[tuple[int, Mapping[int, int]]], func: Sequence[int
     for _ in range(ROUNDS):
         forced_us = dict.fromkeys(rates, 0.0)
         for script_us, ran_us in seen:
-            whole = sum(us * rates[func[stack]] for stack, us in ran_us.items()) if script_us else 0.0
+            whole = _add(us * rates[func[stack]] for stack, us in ran_us.items()) if script_us else 0.0
             if whole > 0:
                 for stack, us in ran_us.items():
                     forced_us[func[stack]] += script_us * us * rates[func[stack]] / whole
@@ -207,12 +229,17 @@ def share_out(us: int, weights: Mapping[int, float]) -> Iterator[tuple[int, int]
 
     Without any weight there are no parts.
     """
-    whole, passed, given = sum(weights.values()), 0.0, 0
+    whole, passed, given = _add(weights.values()), 0.0, 0
     for key, weight in weights.items() if whole > 0 else ():
         passed += weight
         part = round(us * (passed / whole)) - given
         given += part
         yield key, part
+
+
+def _add(values: Iterable[float]) -> float:
+    """Returns a sum of floats, added one by one as in the compiled kernel. `sum` compensates since Python 3.12."""
+    return reduce(add, values, 0.0)
 
 
 class _CallPaths:
@@ -234,7 +261,7 @@ class _CallPaths:
             free[stack] = free[parent] + 1
             free[parent] += sizes[stack]
         # Addresses of functions are in canonical spelling, except those of inline scripts, which have the page's route.
-        wanted = {form: address for address in addresses for form in (address, canonical_uri(address))}
+        wanted = {form: address for address in sorted(addresses) for form in (address, canonical_uri(address))}
         ranges: dict[str, list[Range]] = {address: [] for address in addresses}
         for stack, func in enumerate(timeline.func):
             if (address := wanted.get(keys[func].uri or "")) is not None:

@@ -7,13 +7,13 @@ reported, and what the page's own functions call there counts for them: nothing 
 """
 
 from bisect import bisect_left
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 from urllib.parse import urlsplit
 
 from profcore.formats.timeline import ViewTimeline
 from profcore.trace.weights import KIND_HIDDEN, KIND_JS
-from profcore.vitals.forced_layout import find_scripts
+from profcore.vitals.forced_layout import ForcedScript
 from profcore.vitals.window_sums import SampleTimes
 
 MAX_ORIGINS: Final = 50  # of a view, those of most time: a page has some ten
@@ -27,27 +27,52 @@ class OriginTime(NamedTuple):
     most_us: int
 
 
-def sum_hidden_scripts(timeline: ViewTimeline, times: SampleTimes, page_url: str | None) -> Mapping[str, OriginTime]:
-    """Returns the hidden time of a view by origin, such as `https://tag.example`; none if the page is not known."""
+class HiddenScript(NamedTuple):
+    """A script that no trace shows, with its origin."""
+
+    origin: str
+    script: ForcedScript
+
+
+def find_hidden_scripts(scripts: Iterable[ForcedScript], page_url: str | None) -> list[HiddenScript]:
+    """Returns the hidden scripts among those of a view (`find_scripts`); none if its page is not known."""
     own = origin_of_address(page_url or "")
+    if own is None:
+        return []
+    origins = ((origin_of_address(script.address), script) for script in scripts if script.is_hidden)
+    return [HiddenScript(origin, script) for origin, script in origins if origin is not None and origin != own]
+
+
+def _see_script(timeline: ViewTimeline, times: SampleTimes, script: ForcedScript) -> tuple[int, int]:
+    """Returns what samples saw during a script, µs: the page's own functions, and a busy page without a stack."""
+    seen_us = hidden_us = 0
+    first = max(bisect_left(times.start, script.start_us) - 1, 0)
+    for at in range(first, bisect_left(times.start, script.end_us)):
+        us = min(times.end[at], script.end_us) - max(times.start[at], script.start_us)
+        if us > 0:
+            kind = timeline.samples.kind[times.place[at]]
+            seen_us += us if kind == KIND_JS else 0
+            hidden_us += us if kind == KIND_HIDDEN else 0
+    return seen_us, hidden_us
+
+
+def sum_origins(hidden: Iterable[HiddenScript], seen: Iterable[tuple[int, int]]) -> Mapping[str, OriginTime]:
+    """Returns the hidden time of a view by origin, such as `https://tag.example`. `seen` is of each hidden script."""
     sums: dict[str, OriginTime] = {}
-    for script in find_scripts(timeline.marks) if own else ():
-        origin = origin_of_address(script.address) if script.is_hidden else None
-        if origin is None or origin == own:
-            continue
-        seen_us = hidden_us = 0
-        first = max(bisect_left(times.start, script.start_us) - 1, 0)
-        for at in range(first, bisect_left(times.start, script.end_us)):
-            us = min(times.end[at], script.end_us) - max(times.start[at], script.start_us)
-            if us > 0:
-                kind = timeline.samples.kind[times.place[at]]
-                seen_us += us if kind == KIND_JS else 0
-                hidden_us += us if kind == KIND_HIDDEN else 0
+    for (origin, script), (seen_us, hidden_us) in zip(hidden, seen, strict=True):
         known = sums.get(origin, OriginTime(0, 0))
         most_us = script.end_us - script.start_us - seen_us
         sums[origin] = OriginTime(known.least_us + hidden_us, known.most_us + most_us)
     first_origins = sorted(sums, key=lambda origin: (-sums[origin].most_us, origin))[:MAX_ORIGINS]
     return {origin: sums[origin] for origin in first_origins}
+
+
+def sum_hidden_scripts(
+    timeline: ViewTimeline, scripts: Sequence[ForcedScript], times: SampleTimes, page_url: str | None
+) -> Mapping[str, OriginTime]:
+    """Returns the hidden time of a view by origin. `scripts` are those of its marks (`find_scripts`)."""
+    hidden = find_hidden_scripts(scripts, page_url)
+    return sum_origins(hidden, [_see_script(timeline, times, found.script) for found in hidden])
 
 
 def origin_of_address(address: str) -> str | None:

@@ -13,9 +13,10 @@ from itertools import pairwise
 from typing import Final
 
 from profcore.formats.timeline import NO_STACK, ViewTimeline
-from profcore.sums.fold import FuncSums, PlacedFuncs, place_funcs, sum_placed
+from profcore.sums.fold import PlacedFuncs, place_funcs, sum_placed
 from profcore.trace.hidden import Range
 from profcore.trace.weights import KIND_ENGINE, KIND_HIDDEN, KIND_IDLE, KIND_JS, KIND_PROFILER
+from profcore.vitals.func_times import NO_TIMES, FuncTimes
 from profcore.vitals.windows import ViewWindows
 
 # The parts of a window. What no sample stands for is unobserved: before the recording, in gaps, and after its end.
@@ -35,7 +36,7 @@ class WindowSums:
 
     length_us: int
     parts_us: Sequence[int]
-    sums: FuncSums
+    funcs: FuncTimes
 
     @property
     def script_us(self) -> int:
@@ -107,7 +108,7 @@ def _sum_window(
             at += 1
     length_us = sum(end - start for start, end in ranges)
     parts["unobserved"] = length_us - sum(parts.values())
-    sums = FuncSums()
+    funcs = NO_TIMES
     if parts["script"] or parts["hidden"]:  # in most short windows nothing ran
-        sums = sum_placed(timeline.prefix, placed, script_us, script_samples, hidden_us)
-    return WindowSums(length_us=length_us, parts_us=[parts[part] for part in WINDOW_PARTS], sums=sums)
+        funcs = FuncTimes.of_sums(sum_placed(timeline.prefix, placed, script_us, script_samples, hidden_us))
+    return WindowSums(length_us=length_us, parts_us=[parts[part] for part in WINDOW_PARTS], funcs=funcs)

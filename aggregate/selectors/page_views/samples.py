@@ -19,6 +19,7 @@ from aggregate.selectors.slice.slices import FROM_CELLS, Slice, where_slice
 from profcore.stats.sampling import LAST_KEY, bound_of_sample, sample_key
 from profcore.stats.strata import DEVICE_CODE, HOUR, START_CODE, device_code, start_code, text_code
 from profcore.stats.views import (
+    SampledFuncs,
     ViewColumns,
     ViewSample,
     group_funcs,
@@ -27,7 +28,7 @@ from profcore.stats.views import (
     sample_of_table,
     split_funcs,
 )
-from profcore.sums.blobs import Contribution, decode_contributions
+from profcore.sums.blobs import decode_contributions
 from profcore.trace.dimensions import CACHE, DEVICE, DIMENSIONS, NAVIGATION, SDK
 from profcore.trace.weights import TimeParts
 
@@ -230,9 +231,9 @@ class ViewSampler:
         self.funcs = 0
         self.seen = 0
         # The last view in the uniform order is on top.
-        self._heap: list[tuple[int, int, SliceView, TimeParts, Contribution]] = []
+        self._heap: list[tuple[int, int, SliceView, TimeParts, SampledFuncs]] = []
 
-    def add(self, view: SliceView, time: TimeParts, contribution: Contribution) -> None:
+    def add(self, view: SliceView, time: TimeParts, contribution: SampledFuncs) -> None:
         """Takes a view into account; `time` and `contribution` are its part in the slice."""
         self.seen += 1
         # Ties are broken by the order in which views are added, which is that of their ids.
@@ -263,10 +264,5 @@ class ViewSampler:
             traits=[view.traits for _, _, view, _, _ in rows],
             page_names=name_pages(view.page for _, _, view, _, _ in rows),
         )
-        contributions = (contribution for *_, contribution in rows)
-        if id_of is not None:
-            contributions = (
-                replace(contribution, func=[id_of[func] for func in contribution.func])
-                for contribution in contributions
-            )
-        return sample_of(contributions, view_columns, population=self.seen)
+        contributions = [contribution for *_, contribution in rows]
+        return sample_of(contributions, view_columns, population=self.seen, id_of=id_of)

@@ -13,7 +13,7 @@ from aggregate.selectors.vitals.view_windows import WindowReader
 from profcore.stats.estimates import Figure
 from profcore.stats.summaries import estimate_mean
 
-# Of each side: a verdict is looked at often, and each view takes 4 ms. Enough for means that clearly differ.
+# Of each side: a verdict is looked at often, and a view takes up to 4 ms. Enough for means that clearly differ.
 MOST_VIEWS: Final = 100
 # With this part of a change it is mostly forced layout.
 MOSTLY: Final = 0.5
@@ -64,8 +64,9 @@ def _select_mean(slice_: Slice, ref: FuncRef) -> Figure | None:
     forced: list[tuple[str, Mapping[int, int]]] = []
     rates: list[float] = []
     for seen in reader.read_sample(population, most=MOST_VIEWS):
-        if seen.forced is not None:
-            forced.append((seen.view.release, seen.forced.sums.self_us))
+        if seen.read.forced is not None:
+            funcs = seen.read.forced.funcs
+            forced.append((seen.view.release, funcs.by_func(funcs.self_us)))
             rates.append(seen.view.sample_rate)
     id_of = select_ids(slice_.project_id, reader.funcs.keys)
     wanted = {release: frozenset(ref.funcs_in(release)) for release, _ in forced}

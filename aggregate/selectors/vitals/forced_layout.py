@@ -5,22 +5,22 @@ nothing has 0. A sample of these views gives the intervals.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 
 from django.conf import settings
-from msgspec import structs
 
-from aggregate.selectors.code.symbols import Pair, RowId
+from aggregate.selectors.code.symbols import Pair
 from aggregate.selectors.functions.table import FunctionRow
 from aggregate.selectors.page_views.contributions import SliceView
 from aggregate.selectors.page_views.samples import ViewSampler, sum_sample
-from aggregate.selectors.vitals.rows import RateSums, VitalsRows, contribution_of_values, find_factors
+from aggregate.selectors.vitals.rows import NOTHING, FuncUs, RateSums, VitalsRows, describe_us, find_factors
 from profcore.stats.summaries import FuncSummary, KnownSums, Summary, summarise
-from profcore.sums.fold import contribution_of
 from profcore.trace.weights import TimeParts
 from profcore.vitals.forced_layout import ForcedLayout
+from profcore.vitals.func_times import FuncTimes
 
 US_PER_MS: Final = 1_000
 TOTAL, UNATTRIBUTED = 0, 1  # places of a view's values
@@ -79,6 +79,18 @@ class ForcedTable:
         return us / US_PER_MS / self.views if self.views else 0.0
 
 
+class ForcedUs(NamedTuple):
+    """What functions forced, what of it markers measured, and as self time what they took themselves."""
+
+    forced: Mapping[Pair, FuncUs]
+    measured: Mapping[Pair, FuncUs]
+    own: Mapping[Pair, FuncUs]
+
+    def pairs(self) -> AbstractSet[Pair]:
+        """Returns the funcs that have a row: what never forced anything may be in one group with what did."""
+        return self.own.keys() | self.forced.keys() if self.forced else frozenset()
+
+
 @dataclass(slots=True, kw_only=True)
 class ForcedSums:
     """The sums over views, by release and func index, and samples of these views."""
@@ -86,11 +98,10 @@ class ForcedSums:
     views: Counter[float] = field(default_factory=Counter)  # by their rate
     measured_views: int = 0
     forced_views: int = 0
-    values_us: RateSums[int] = field(default_factory=RateSums)  # by their place: `TOTAL`, `UNATTRIBUTED`
-    self_us: RateSums[Pair] = field(default_factory=RateSums)
-    measured_us: RateSums[Pair] = field(default_factory=RateSums)
-    callers_us: RateSums[Pair] = field(default_factory=RateSums)  # with what they called
-    own_us: RateSums[Pair] = field(default_factory=RateSums)
+    values_us: RateSums = field(default_factory=RateSums)  # by their place: `TOTAL`, `UNATTRIBUTED`
+    forced_us: RateSums = field(default_factory=RateSums)
+    measured_us: RateSums = field(default_factory=RateSums)
+    own_us: RateSums = field(default_factory=RateSums)  # self and hidden in one
     funcs: ViewSampler = field(
         default_factory=lambda: ViewSampler(
             settings.TABLE_STATISTICS_MAX_VIEWS, most_funcs=settings.VITALS_SAMPLE_MAX_FUNCS
@@ -98,47 +109,37 @@ class ForcedSums:
     )
     whole: ViewSampler = field(default_factory=lambda: ViewSampler(settings.TABLE_STATISTICS_MAX_VIEWS))
 
-    def add(self, view: SliceView, forced: ForcedLayout, func_count: int) -> None:
+    def add(self, view: SliceView, forced: ForcedLayout) -> None:
         """Adds a view."""
         total_us, rate = forced.total_us, view.sample_rate
         self.views[rate] += 1
         self.measured_views += forced.is_measured
         self.forced_views += total_us > 0
-        self.values_us.add(rate, TOTAL, total_us)
-        self.values_us.add(rate, UNATTRIBUTED, forced.unattributed_us)
-        columns = [
-            (self.self_us, forced.sums.self_us),
-            (self.callers_us, forced.sums.total_us),
-            (self.own_us, forced.own.self_us),
-            (self.own_us, forced.own.hidden_us),
-        ]
+        values = FuncTimes.of_values((total_us, forced.unattributed_us))
+        self.values_us.add(rate, values)
+        self.forced_us.add(rate, forced.funcs, view.release)
         if forced.is_measured:
-            columns.append((self.measured_us, forced.sums.self_us))
-        for into, column in columns:
-            for index, us in column.items():
-                if us:
-                    into.add(rate, (view.release, index), us)
+            self.measured_us.add(rate, forced.funcs, view.release)
+        self.own_us.add(rate, forced.own.own_time(), view.release)
         time = TimeParts(js_us=total_us)  # shares are those of all forced time
-        self.funcs.add(view, time, contribution_of(forced.sums, range(func_count)))
-        self.whole.add(view, time, contribution_of_values((total_us, forced.unattributed_us)))
+        self.funcs.add(view, time, forced.funcs)
+        self.whole.add(view, time, values)
 
-    def pairs(self) -> Iterable[Pair]:
-        """Returns the funcs that have a row: what never forced anything may be in one group with what did."""
-        return self.own_us.keys() | self.callers_us.keys() if self.self_us.keys() else ()
-
-    def make_table(self, rows: VitalsRows, id_of: Sequence[int], limit: int) -> ForcedTable:
-        """Returns the table of the views added so far. `rows` has all `pairs`."""
-        columns: dict[RowId, list[int]] = {}
+    def sum(self) -> ForcedUs:
+        """Returns the sums of functions over the views added so far."""
         factors = find_factors(self.views)
-        sums = [column.sum(factors) for column in (self.self_us, self.measured_us, self.callers_us, self.own_us)]
-        total_us, unattributed_us = map(self.values_us.sum(factors).__getitem__, (TOTAL, UNATTRIBUTED))
-        for at, column in enumerate(sums if sums[0] else ()):
-            for pair, us in column.items():
-                columns.setdefault(rows.row_of_pair[pair], [0, 0, 0, 0])[at] += us
-        forcing = [row_id for row_id, (self_us, *_) in columns.items() if self_us]
-        first = sorted(forcing, key=lambda row_id: (-columns[row_id][0], -columns[row_id][2], str(row_id)))[:limit]
+        return ForcedUs(self.forced_us.sum(factors), self.measured_us.sum(factors), self.own_us.sum(factors))
+
+    def make_table(self, sums: ForcedUs, rows: VitalsRows, id_of: Sequence[int], limit: int) -> ForcedTable:
+        """Returns the table of the views added so far. `rows` has all pairs of `sums`."""
+        values_us = self.values_us.sum(find_factors(self.views))
+        total_us, unattributed_us = (values_us.get(("", at), NOTHING).self_us for at in (TOTAL, UNATTRIBUTED))
+        forced, measured, own = (rows.add_up(column) for column in (sums if sums.pairs() else ({}, {}, {})))
+        forcing = [row_id for row_id, us in forced.items() if us.self_us]
+        first = sorted(forcing, key=lambda row_id: (-forced[row_id].self_us, -forced[row_id].total_us, str(row_id)))
+        first = first[:limit]
         numbers = {row_id: number for number, row_id in enumerate(first)}
-        known = KnownSums({numbers[row_id]: columns[row_id][0] for row_id in first}, total_us)
+        known = KnownSums({numbers[row_id]: forced[row_id].self_us for row_id in first}, total_us)
         of_funcs = summarise(sum_sample(self.funcs.sample(id_of), rows.row_of, numbers), known=known)
         summaries = {summary.func_id: summary for summary in of_funcs.functions}
         values = {TOTAL: total_us, UNATTRIBUTED: unattributed_us}
@@ -153,13 +154,14 @@ class ForcedSums:
             summary=whole,
             total=estimates.get(TOTAL),
             unattributed=estimates.get(UNATTRIBUTED),
-            rows=[_make_row(rows, row_id, columns[row_id], summaries.get(numbers[row_id])) for row_id in first],
+            rows=[
+                ForcedRow(
+                    row=describe_us(rows, row_id, forced[row_id]),
+                    own_us=own.get(row_id, NOTHING).self_us,
+                    measured_us=measured.get(row_id, NOTHING).self_us,
+                    summary=summaries.get(number),
+                )
+                for row_id, number in numbers.items()
+            ],
             row_count=len(forcing),
         )
-
-
-def _make_row(rows: VitalsRows, row_id: RowId, column: Sequence[int], summary: FuncSummary | None) -> ForcedRow:
-    self_us, measured_us, callers_us, own_us = column
-    is_function = rows.group_by == "function"  # the total of a group is not the sum of its functions'
-    row = structs.replace(rows.describe(row_id), self_us=self_us, total_us=callers_us if is_function else 0)
-    return ForcedRow(row=row, own_us=own_us, measured_us=measured_us, summary=summary)

@@ -36,7 +36,7 @@ def select_interaction_script(slice_: Slice, *, most_views: int) -> SampledFigur
     reader = WindowReader(slice_, only_interactions=True)
 
     def read(seen: WindowedView) -> tuple[int, float] | None:
-        sums = seen.sums.get("interaction")
+        sums = seen.read.sums.get("interaction")
         return None if sums is None else (sums.script_us, seen.rate_of("interaction"))
 
     return _select(reader, most_views, read, estimate_p75)
@@ -47,7 +47,8 @@ def select_forced_mean(slice_: Slice, *, most_views: int) -> SampledFigure:
     reader = WindowReader(slice_, only_whole=True)
 
     def read(seen: WindowedView) -> tuple[int, float] | None:
-        return None if seen.forced is None else (seen.forced.total_us, seen.view.sample_rate)
+        forced = seen.read.forced
+        return None if forced is None else (forced.total_us, seen.view.sample_rate)
 
     return _select(reader, most_views, read, estimate_mean)
 

@@ -10,23 +10,31 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from django.conf import settings
-from msgspec import structs
 
-from aggregate.selectors.code.symbols import Pair, RowId, load_symbols
+from aggregate.selectors.code.symbols import Pair, load_symbols
 from aggregate.selectors.exports.slice_export import select_ids
 from aggregate.selectors.functions.table import FunctionRow
+from aggregate.selectors.page_views.contributions import SliceView
 from aggregate.selectors.page_views.samples import ViewSampler, sum_sample
 from aggregate.selectors.project.overview import select_overview
 from aggregate.selectors.slice.reading import Reading
 from aggregate.selectors.slice.slices import Slice, SliceError
 from aggregate.selectors.vitals.forced_layout import ForcedSums, ForcedTable
 from aggregate.selectors.vitals.hidden_scripts import HiddenRow, HiddenSums
-from aggregate.selectors.vitals.rows import NO_FUNC, RateSums, VitalsRows, contribution_of_values, find_factors
+from aggregate.selectors.vitals.rows import (
+    NO_FUNC,
+    NOTHING,
+    FuncUs,
+    RateSums,
+    VitalsRows,
+    describe_us,
+    find_factors,
+)
 from aggregate.selectors.vitals.view_windows import WindowedView, WindowReader
 from profcore.stats.summaries import FuncSummary, KnownSums, Summary, summarise
-from profcore.sums.fold import contribution_of
 from profcore.trace.funcs import FuncTable
 from profcore.trace.weights import TimeParts
+from profcore.vitals.func_times import FuncTimes
 from profcore.vitals.window_sums import WINDOW_PARTS, WindowSums
 from profcore.vitals.windows import WINDOWS
 
@@ -108,9 +116,7 @@ class _Sums:
     views: int
     frames: int
     parts_us: Sequence[int]
-    self_us: Mapping[Pair, int]
-    hidden_us: Mapping[Pair, int]
-    total_us: Mapping[Pair, int]
+    funcs: Mapping[Pair, FuncUs]
 
     @property
     def length_us(self) -> int:
@@ -124,10 +130,8 @@ class _Window:
 
     views: Counter[float] = field(default_factory=Counter)  # by the rate at which views with such a window are known
     frames: int = 0
-    parts_us: RateSums[int] = field(default_factory=RateSums)
-    self_us: RateSums[Pair] = field(default_factory=RateSums)
-    hidden_us: RateSums[Pair] = field(default_factory=RateSums)
-    total_us: RateSums[Pair] = field(default_factory=RateSums)
+    parts_us: RateSums = field(default_factory=RateSums)
+    funcs_us: RateSums = field(default_factory=RateSums)
     funcs: ViewSampler = field(
         default_factory=lambda: ViewSampler(
             settings.TABLE_STATISTICS_MAX_VIEWS, most_funcs=settings.VITALS_SAMPLE_MAX_FUNCS
@@ -135,34 +139,25 @@ class _Window:
     )
     whole: ViewSampler = field(default_factory=lambda: ViewSampler(settings.TABLE_STATISTICS_MAX_VIEWS))
 
-    def add(self, seen: WindowedView, sums: WindowSums, func_count: int, rate: float) -> None:
-        view = replace(seen.view, sample_rate=rate)
-        self.views[rate] += 1
-        self.frames += seen.windows.frames
-        for part, us in enumerate(sums.parts_us):
-            self.parts_us.add(rate, part, us)
-        for into, column in (
-            (self.self_us, sums.sums.self_us),
-            (self.hidden_us, sums.sums.hidden_us),
-            (self.total_us, sums.sums.total_us),
-        ):
-            for index, us in column.items():
-                into.add(rate, (view.release, index), us)
+    def add(self, view: SliceView, sums: WindowSums, frames: int) -> None:
+        self.views[view.sample_rate] += 1
+        self.frames += frames
+        parts = FuncTimes.of_values((*sums.parts_us, sums.length_us))
+        self.parts_us.add(view.sample_rate, parts)
+        self.funcs_us.add(view.sample_rate, sums.funcs, view.release)
         time = TimeParts(js_us=sums.length_us)  # shares are those of the window
-        self.funcs.add(view, time, contribution_of(sums.sums, range(func_count)))
-        self.whole.add(view, time, contribution_of_values((*sums.parts_us, sums.length_us)))
+        self.funcs.add(view, time, sums.funcs)
+        self.whole.add(view, time, parts)
 
     def sum(self) -> _Sums:
         """Returns the sums over all views."""
         factors = find_factors(self.views)
-        parts_us = self.parts_us.sum(factors)
+        parts = self.parts_us.sum(factors)
         return _Sums(
             views=self.views.total(),
             frames=self.frames,
-            parts_us=[parts_us[part] for part in range(len(WINDOW_PARTS))],
-            self_us=self.self_us.sum(factors),
-            hidden_us=self.hidden_us.sum(factors),
-            total_us=self.total_us.sum(factors),
+            parts_us=[parts.get(("", part), NOTHING).self_us for part in range(len(WINDOW_PARTS))],
+            funcs=self.funcs_us.sum(factors),
         )
 
 
@@ -182,7 +177,7 @@ def select_vitals(slice_: Slice, query: VitalsQuery, *, reading: Reading | None 
     else:
         population = select_overview(reader.slice_, [], limit=1).whole.views
         views = reader.read_sample(population, most=settings.VITALS_MAX_VIEWS)
-    sums, forced, hidden = _sum_views(views, reader.funcs)
+    sums, forced, hidden = _sum_views(views)
     windows, forced_layout = _make_tables(slice_, sums, forced, reader.funcs, query)
     return VitalsTable(
         population=reader.population,
@@ -203,15 +198,18 @@ def check_vitals(slice_: Slice) -> None:
         raise SliceError(field_, f"Windows are of whole page views: {field_} chooses traces. Name views instead.")
 
 
-def _sum_views(views: Iterable[WindowedView], funcs: FuncTable) -> tuple[Mapping[str, _Window], ForcedSums, HiddenSums]:
+def _sum_views(views: Iterable[WindowedView]) -> tuple[Mapping[str, _Window], ForcedSums, HiddenSums]:
     windows, forced, hidden = {window: _Window() for window in WINDOWS}, ForcedSums(), HiddenSums()
     for seen in views:
-        for window, sums in seen.sums.items():
-            windows[window].add(seen, sums, len(funcs.keys), seen.rate_of(window))
-        if seen.forced is not None:
-            forced.add(seen.view, seen.forced, len(funcs.keys))
-        if seen.hidden is not None:
-            hidden.add(seen.view, seen.hidden)
+        view, read = seen.view, seen.read
+        for window, sums in read.sums.items():
+            rate = seen.rate_of(window)
+            of_rate = view if rate == view.sample_rate else replace(view, sample_rate=rate)
+            windows[window].add(of_rate, sums, read.windows.frames)
+        if read.forced is not None:
+            forced.add(view, read.forced)
+        if read.hidden is not None:
+            hidden.add(view, read.hidden)
     return {window: window_sums for window, window_sums in windows.items() if window_sums.views}, forced, hidden
 
 
@@ -222,22 +220,20 @@ def _make_tables(
     code = load_symbols(slice_.project_id, as_stored=slice_.as_stored or not is_function)
     id_of = [func_id or NO_FUNC for func_id in select_ids(slice_.project_id, funcs.keys)]
     whole = {window: window_sums.sum() for window, window_sums in sums.items()}
-    pairs = {pair for window in whole.values() for column in (window.total_us, window.hidden_us) for pair in column}
-    rows = VitalsRows(code, pairs.union(forced.pairs()), funcs, id_of, query.group_by)
+    pairs = {pair for window in whole.values() for pair in window.funcs}
+    forced_us = forced.sum()
+    rows = VitalsRows(code, pairs | forced_us.pairs(), funcs, id_of, query.group_by)
     windows = [_make_table((window, sums[window], whole[window]), rows, id_of, query) for window in sums]
-    return windows, forced.make_table(rows, id_of, query.limit)
+    return windows, forced.make_table(forced_us, rows, id_of, query.limit)
 
 
 def _make_table(
     named: tuple[str, _Window, _Sums], rows: VitalsRows, id_of: Sequence[int], query: VitalsQuery
 ) -> WindowTable:
     window, views, sums = named
-    columns: dict[RowId, list[int]] = {}
-    for at, column in enumerate((sums.self_us, sums.hidden_us, sums.total_us)):
-        for pair, us in column.items():
-            columns.setdefault(rows.row_of_pair[pair], [0, 0, 0])[at] += us
-    costs = {row_id: self_us + hidden_us for row_id, (self_us, hidden_us, _) in columns.items()}
-    first = sorted(costs, key=lambda row_id: (-costs[row_id], -columns[row_id][2], str(row_id)))
+    columns = rows.add_up(sums.funcs)
+    costs = {row_id: us.self_us + us.hidden_us for row_id, us in columns.items()}
+    first = sorted(costs, key=lambda row_id: (-costs[row_id], -columns[row_id].total_us, str(row_id)))
     row_ids = [row_id for row_id in first if costs[row_id]][: query.limit]
     numbers = {row_id: number for number, row_id in enumerate(row_ids)}
     sample = sum_sample(views.funcs.sample(id_of), rows.row_of, numbers)
@@ -262,16 +258,8 @@ def _make_table(
         length=parts.get(LENGTH),
         parts=[parts.get(at) for at in range(len(WINDOW_PARTS))],
         rows=[
-            WindowRow(row=_describe(rows, row_id, columns[row_id]), summary=summaries.get(number))
+            WindowRow(row=describe_us(rows, row_id, columns[row_id]), summary=summaries.get(number))
             for row_id, number in numbers.items()
         ],
         row_count=sum(1 for us in costs.values() if us),
-    )
-
-
-def _describe(rows: VitalsRows, row_id: RowId, column: Sequence[int]) -> FunctionRow:
-    self_us, hidden_us, total_us = column
-    is_function = rows.group_by == "function"  # the total of a group is not the sum of its functions'
-    return structs.replace(
-        rows.describe(row_id), self_us=self_us, hidden_us=hidden_us, total_us=total_us if is_function else 0
     )

@@ -1,7 +1,7 @@
 """The windows of a slice's views: their raw traces are joined, view by view, and summed up (`profcore.vitals`)."""
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
@@ -23,16 +23,12 @@ from aggregate.selectors.slice.reading import Reading
 from aggregate.selectors.slice.slices import Slice
 from aggregate.sql import select_records
 from ingest.limits import envelope_limits
-from profcore.formats.timeline import ViewTrace, build_timeline
+from profcore.kernel import find_kernel
 from profcore.stats.sampling import sample_key
 from profcore.trace.dimensions import CAPTURE, CAPTURES, DIMENSIONS
-from profcore.trace.funcs import FuncTable, clean_url
-from profcore.trace.marks import read_marks
-from profcore.trace.wire import decode_envelope
-from profcore.vitals.forced_layout import ForcedLayout, sum_forced_layout
-from profcore.vitals.hidden_scripts import OriginTime, sum_hidden_scripts
-from profcore.vitals.window_sums import WindowSums, sum_windows, tile_samples
-from profcore.vitals.windows import INTERACTIONS, WINDOW_MARKS, ViewWindows, find_windows
+from profcore.trace.funcs import FuncTable
+from profcore.vitals.view_readers import ReadView, open_reader
+from profcore.vitals.windows import ViewWindows
 
 CAPTURE_AT: Final = DIMENSIONS.index(CAPTURE)
 ONLY_SLOW: Final = CAPTURES.index("slow")
@@ -56,21 +52,18 @@ class _KeptTrace:
 class WindowedView:
     """A view with its windows. Funcs are indexes of the reader's `funcs`.
 
-    Its forced layout, and its hidden scripts by origin, are None if they were not read, or are not known. `slow_rate`
+    Its forced layout, and its hidden scripts by origin, are None if they were not read, or are not known. Its slow rate
     is the share of views whose slow windows are kept; None if it is not another one than for all windows.
     """
 
     view: SliceView
-    windows: ViewWindows
-    sums: Mapping[str, WindowSums]
-    forced: ForcedLayout | None = None
-    hidden: Mapping[str, OriginTime] | None = None
-    slow_rate: float | None = None
+    read: ReadView
 
     def rate_of(self, window: str) -> float:
         """Returns the share of the views with such a window that are known."""
-        is_slow = self.slow_rate is not None and self.windows.is_slow(window)
-        return self.slow_rate if is_slow and self.slow_rate is not None else self.view.sample_rate
+        slow_rate = self.read.slow_rate
+        is_slow = slow_rate is not None and self.read.windows.is_slow(window)
+        return slow_rate if is_slow and slow_rate is not None else self.view.sample_rate
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,8 +88,7 @@ class WindowReader:
     read, `gone` those whose raw bodies have expired, and `too_large` those with more traces or bytes than are read of
     one view (`VITALS_VIEW_MAX_…`): a view is joined in memory. Where a limit of an answer ends the reading, these are
     counted up to the last view that was read, so that all three are of the same uniform sample. With
-    `only_interactions`, other windows are not summed, views without an interaction are hardly decoded, and nothing is
-    kept of a view's funcs.
+    `only_interactions`, other windows are not summed, and a large table of funcs is dropped.
 
     Views of which only slow moments were kept have their slow windows, if the slice does not choose others: a slow
     window of any view is kept at one rate. `only_slow_views` were read. With `only_whole`, only views that were kept
@@ -109,7 +101,7 @@ class WindowReader:
         self.slice_ = slice_ if only_whole else slice_.with_slow_views()
         self.only_slow = only_slow
         self.only_interactions = only_interactions
-        self.funcs = FuncTable()
+        self._open_table()
         self.population = 0
         self.read = 0
         self.gone = 0
@@ -212,51 +204,30 @@ class WindowReader:
         self.read += 1
         view = stored.view
         self.only_slow_views += view.codes[CAPTURE_AT] == ONLY_SLOW
+        is_only_slow = view.codes[CAPTURE_AT] == ONLY_SLOW  # its other windows and its forced layout are not known
+        read = self._reader.read(
+            bodies,
+            page=view.page,
+            choose=lambda windows: self._choose(windows, is_only_slow=is_only_slow),
+            with_scripts=not is_only_slow and not self.only_interactions,
+        )
+        if self.only_interactions and len(self.funcs.keys) > settings.VITALS_MAX_FUNCS:
+            self._open_table()
+        yield WindowedView(view=view, read=read)
+
+    def _choose(self, windows: ViewWindows, *, is_only_slow: bool) -> ViewWindows:
         if self.only_interactions:
-            yield self._window_interaction(view, [body.expand() for body in bodies])
-            return
-        joined = [self._decode(body.expand(), view.page) for body in bodies]
-        timeline = build_timeline(joined, page=view.page, funcs=self.funcs)
-        windows = find_windows(timeline.marks)
+            windows = windows.only(["interaction"])
         if self.only_slow:
             windows = windows.only_slow()
-        times = tile_samples(timeline)
-        slow_rate = joined[0].envelope.slowRate
-        if view.codes[CAPTURE_AT] == ONLY_SLOW:  # its other windows and its forced layout are not known
-            windows = windows.only_known_slow()
-            yield WindowedView(
-                view=view, windows=windows, sums=sum_windows(timeline, windows, times), slow_rate=slow_rate
-            )
-            return
-        forced = sum_forced_layout(timeline, self.funcs.keys, times)
-        yield WindowedView(
-            view=view,
-            windows=windows,
-            sums=sum_windows(timeline, windows, times),
-            forced=forced,
-            hidden=sum_hidden_scripts(timeline, times, joined[0].envelope.url),
-            slow_rate=slow_rate,
-        )
+        return windows.only_known_slow() if is_only_slow else windows
 
-    def _window_interaction(self, view: SliceView, bodies: Sequence[bytes]) -> WindowedView:
-        marks = [read_marks(body, page_url=None, page=view.page, types=INTERACTIONS) for body in bodies]
-        if not any(marks):
-            return WindowedView(view=view, windows=ViewWindows(), sums={})
-        joined = [
-            ViewTrace(decode_envelope(body, envelope_limits()), trace_marks)
-            for body, trace_marks in zip(bodies, marks, strict=True)
-        ]
-        timeline = build_timeline(joined, page=view.page, funcs=FuncTable())
-        windows = find_windows(timeline.marks).only(["interaction"])
-        if view.codes[CAPTURE_AT] == ONLY_SLOW:
-            windows = windows.only_known_slow()
-        sums = sum_windows(timeline, windows, tile_samples(timeline))
-        return WindowedView(view=view, windows=windows, sums=sums, slow_rate=joined[0].envelope.slowRate)
-
-    def _decode(self, body: bytes, page: str) -> ViewTrace:
-        envelope = decode_envelope(body, envelope_limits())
-        page_url = clean_url(envelope.url) if envelope.url else None
-        return ViewTrace(envelope, read_marks(body, page_url=page_url, page=page, types=WINDOW_MARKS))
+    def _open_table(self) -> None:
+        """Begins a table of funcs, and the reading into it."""
+        self.funcs = FuncTable()
+        module = find_kernel(settings.KERNEL).module
+        max_bytes = settings.INGEST_MAX_EXPANDED_BYTES
+        self._reader = open_reader(module, self.funcs, envelope_limits(), max_bytes=max_bytes)
 
     def _select_stored(self, views: Sequence[SliceView]) -> dict[ViewKey, list[_KeptTrace]]:
         """Returns the traces of each view. One statement."""

@@ -160,6 +160,31 @@ pub fn attribute(
     (hidden, uncertain)
 }
 
+/// Returns of each of `count` samples the stack that its hidden time is attributed to, -1 for none.
+pub fn attribute_samples(
+    count: usize,
+    runs: &[HiddenRun],
+    inside: &[Vec<i32>],
+    prefix: &[i32],
+    func: &[u32],
+    profiler_stacks: &[bool],
+    has_frames: bool,
+) -> Vec<i32> {
+    let mut hidden = vec![NO_STACK; count];
+    if runs.is_empty() {
+        return hidden;
+    }
+    let mut find = Finder::new(runs, inside, prefix, func, profiler_stacks);
+    for run in runs.iter().filter(|run| has_frames || run.is_between()) {
+        let samples = run.end - run.first;
+        let bounds = [run.first, run.first + samples / 2, run.first + samples.div_ceil(2), run.end];
+        for (span, stack) in bounds.windows(2).zip(find.stacks_of(run)) {
+            hidden[span[0]..span[1]].fill(stack);
+        }
+    }
+    hidden
+}
+
 /// Returns of each stack the nearest one that is not the profiler's own work, -1 if there is none.
 fn find_visible(prefix: &[i32], profiler_stacks: &[bool]) -> Vec<i32> {
     let mut visible: Vec<i32> = Vec::with_capacity(prefix.len());

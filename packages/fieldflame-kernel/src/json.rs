@@ -348,6 +348,14 @@ impl<'a> Reader<'a> {
         self.skip().map(|_| None)
     }
 
+    /// Reads a value, and returns it with how it is written.
+    pub fn with_text<T>(&mut self, read: impl FnOnce(&mut Self) -> Option<T>) -> Option<(T, &'a str)> {
+        self.peek()?;
+        let start = self.at;
+        let value = read(self)?;
+        Some((value, &self.text[start..self.at]))
+    }
+
     /// Goes past a value of any kind; returns how it is written.
     pub fn skip(&mut self) -> Option<&'a str> {
         self.peek()?;

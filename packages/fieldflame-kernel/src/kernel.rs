@@ -5,7 +5,7 @@ use crate::blobs::{tree_body, NegativeSum, Packer};
 use crate::gunzip::Gunzip;
 use crate::names::Names;
 use crate::own::{find_profiler_work, SnippetFunctions};
-use crate::sums::{sum_by_func, FuncSums, Places, Row, COLUMNS};
+use crate::sums::{sum_placed, FuncSums, PlacedFuncs, Places, Row, COLUMNS};
 use crate::weights::{busy_ranges, to_us, weigh, TimeParts};
 use crate::wire::{decode, Envelope, Limits};
 use crate::{hidden, scripts};
@@ -259,8 +259,9 @@ fn fold_envelope(
     let prefix = hidden::skip_profiler(trace.stack_parent, &profiler.stacks);
     let (stack_hidden_us, uncertain_us) =
         hidden::attribute(&weighed.runs, &weighed.inside, &prefix, &func, &profiler.stacks, frames.is_some());
-    let sums =
-        sum_by_func(places, &prefix, &func, &weighed.stack_us, &weighed.stack_samples, &stack_hidden_us, &uncertain_us);
+    let placed = PlacedFuncs::new(places, &prefix, &func);
+    let rows = sum_placed(&prefix, &placed, &weighed.stack_us, &weighed.stack_samples, &stack_hidden_us, &uncertain_us);
+    let sums = FuncSums { func: placed.keys, rows };
     let fold = TraceFold {
         parts: weighed.parts,
         marker_us: weighed.marker_us,

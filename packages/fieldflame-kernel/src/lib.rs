@@ -1,7 +1,8 @@
-//! The compiled twin of the fold: from the stored bodies of a batch's traces to the sums that a worker writes.
+//! The compiled twin of the fold: from the stored bodies of a batch's traces to the sums that a worker writes. And of
+//! reading page views for vitals: from the stored bodies of a view to what ran in its windows.
 //!
-//! The pure twin, `profcore/sums/batch_sums.py` and what it calls, is the reference. This leaves to it whatever is not
-//! plainly right. Sums are `i64`: a trace spans at most `2 × `wire::MAX_TIME_MS``, and the release profile checks every addition.
+//! The pure twins, `profcore/sums/batch_sums.py` and `profcore/vitals/view_readers.py` and what these call, are the
+//! reference. This leaves to them whatever is not plainly right. Sums are `i64`: a trace spans at most `2 × `wire::MAX_TIME_MS``, and the release profile checks every addition.
 
 #![forbid(unsafe_code)]
 
@@ -13,6 +14,7 @@ mod gunzip;
 mod hidden;
 mod json;
 mod kernel;
+mod marks;
 mod names;
 mod own;
 mod paths;
@@ -21,6 +23,9 @@ mod sums;
 mod tables;
 mod tree_sums;
 mod trees;
+mod view;
+mod view_reader;
+mod vitals;
 mod weights;
 mod wire;
 
@@ -34,5 +39,6 @@ fn fieldflame_kernel(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<endpoint::Endpoint>()?;
     module.add_class::<kernel::Kernel>()?;
     module.add_class::<tree_sums::TreeSum>()?;
+    module.add_class::<view_reader::ViewReader>()?;
     module.add_function(wrap_pyfunction!(contributions::decode_first, module)?)
 }

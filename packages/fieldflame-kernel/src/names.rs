@@ -38,6 +38,7 @@ pub struct Names {
     // By the resource as it was sent: the id of its URI, and the text that a page's own address is compared with.
     resources: HashMap<Box<str>, (i32, Box<str>)>,
     frames: HashMap<FrameKey, u32>,
+    uri_of_func: Vec<i32>, // as in a frame
 }
 
 impl Names {
@@ -48,6 +49,7 @@ impl Names {
             uri_texts: Vec::new(),
             resources: HashMap::new(),
             frames: HashMap::new(),
+            uri_of_func: Vec::new(),
         }
     }
 
@@ -74,6 +76,16 @@ impl Names {
         Ok(result)
     }
 
+    /// Returns the id of a stored URI, None if no func of the batch has it.
+    pub fn uri_id(&self, uri: &str) -> Option<i32> {
+        self.uri_ids.get(uri).copied()
+    }
+
+    /// Returns the id of the URI of a func that `intern` has returned, -1 for none.
+    pub fn uri_of(&self, func: u32) -> i32 {
+        self.uri_of_func[func as usize]
+    }
+
     fn intern_new(
         &mut self,
         py: Python<'_>,
@@ -91,11 +103,16 @@ impl Names {
             })
             .collect();
         let found: Vec<u32> = self.table.call_method1(py, "intern_said", (said,))?.extract(py)?;
-        for ((place, uri), index) in new.into_iter().zip(found) {
-            let frame = &envelope.trace.frames[place];
+        for ((at, uri), index) in new.into_iter().zip(found) {
+            let frame = &envelope.trace.frames[at];
             let name = (&*frame.name).into();
             self.frames.insert(FrameKey { uri, line: frame.line, column: frame.column, name }, index);
-            result[place] = index;
+            let place = index as usize;
+            if self.uri_of_func.len() <= place {
+                self.uri_of_func.resize(place + 1, -1);
+            }
+            self.uri_of_func[place] = uri;
+            result[at] = index;
         }
         Ok(())
     }

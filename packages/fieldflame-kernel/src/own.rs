@@ -20,19 +20,20 @@ const NEITHER: i32 = -1;
 const BUILTIN: i32 = -2;
 const SCRIPT: i32 = -3;
 
-/// Whether each stack ends in the profiler's own work, and when scripts of the snippet ran.
-pub struct ProfilerWork {
+/// Whether each stack ends in the profiler's own work, when scripts of the snippet ran, and their address, if it is known.
+pub struct ProfilerWork<'a> {
     pub stacks: Vec<bool>,
     pub scripts: Vec<Range>,
+    pub address: Option<&'a str>,
 }
 
 /// Finds the profiler's own work in a trace.
-pub fn find_profiler_work(
+pub fn find_profiler_work<'a>(
     trace: &Trace,
-    snippet: Option<&Snippet>,
+    snippet: Option<&'a Snippet>,
     scripts: Option<&[FrameScript]>,
     functions: &SnippetFunctions,
-) -> ProfilerWork {
+) -> ProfilerWork<'a> {
     let named = snippet.and_then(|snippet| snippet.url.as_deref()).filter(|url| !url.is_empty()).map(clean_url);
     let at_name: Vec<bool> =
         trace.resources.iter().map(|resource| named.is_some_and(|address| clean_url(resource) == address)).collect();
@@ -47,7 +48,7 @@ pub fn find_profiler_work(
     });
     let own = find_own_frames(trace, address.is_some(), named.is_some().then_some(&at_name));
     if ranges.is_empty() && own.iter().all(Option::is_none) {
-        return ProfilerWork { stacks: vec![false; trace.stack_frame.len()], scripts: Vec::new() };
+        return ProfilerWork { stacks: vec![false; trace.stack_frame.len()], scripts: Vec::new(), address };
     }
     let mut owners: Vec<i32> = Vec::with_capacity(trace.stack_frame.len());
     for (frame, parent) in trace.stack_frame.iter().zip(&trace.stack_parent) {
@@ -65,7 +66,12 @@ pub fn find_profiler_work(
     }
     let (by_script, by_name) = find_believed(trace, &owners, &ranges);
     let is_own = |owner: &i32| *owner == BUILTIN || (*owner == SCRIPT && by_script) || (*owner >= 0 && by_name);
-    ProfilerWork { stacks: owners.iter().map(is_own).collect(), scripts: if by_script { ranges } else { Vec::new() } }
+    let stacks = owners.iter().map(is_own).collect();
+    if by_script {
+        ProfilerWork { stacks, scripts: ranges, address }
+    } else {
+        ProfilerWork { stacks, scripts: Vec::new(), address: None }
+    }
 }
 
 /// Returns of each frame whose it is. `at_name` has the scripts at the address that the envelope names, if it does.

@@ -1,4 +1,4 @@
-//! Sums by function: the twin of `sum_by_func` in `profcore/sums/fold.py`.
+//! Sums by function: the twin of `sum_placed` in `profcore/sums/fold.py`.
 
 pub const SELF_US: usize = 0;
 pub const TOTAL_US: usize = 1;
@@ -49,29 +49,43 @@ impl Places {
     }
 }
 
-/// Sums a prefix tree by func: self at the leaf, total once for each sample, at the func's topmost call.
-pub fn sum_by_func(
-    places: &mut Places,
+/// The funcs of a prefix tree in order of first use, for several sums over it: the twin of `PlacedFuncs`.
+#[derive(Default)]
+pub struct PlacedFuncs {
+    pub keys: Vec<u32>,
+    pub places: Vec<u32>,
+    topmost: Vec<bool>,
+}
+
+impl PlacedFuncs {
+    pub fn new(places: &mut Places, prefix: &[i32], func: &[u32]) -> Self {
+        let (keys, places) = places.find(func);
+        let topmost = find_topmost(prefix, &places, keys.len());
+        PlacedFuncs { keys, places, topmost }
+    }
+}
+
+/// Sums a prefix tree by func, in the order of its keys: self at the leaf, total once for each sample, at the func's
+/// topmost call.
+pub fn sum_placed(
     prefix: &[i32],
-    func: &[u32],
+    placed: &PlacedFuncs,
     self_us: &[i64],
     self_samples: &[i64],
     hidden_us: &[i64],
     uncertain_us: &[i64],
-) -> FuncSums {
-    let (keys, places) = places.find(func);
-    let topmost = find_topmost(prefix, &places, keys.len());
-    let mut rows = vec![[0i64; COLUMNS]; keys.len()];
+) -> Vec<Row> {
+    let mut rows = vec![[0i64; COLUMNS]; placed.keys.len()];
     let (mut below_us, mut below_samples, mut below_hidden) =
         (self_us.to_vec(), self_samples.to_vec(), hidden_us.to_vec());
     for stack in (0..prefix.len()).rev() {
-        let (parent, row) = (prefix[stack], &mut rows[places[stack] as usize]);
+        let (parent, row) = (prefix[stack], &mut rows[placed.places[stack] as usize]);
         let (us, samples, hidden) = (below_us[stack], below_samples[stack], below_hidden[stack]);
         row[SELF_US] += self_us[stack];
         row[SELF_SAMPLES] += self_samples[stack];
         row[HIDDEN_US] += hidden_us[stack];
         row[UNCERTAIN_US] += uncertain_us[stack];
-        if topmost[stack] {
+        if placed.topmost[stack] {
             row[TOTAL_US] += us;
             row[TOTAL_SAMPLES] += samples;
             row[HIDDEN_TOTAL_US] += hidden;
@@ -82,7 +96,7 @@ pub fn sum_by_func(
             below_hidden[parent as usize] += hidden;
         }
     }
-    FuncSums { func: keys, rows }
+    rows
 }
 
 /// Tells for each node whether none of its callers has the same func.

@@ -33,6 +33,7 @@ pub const PROFILER: usize = 5;
 pub const SPAN: usize = 6;
 pub const PROFILER_SAMPLES: usize = 4;
 
+/// The weights of a trace. The last four columns have its samples in order of time; without markers the last is empty.
 pub struct Weighed {
     pub parts: TimeParts,
     pub stack_us: Vec<i64>,
@@ -42,6 +43,10 @@ pub struct Weighed {
     pub interval_us: i64,
     pub runs: Vec<HiddenRun>,
     pub inside: Vec<Vec<i32>>,
+    pub times: Vec<i64>,
+    pub weights: Vec<i64>,
+    pub stacks: Vec<i32>, // `OWN_SCRIPT` for those in scripts of the snippet
+    pub markers: Vec<i8>,
 }
 
 pub fn to_us(ms: f64) -> i64 {
@@ -173,10 +178,8 @@ pub fn weigh(
     }
     if trace.has_markers || frames.is_some_and(|frames| !frames.renderings.is_empty()) {
         for place in 0..times.len() {
-            // gc, style, layout and paint are the engine's own work.
-            let is_marked = trace.has_markers && (1..=4).contains(&markers[place]);
             if stacks[place] == NO_STACK && !is_within(busy, times[place]) {
-                if let Some(kind) = find_kind_outside_tasks(times[place], is_marked, frames) {
+                if let Some(kind) = find_kind_outside_tasks(times[place], markers.get(place), frames) {
                     parts.us[kind] += weights[place];
                     parts.samples[kind] += 1;
                 }
@@ -199,11 +202,16 @@ pub fn weigh(
         interval_us,
         runs: found.runs,
         inside: found.inside,
+        times,
+        weights,
+        stacks,
+        markers,
     }
 }
 
 /// Returns what work a sample without a stack is that lies in no task, as `find_work_outside_tasks` of the twin.
-fn find_kind_outside_tasks(time: i64, is_marked: bool, frames: Option<&FrameRanges>) -> Option<usize> {
+pub fn find_kind_outside_tasks(time: i64, marker: Option<&i8>, frames: Option<&FrameRanges>) -> Option<usize> {
+    let is_marked = marker.is_some_and(|marker| (1..=4).contains(marker)); // gc, style, layout, paint: the engine's own
     if !is_marked && !frames.is_some_and(|frames| is_within(&frames.renderings, time)) {
         return None;
     }

@@ -98,8 +98,10 @@ pub struct Trace<'a> {
     pub has_markers: bool,
 }
 
-/// A timed fact of the page. `scripts` is JSON of any kind (scripts.rs); `render_start` is None if it is no number.
+/// A timed fact of the page, and how it is written. `scripts` is JSON of any kind (scripts.rs); `render_start` is None if
+/// it is no number.
 pub struct Mark<'a> {
+    pub text: &'a str,
     pub kind: Cow<'a, str>,
     pub start: f64,
     pub duration: f64,
@@ -113,8 +115,13 @@ pub struct Snippet<'a> {
     pub url: Option<Cow<'a, str>>,
 }
 
-/// What the fold needs of an envelope. All its other fields have been checked.
+/// What the fold and vitals need of an envelope. All its other fields have been checked.
 pub struct Envelope<'a> {
+    pub seq: i64,
+    pub trace_id: Option<Cow<'a, str>>,
+    pub time_origin: f64,
+    pub view_start: Option<f64>,
+    pub slow_rate: Option<f64>,
     pub url: Option<Cow<'a, str>>,
     pub snippet: Option<Snippet<'a>>,
     pub interval_ms: f64,
@@ -206,18 +213,20 @@ impl<'a> Fields<'a> {
         let (page, url) = (self.page.flatten(), self.url.flatten());
         let has_text = |text: &Option<Cow<'_, str>>| text.as_ref().is_some_and(|text| !text.is_empty());
         let (release, interval_ms, trace) = (self.release?, self.interval_ms?, self.trace?);
-        let navigation = self.navigation.flatten();
+        let (seq, time_origin, trace_id) = (self.seq?, self.time_origin?, self.trace_id.flatten());
+        let (view_start, slow_rate, navigation) =
+            (self.view_start.flatten(), self.slow_rate.flatten(), self.navigation.flatten());
         let is_right = is_uuid(&self.view_id?)
-            && self.trace_id.flatten().is_none_or(|text| is_uuid(&text))
-            && (0..=MAX_SEQ).contains(&self.seq?)
+            && trace_id.as_ref().is_none_or(|text| is_uuid(text))
+            && (0..=MAX_SEQ).contains(&seq)
             && !release.is_empty()
             && is_good(&release, limits.text_chars)
-            && (MIN_EPOCH_MS..=MAX_EPOCH_MS).contains(&self.time_origin?)
-            && is_within(self.view_start.flatten(), MIN_EPOCH_MS, MAX_EPOCH_MS)
+            && (MIN_EPOCH_MS..=MAX_EPOCH_MS).contains(&time_origin)
+            && is_within(view_start, MIN_EPOCH_MS, MAX_EPOCH_MS)
             && (MIN_INTERVAL_MS..=MAX_INTERVAL_MS).contains(&interval_ms)
             && is_within(self.requested.flatten(), 0.0, MAX_INTERVAL_MS)
             && self.sample_rate.is_none_or(is_rate)
-            && self.slow_rate.flatten().is_none_or(is_rate)
+            && slow_rate.is_none_or(is_rate)
             && (has_text(&page) || has_text(&url))
             && is_text(&page, limits.page_chars)
             && is_text(&url, limits.uri_chars)
@@ -228,8 +237,19 @@ impl<'a> Fields<'a> {
             && is_text(&self.environment.flatten(), MAX_SHORT_CHARS)
             && is_text(&self.request_trace.flatten(), limits.text_chars)
             && is_text(&self.user_agent.flatten(), MAX_USER_AGENT_CHARS);
-        let snippet = self.snippet.flatten();
-        is_right.then(|| Envelope { url, snippet, interval_ms, marks: self.marks.unwrap_or_default(), trace })
+        let (snippet, marks) = (self.snippet.flatten(), self.marks.unwrap_or_default());
+        is_right.then_some(Envelope {
+            seq,
+            trace_id,
+            time_origin,
+            view_start,
+            slow_rate,
+            url,
+            snippet,
+            interval_ms,
+            marks,
+            trace,
+        })
     }
 }
 
@@ -244,16 +264,19 @@ pub fn read_marks<'a>(reader: &mut Reader<'a>, limits: &Limits) -> Option<Vec<Ma
     let mut marks = Vec::new();
     reader.array(|reader| {
         let (mut kind, mut start, mut duration, mut scripts, mut render_start) = (None, None, None, None, None);
-        reader.object(&["type", "start", "duration", "scripts", "renderStart"], |reader, key| match key {
-            0 => once(&mut kind, reader.text()?),
-            1 => once(&mut start, reader.float()?),
-            2 => once(&mut duration, reader.float()?),
-            3 => once(&mut scripts, reader.skip()?),
-            4 => once(&mut render_start, reader.number_or_other()?),
-            _ => reader.skip().map(drop),
+        let known = &["type", "start", "duration", "scripts", "renderStart"];
+        let ((), text) = reader.with_text(|reader| {
+            reader.object(known, |reader, key| match key {
+                0 => once(&mut kind, reader.text()?),
+                1 => once(&mut start, reader.float()?),
+                2 => once(&mut duration, reader.float()?),
+                3 => once(&mut scripts, reader.skip()?),
+                4 => once(&mut render_start, reader.number_or_other()?),
+                _ => reader.skip().map(drop),
+            })
         })?;
         let (duration, render_start) = (duration.unwrap_or(0.0), render_start.flatten());
-        let mark = Mark { kind: kind?, start: start?, duration, scripts, render_start };
+        let mark = Mark { text, kind: kind?, start: start?, duration, scripts, render_start };
         let is_right = is_good(&mark.kind, MAX_SHORT_CHARS)
             && (-bound..=bound).contains(&mark.start)
             && (0.0..=bound).contains(&mark.duration);

@@ -12,7 +12,7 @@ from profcore.formats.timeline import ViewTrace, build_timeline
 from profcore.trace.funcs import FuncTable, clean_url
 from profcore.trace.marks import read_marks
 from profcore.trace.wire import Limits, decode_envelope
-from profcore.vitals.forced_layout import ForcedLayout, sum_forced_layout
+from profcore.vitals.forced_layout import ForcedLayout, find_scripts, sum_forced_layout
 from profcore.vitals.window_sums import tile_samples
 from tests.e2e.browser import open_page
 from tests.ingest.snippet.browsing import wait_until
@@ -156,9 +156,9 @@ def _compare(truth_ms: Mapping[str, float], envelopes: list[dict[str, Any]]) -> 
         marks = read_marks(body, page_url=clean_url(envelope["url"]), page=page)
         traces.append(ViewTrace(decode_envelope(body, Limits()), marks))
     timeline = build_timeline(traces, page=page, funcs=funcs)
-    forced = sum_forced_layout(timeline, funcs.keys, tile_samples(timeline))
+    forced = sum_forced_layout(timeline, find_scripts(timeline.marks), funcs.keys, tile_samples(timeline))
     self_ms, total_ms = (
-        {funcs.keys[index].name: us / 1_000 for index, us in column.items() if us}
-        for column in (forced.sums.self_us, forced.sums.total_us)
+        {funcs.keys[index].name: us / 1_000 for index, us in forced.funcs.by_func(column).items()}
+        for column in (forced.funcs.self_us, forced.funcs.total_us)
     )
     return Forcing(truth_ms=truth_ms, self_ms=self_ms, total_ms=total_ms, forced=forced)

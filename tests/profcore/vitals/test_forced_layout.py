@@ -11,7 +11,7 @@ from profcore.formats.timeline import ViewTimeline, ViewTrace, build_timeline
 from profcore.trace.funcs import FuncTable
 from profcore.trace.marks import read_marks
 from profcore.trace.wire import decode_envelope
-from profcore.vitals.forced_layout import ForcedLayout, share_out, sum_forced_layout
+from profcore.vitals.forced_layout import ForcedLayout, find_scripts, share_out, sum_forced_layout
 from profcore.vitals.window_sums import tile_samples
 from tests.envelopes import make_envelope
 from tests.profcore.strategies import PROPERTY
@@ -31,7 +31,7 @@ def script(start: float, duration: float, forced: object, url: str = APP) -> Jso
 
 
 def sum_joined(timeline: ViewTimeline, funcs: FuncTable) -> ForcedLayout:
-    return sum_forced_layout(timeline, funcs.keys, tile_samples(timeline))
+    return sum_forced_layout(timeline, find_scripts(timeline.marks), funcs.keys, tile_samples(timeline))
 
 
 def look(columns: str, *marks: Json, **fields: Any) -> tuple[ForcedLayout, dict[str, int]]:  # Any: JSON
@@ -39,15 +39,16 @@ def look(columns: str, *marks: Json, **fields: Any) -> tuple[ForcedLayout, dict[
     envelopes = [make_envelope("a", columns, marks=list(marks), **fields)]
     funcs = FuncTable()
     forced = sum_joined(join(envelopes, funcs), funcs)
-    return forced, {funcs.keys[index].name: us for index, us in forced.sums.self_us.items() if us}
+    self_us = forced.funcs.by_func(forced.funcs.self_us)
+    return forced, {funcs.keys[index].name: us for index, us in self_us.items()}
 
 
 def test_a_scripts_forced_time_goes_to_what_ran_in_it_by_its_own_time() -> None:
     forced, self_us = look("A\nA B\nA B\nA B\nC\nC", frame(script(0, 40, 20), script(40, 20, 1)))
     assert self_us == {"A": 5_000, "B": 15_000, "C": 1_000}
     assert (forced.total_us, forced.unattributed_us, forced.is_measured) == (21_000, 0, False)
-    assert sorted(forced.sums.total_us.values()) == [1_000, 15_000, 20_000]  # A called B
-    assert sorted(forced.own.self_us.values()) == [10_000, 20_000, 30_000]
+    assert sorted(forced.funcs.total_us) == [1_000, 15_000, 20_000]  # A called B
+    assert sorted(forced.own.self_us) == [10_000, 20_000, 30_000]
 
 
 def test_a_script_that_forced_little_says_who_does_not_force() -> None:
@@ -94,7 +95,7 @@ def test_hidden_samples_count_for_the_function_that_they_are_attributed_to() -> 
     task = {"type": "longtask", "start": 0, "duration": 50}
     forced, self_us = look("A\n-\n-\nA", frame(script(0, 40, 30)), task)
     assert self_us == {"A": 30_000}
-    assert sum(forced.own.hidden_us.values()) == 20_000
+    assert forced.own.hidden_us.sum() == 20_000
 
 
 def test_markers_are_used_alone_where_there_are_any() -> None:
@@ -104,7 +105,7 @@ def test_markers_are_used_alone_where_there_are_any() -> None:
     forced, self_us = look("", frame(script(0, 60, 50)), trace=trace)
     assert (self_us, forced.is_measured) == ({"B": 20_000}, True)
     assert (forced.total_us, forced.unattributed_us) == (20_000, 0)
-    assert sorted(forced.sums.total_us.values()) == [20_000, 20_000]
+    assert sorted(forced.funcs.total_us) == [20_000, 20_000]
 
 
 def test_overlapping_scripts_count_their_time_once() -> None:
@@ -160,7 +161,7 @@ def test_recorded_views_keep_all_of_it(release: str) -> None:
         funcs = FuncTable()
         forced = sum_joined(join(envelopes, funcs), funcs)
         assert abs(forced.total_us - wanted_us) <= len(frames)
-        assert forced.sums.self_us.keys() <= forced.own.funcs()
+        assert {*forced.funcs.func.tolist()} <= {*forced.own.func.tolist()}
         total_us += forced.total_us
         unattributed_us += forced.unattributed_us
     assert unattributed_us < 0.1 * total_us
@@ -181,7 +182,7 @@ def test_any_scripts_add_up_and_take_no_longer_than_their_frames(scripts: list[l
     funcs = FuncTable()
     forced = sum_joined(build_timeline([trace], page="/", funcs=funcs), funcs)
     assert 0 <= forced.unattributed_us <= forced.total_us <= 200_000
-    assert all(us <= forced.sums.total_us[func] for func, us in forced.sums.self_us.items())
+    assert all(forced.funcs.self_us <= forced.funcs.total_us)
 
 
 @PROPERTY

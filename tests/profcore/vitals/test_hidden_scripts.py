@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from profcore.trace.funcs import FuncTable
+from profcore.vitals.forced_layout import find_scripts
 from profcore.vitals.hidden_scripts import MAX_ORIGINS, OriginTime, origin_of_address, sum_hidden_scripts
 from profcore.vitals.window_sums import tile_samples
 from tests.envelopes import make_envelope
@@ -29,7 +30,7 @@ def frame(*scripts: Json, duration: float = 200.0) -> Json:
 def look(picture: str, *marks: Json, page: str | None = PAGE) -> dict[str, OriginTime]:
     """Returns the hidden time of a view, samples 10 ms apart from 0."""
     timeline = join([make_envelope("a", picture, marks=list(marks), url=page)], FuncTable())
-    return dict(sum_hidden_scripts(timeline, tile_samples(timeline), page))
+    return dict(sum_hidden_scripts(timeline, find_scripts(timeline.marks), tile_samples(timeline), page))
 
 
 def test_what_was_seen_in_it_is_taken_off_and_what_had_no_stack_is_certain() -> None:
@@ -71,7 +72,8 @@ def test_origins_are_apart_and_few() -> None:
 def test_the_shops_tag_is_not_hidden_since_it_has_cors() -> None:
     for view in recorded_views("1.2.0", 10):
         timeline = join(view, FuncTable())
-        assert sum_hidden_scripts(timeline, tile_samples(timeline), view[0]["url"]) == {}
+        scripts = find_scripts(timeline.marks)
+        assert sum_hidden_scripts(timeline, scripts, tile_samples(timeline), view[0]["url"]) == {}
 
 
 @pytest.mark.parametrize(

@@ -47,8 +47,9 @@ def project(kept: Project, db: None) -> Project:
 
 
 @pytest.fixture
-def expanded(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """The bytes of each body that was expanded."""
+def expanded(monkeypatch: pytest.MonkeyPatch, settings: Settings) -> list[int]:
+    """The bytes of each body that the pure twin expands."""
+    settings.KERNEL = "pure"
     sizes: list[int] = []
     expand = StoredBody.expand
 
@@ -179,13 +180,16 @@ def test_an_id_on_many_pages_does_not_have_all_of_them_read(project: Project, se
     assert (table.population, table.read) == (VISITS + 20, 10)
 
 
-def test_only_marks_that_windows_are_found_in_are_read(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_marks_that_windows_are_found_in_are_read(
+    project: Project, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings.KERNEL = "pure"
     types: set[str] = set()
 
     def note(marks: Sequence[TimelineMark]) -> ViewWindows:
         types.update(mark.type for mark in marks)
         return find_windows(marks)
 
-    monkeypatch.setattr("aggregate.selectors.vitals.view_windows.find_windows", note)
+    monkeypatch.setattr("profcore.vitals.view_readers.find_windows", note)
     assert ask(project).read == VISITS
     assert {"largest-contentful-paint", "long-animation-frame"} <= types <= WINDOW_MARKS

@@ -11,6 +11,7 @@ from aggregate.selectors.slice.reading import Reading
 from aggregate.selectors.slice.slices import Slice, SliceError
 from aggregate.selectors.vitals.table import VitalsQuery, VitalsTable, select_vitals
 from ingest.models import RawTrace
+from profcore.kernel import find_kernel
 from profcore.vitals.windows import WINDOWS
 from projects.models import Project
 from tests.aggregate.selectors.vitals.recorded_visits import copy_visits, post_visits, read_visits
@@ -75,6 +76,14 @@ def test_the_sums_over_all_views_are_the_oracles(project: Project, visits: list[
         assert (window_table.views, window_table.length_us) == (views, length_us)
         assert sum(window_table.parts_us) == length_us
         assert window_table.parts_us[0] == sum(wanted.values())
+
+
+@pytest.mark.skipif(find_kernel().module is None, reason=find_kernel().why_pure)
+def test_both_twins_answer_alike(project: Project, settings: Settings) -> None:
+    tables = []
+    for settings.KERNEL in ("pure", "compiled"):
+        tables.append(select_vitals(Slice(project_id=project.pk), EVERYTHING))
+    assert tables[0] == tables[1]
 
 
 def test_a_job_over_pages_of_views_gives_the_same(project: Project, settings: Settings) -> None:
