@@ -144,6 +144,7 @@ LIMITS_ARE_CEILINGS = read_bool("FIELDFLAME_LIMITS_ARE_CEILINGS", False)
 JOB_BATCH_TRACES = read_int("FIELDFLAME_JOB_BATCH_TRACES", 200, low=1)
 JOB_PAGE_VIEWS = 2_000  # views loaded at once: about 20 MB with their contributions decoded
 # Call nodes of a tree merged from raw traces or cells: about 300 bytes each, and as much again to write a format: 300 MB.
+# Of cells also while a client waits: a million made-up paths and their names took 800 MB and 15 s.
 JOB_MAX_NODES = 300_000
 # Functions that a job over vitals or raw traces meets: up to 2.5 kB each. Ten releases of a large app, each built anew, have 200,000.
 JOB_MAX_FUNCS = 300_000

@@ -16,7 +16,7 @@ from aggregate.selectors.functions.merged_slice import merge_slice
 from aggregate.selectors.functions.renames import find_renames, list_candidates
 from aggregate.selectors.functions.table import FunctionRow
 from aggregate.selectors.page_views.samples import select_marker_sample, select_view_sample
-from aggregate.selectors.slice.reading import Reading, SliceTooLarge
+from aggregate.selectors.slice.reading import SliceTooLarge
 from aggregate.selectors.slice.sides import may_share, may_share_devices, may_share_starts
 from aggregate.selectors.slice.slices import FROM_CELLS, Slice, where_slice
 from profcore.code.identity import identity_of, without_hash
@@ -213,7 +213,7 @@ class HeadTree:
     @cached_property
     def _tree(self) -> CallTree | None:
         try:
-            return merge_slice(self._head, replace(Reading.at_once(), max_nodes=settings.JOB_MAX_NODES)).tree
+            return merge_slice(self._head).tree
         except SliceTooLarge:
             return None
 
