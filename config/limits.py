@@ -240,9 +240,9 @@ TABLE_STATISTICS_MAX_VIEWS = 1_000
 # views, and at least 200.
 TREND_MAX_VIEWS = 24_000
 CHANGE_MAX_VIEWS = 2_000
-# Functions of both sides that a comparison names, about 1 kB each; the others count as one. Two releases of a large app,
-# each built anew, have 40,000. Anybody may post views of made-up ones: 572,500 took 550 MB and 8 s.
-COMPARE_MAX_FUNCS = 100_000
+# Functions of both sides that a comparison names, up to 4 kB each; the others count as one. Two releases of a large site,
+# each built anew, have 20,000 that ever run. Anybody may post views of made-up ones: 572,500 took minutes and 2 GB.
+COMPARE_MAX_FUNCS = 30_000
 VIEWER_ORIGIN = read_str("FIELDFLAME_VIEWER_ORIGIN", "https://profiler.firefox.com")
 # The other viewers of the menu "Export". One that is left out has no button.
 OTHER_VIEWERS = read_viewers(
