@@ -144,8 +144,10 @@ LIMITS_ARE_CEILINGS = read_bool("FIELDFLAME_LIMITS_ARE_CEILINGS", False)
 JOB_BATCH_TRACES = read_int("FIELDFLAME_JOB_BATCH_TRACES", 200, low=1)
 JOB_PAGE_VIEWS = 2_000  # views loaded at once: about 20 MB with their contributions decoded
 # Call nodes of a tree merged from raw traces or cells: about 300 bytes each, and as much again to write a format: 300 MB.
+# Of cells also while a client waits: a million made-up paths and their names took 800 MB and 15 s.
 JOB_MAX_NODES = 300_000
 # Functions that a job over vitals or raw traces meets: up to 2.5 kB each. Ten releases of a large app, each built anew, have 200,000.
+# Also of a slice that is searched or grouped: a million made-up ones took 1.6 GB and 25 s.
 JOB_MAX_FUNCS = 300_000
 # As READ_TRACE_MAX_BYTES and the next two: a worker's process may take 300 MB for one job, and more for a hostile view.
 JOB_TRACE_MAX_BYTES = 24 * 2**20
@@ -239,6 +241,9 @@ TABLE_STATISTICS_MAX_VIEWS = 1_000
 # views, and at least 200.
 TREND_MAX_VIEWS = 24_000
 CHANGE_MAX_VIEWS = 2_000
+# Functions of both sides that a comparison names, up to 4 kB each; the others count as one. Two releases of a large site,
+# each built anew, have 20,000 that ever run. Anybody may post views of made-up ones: 572,500 took minutes and 2 GB.
+COMPARE_MAX_FUNCS = 30_000
 VIEWER_ORIGIN = read_str("FIELDFLAME_VIEWER_ORIGIN", "https://profiler.firefox.com")
 # The other viewers of the menu "Export". One that is left out has no button.
 OTHER_VIEWERS = read_viewers(

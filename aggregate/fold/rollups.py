@@ -27,7 +27,7 @@ from profcore.sums.blobs import BlobError, EncodedTree, encode_counted, merge_en
 from profcore.sums.calltree import CallTree
 from profcore.times import DAY, HOUR, start_of_hour
 
-ROLL_UP_BATCH_DAYS: Final = 500  # group-days of one run of the task: some seconds; the next run goes on
+ROLL_UP_BATCH_DAYS: Final = 500  # group-days that one statement finds: some seconds; the next ones follow
 
 logger = logging.getLogger(__name__)
 
@@ -51,12 +51,21 @@ def roll_up_hours(now: datetime, *, limit: int | None = None) -> int:
     A day with a damaged tree is not rolled up. Raises `BudgetSpent`.
     """
     before = start_of_hour(now) - settings.ROLL_UP_AFTER_HOURS * HOUR
+    if limit is not None:
+        return _roll_up_some(before, limit)
+    done = 0
+    while rolled := _roll_up_some(before, ROLL_UP_BATCH_DAYS):
+        done += rolled
+    return done
+
+
+def _roll_up_some(before: datetime, most: int) -> int:
     with connection.cursor() as cursor:
         cursor.execute(
             """SELECT DISTINCT c.project_id, c.group_id, date_trunc('day', c.starts_at, 'UTC') AS day_at
                FROM aggregate_cell c WHERE NOT c.is_rolled AND c.merged_into IS NULL AND c.starts_at <= %s
                ORDER BY day_at, project_id, group_id LIMIT %s""",
-            [before, ROLL_UP_BATCH_DAYS if limit is None else limit],
+            [before, most],
         )
         due = cursor.fetchall()
     done = 0

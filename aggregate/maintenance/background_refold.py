@@ -5,6 +5,7 @@ ones follow when the workers have folded those. So a run costs what folding cost
 Its row says where it is, so a kill changes nothing.
 """
 
+import time
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -16,6 +17,7 @@ from aggregate.models import RefoldRun
 from aggregate.time_budget import end_step
 from ingest.models import PENDING
 from ingest.notify import notify_worker
+from profcore.caching import keep
 from profcore.sums.fold import FOLD_VERSION
 from profcore.times import midnight_days_before
 from projects.limits import limit_of
@@ -25,13 +27,21 @@ from projects.models import Project
 OLDER_WORKERS_GONE: Final = timedelta(minutes=10)
 FIND_OLDER: Final = """SELECT EXISTS (SELECT 1 FROM aggregate_workerlease
     WHERE heartbeat_at > %s AND fold_version < %s)"""
+# A project without older sums is taken to have none for this long: only workers of older rules make some, and nothing
+# is begun while they run. Looking for them reads all cells that could be refolded.
+NOTHING_OLDER_S: Final = 3_600.0
 HAS_OLD_CELLS: Final = """SELECT EXISTS (SELECT 1 FROM aggregate_cell
     WHERE project_id = %s AND merged_into IS NULL AND traces > 0 AND starts_at >= %s AND fold_version < %s)"""
+
+_nothing_older_until: Final[dict[int, float]] = keep({})
 
 
 def refold_in_background(now: datetime) -> None:
     """Takes the sums of some cells of each project back, where a refold is due. Raises `BudgetSpent`."""
-    if not settings.REFOLD_IN_BACKGROUND or _has_older_workers(now):
+    if not settings.REFOLD_IN_BACKGROUND:
+        return
+    if _has_older_workers(now):
+        _nothing_older_until.clear()
         return
     for project in Project.objects.filter(deletion_started_at=None).order_by("id"):
         run = _find_run(project, now)
@@ -64,11 +74,15 @@ def _find_run(project: Project, now: datetime) -> RefoldRun | None:
     known = RefoldRun.objects.filter(project_id=project.pk, is_background=True, fold_version=FOLD_VERSION)
     if (run := known.order_by("-id").first()) is not None:
         return run
+    now_s = time.monotonic()
+    if _nothing_older_until.get(project.pk, now_s) > now_s:
+        return None
     raw_from = midnight_days_before(now, limit_of(project, "keep_raw_days").effective)
     with connection.cursor() as cursor:
         cursor.execute(HAS_OLD_CELLS, [project.pk, raw_from, FOLD_VERSION])
         row = cursor.fetchone()
     if row is None or not row[0]:
+        _nothing_older_until[project.pk] = now_s + NOTHING_OLDER_S
         return None
     with transaction.atomic():
         run = start_run(Scope(project.pk, from_at=raw_from))
@@ -79,7 +93,7 @@ def _find_run(project: Project, now: datetime) -> RefoldRun | None:
 
 def _go_on(run: RefoldRun) -> None:
     """Takes back at most REFOLD_CELLS_AT_ONCE cells, unless as many traces as a batch has are pending."""
-    cells = list_cells(run)
+    cells = list_cells(run, most=settings.REFOLD_CELLS_AT_ONCE + 1)
     for cell_id, group_id in cells[: settings.REFOLD_CELLS_AT_ONCE]:
         if _count_pending(run.project_id) >= settings.FOLD_BATCH_TRACES:
             return

@@ -26,7 +26,7 @@ from profcore.sums.fold import FOLD_VERSION
 from profcore.times import DAY, midnight_hours_before
 from profcore.trace.dimensions import DIMENSION_COLUMNS
 
-MERGE_BATCH_DAYS: Final = 500  # group-days of one run of the task: some seconds; the next run goes on
+MERGE_BATCH_DAYS: Final = 500  # group-days that one statement finds: some seconds; the next ones follow
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,12 +44,23 @@ def merge_old_hours(now: datetime, *, limit: int | None = None) -> int:
     Raises `BudgetSpent`.
     """
     before = midnight_hours_before(now, settings.MERGE_AFTER_HOURS)
-    due = find_due(before, MERGE_BATCH_DAYS if limit is None else limit)
-    for group_day in due:
-        merge_day(group_day)
+    if limit is not None:
+        return _merge_some(before, limit)
+    done = 0
+    while merged := _merge_some(before, MERGE_BATCH_DAYS):
+        done += merged
+    return done
+
+
+def _merge_some(before: datetime, most: int) -> int:
+    done = 0
+    for group_day in find_due(before, most):
+        if not merge_day(group_day):
+            continue
+        done += 1
         count_maintenance("merged_days")
         end_step()
-    return len(due)
+    return done
 
 
 def find_due(before: datetime, limit: int) -> list[GroupDay]:
@@ -67,14 +78,14 @@ def find_due(before: datetime, limit: int) -> list[GroupDay]:
         return [GroupDay(project_id, group_id, day_at) for project_id, group_id, day_at in cursor]
 
 
-def merge_day(day: GroupDay) -> None:
-    """Merges a group's hours of a day, in one transaction."""
+def merge_day(day: GroupDay) -> bool:
+    """Merges a group's hours of a day, in one transaction; returns whether there were any that await no refold."""
     with transaction.atomic():
         lock_groups(day.project_id, [day.group_id])
         hold_merges(day.project_id)  # a refold that starts later sees the merged cells
         hours = _load_hours(day)
         if not hours:
-            return
+            return False
         are_rolled = _are_rolled(day)
         days = _intern_days(day, sorted(set(hours.values())))
         into = {hour: days[dimensions] for hour, dimensions in hours.items()}
@@ -89,6 +100,7 @@ def merge_day(day: GroupDay) -> None:
         append_call_trees(day.project_id, [(cell_id, encode_counted(trees[cell_id])) for cell_id in sorted(trees)])
         if not are_rolled:
             unroll_days(day.project_id, sorted(days.values()))
+    return True
 
 
 Codes = tuple[int, ...]  # of a cell's dimensions

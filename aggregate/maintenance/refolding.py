@@ -66,8 +66,11 @@ def start_run(scope: Scope) -> RefoldRun:
     return run
 
 
-def list_cells(run: RefoldRun) -> list[tuple[int, int]]:
-    """Returns the cells (with their groups) that a run still has to do, without those created after its start."""
+def list_cells(run: RefoldRun, most: int | None = None) -> list[tuple[int, int]]:
+    """Returns the cells (with their groups) that a run still has to do, without those created after its start.
+
+    At most so many, by their ids; None: all.
+    """
     with connection.cursor() as cursor:
         cursor.execute(
             """SELECT c.id, c.group_id FROM aggregate_cell c
@@ -75,7 +78,8 @@ def list_cells(run: RefoldRun) -> list[tuple[int, int]]:
                WHERE c.project_id = %(project)s AND c.merged_into IS NULL AND c.id > %(last)s AND c.id < %(new)s
                  AND (%(release)s::text IS NULL OR g.release = %(release)s)
                  AND (%(from)s::timestamptz IS NULL OR c.starts_at >= %(from)s)
-                 AND (%(to)s::timestamptz IS NULL OR c.starts_at < %(to)s) ORDER BY c.id""",
+                 AND (%(to)s::timestamptz IS NULL OR c.starts_at < %(to)s)
+               ORDER BY c.id LIMIT %(most)s""",
             {
                 "project": run.project_id,
                 "last": run.last_cell_id,
@@ -83,6 +87,7 @@ def list_cells(run: RefoldRun) -> list[tuple[int, int]]:
                 "release": run.release,
                 "from": run.from_at,
                 "to": run.to_at,
+                "most": most,
             },
         )
         return list(cursor.fetchall())

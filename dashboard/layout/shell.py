@@ -8,8 +8,7 @@ from typing import Final
 from django.http import HttpRequest
 from django.urls import reverse
 
-from aggregate.selectors.project.overview import select_overview
-from aggregate.selectors.project.pages import ReleaseRow
+from aggregate.selectors.project.pages import ReleaseRow, select_page_views
 from aggregate.selectors.slice.slices import DISPLAY, Slice, format_instant
 from dashboard.web.params import EVERY_FUNCTION, MAX_SEARCH, Narrowing
 from dashboard.web.project_pages import PAGES
@@ -246,10 +245,9 @@ class _Address:
 
 def _fields(address: _Address, project: Project, slice_: Slice, releases: Sequence[ReleaseRow]) -> list[ChoiceField]:
     """Returns the fields of the slice: the project's releases and pages, and the dimensions of views."""
-    pages = select_overview(Slice(project_id=project.pk), ["page"], limit=MAX_CHOICES).rows
     known: dict[str, list[tuple[str, str, int | None]]] = {
         "release": [(row.release, row.release, row.views) for row in releases],
-        "page": [(row.page or "", row.page or "", row.views) for row in pages],
+        "page": [(page, page, views) for page, views in select_page_views(project.pk, most=MAX_CHOICES)],
         **{
             dimension.name: [(value, value, None) for value in dimension.values]
             for dimension in DIMENSIONS

@@ -44,13 +44,14 @@ def weigh_judgement(
     An incident is told once. A page is not judged while a function is told that has most of its change, nor a function
     while its page is told; all pages together are judged while nothing else is.
 
-    `names` has the names of the judgement's functions, and `known` the functions with a state, with the page of each.
+    `names` has the names of the judgement's functions; followed ones without a name are left out. `known` has the
+    functions with a state, with the page of each.
     `told` are the subjects that are told, or have ended for good. `weigh` keeps what a look says of one subject, and
     returns whether it is told after that.
     """
     told = set(told)
     incidents = {names[change.func_id]: change for change in reversed(judgement.incidents)}
-    followed = {names[func]: change for func, change in judgement.followed.items()}
+    followed = {names[func]: change for func, change in judgement.followed.items() if func in names}
     compared = {change.page for change in judgement.pages if change.state != "too_few"}
 
     def keep(weighed: Weighed) -> None:

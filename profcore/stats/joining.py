@@ -20,7 +20,9 @@ from profcore.stats.views import (
     ViewColumns,
     ViewSample,
     align,
+    group_funcs,
     keep_rows,
+    sum_by,
 )
 
 # With fewer views per side nothing is compared: the simulations of the suite begin here.
@@ -175,3 +177,24 @@ def _known_by_stratum(
         return (), ()
     sides = [strata.known(sums, side) for side, sums in enumerate(known)]
     return (sides[0], sides[1]) if sides[0] and sides[1] else ((), ())
+
+
+def join_rare(samples: Sequence[ViewSample], *, most: int, rest: int) -> list[ViewSample]:
+    """Returns samples that have `most` funcs together, those with the most self and hidden time, then total time.
+
+    All others are one func with the id `rest`, whose total is not known, and counts as zero, if a view has two of them.
+    """
+    ids = np.unique(np.concatenate([sample.func_ids for sample in samples]))
+    if ids.size <= most:
+        return [*samples]
+    places = [np.searchsorted(ids, sample.func_ids) for sample in samples]
+    busy_us, total_us = np.zeros((2, ids.size), dtype=np.int64)
+    for sample, place in zip(samples, places, strict=True):
+        busy_us += sum_by(place[sample.func], sample.row_us("self+hidden"), ids.size)
+        total_us += sum_by(place[sample.func], sample.total_us, ids.size)
+    is_rare = np.ones(ids.size, dtype=bool)
+    is_rare[np.lexsort((-total_us, -busy_us))[:most]] = False
+    return [
+        group_funcs(sample, np.where(is_rare[place], rest, sample.func_ids), known_totals_alone=True)
+        for sample, place in zip(samples, places, strict=True)
+    ]

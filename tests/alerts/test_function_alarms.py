@@ -97,6 +97,19 @@ def test_a_page_is_not_told_beside_the_function_that_made_it_slower(project: Pro
     assert alert(project) == {("/cart", NAME): "CONFIRMED"}
 
 
+def test_functions_of_one_name_are_one_alarm_of_the_one_that_changed_most(project: Project, lookup: Func) -> None:
+    twin = make_func(project, "lookup", uri=lookup.uri, line=9)
+    for release, us in (("1.1", 9_000), ("1.1", 9_000), ("1.2", 5_000)):
+        receive(project, release, us)
+        for group in Group.objects.filter(project=project, page="/cart"):
+            cost = 9_000 if group.release == "1.1" else 5_000
+            columns = [[lookup.id, twin.id], [cost, 3_000], [cost, 3_000], [0, 0], [1, 1], [1, 1], [0, 0], [0, 0]]
+            blob = encode_contribution(Contribution(*columns))
+            PageView.objects.filter(project=project, group_id=group.id).update(contribution=blob)
+        assert alert(project) == ({("/cart", NAME): "CONFIRMED"} if release == "1.1" else {})
+        assert AlertRule.objects.get(project=project, id=RELEASE_ALERT_ID).problem is None
+
+
 def test_an_accepted_function_is_not_told_again(project: Project) -> None:
     receive(project, "1.1", 9_000)
     alert(project)

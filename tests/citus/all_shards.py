@@ -30,7 +30,7 @@ REASONS: Final[Mapping[str, str]] = {
     "aggregate/doctor/server/work_checks.py:check_retention": "the first cell of each project",
     # Maintenance of all projects, every few minutes or once an hour.
     "aggregate/fold/linger.py:_has_pending": "whether a partition has pending traces",
-    "aggregate/fold/rollups.py:roll_up_hours": "which hours are over",
+    "aggregate/fold/rollups.py:_roll_up_some": "which hours are over",
     "aggregate/maintenance/batches.py:delete_some": "its statement for plain PostgreSQL takes rows by their places",
     "aggregate/maintenance/merging.py:find_due": "which days are over",
     "aggregate/maintenance/old_receipts.py:_has_pending": "whether a partition may go",

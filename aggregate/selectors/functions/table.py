@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 import msgspec
+from django.conf import settings
 from django.db import connection
 
 from aggregate.selectors.code.labels import label_func, label_original, place_of
@@ -13,7 +14,7 @@ from aggregate.selectors.code.symbols import FuncLabel, Symbols, load_symbols
 from aggregate.selectors.functions.hotspots import from_hotspots
 from aggregate.selectors.page_views.contributions import SliceFuncSums
 from aggregate.selectors.page_views.fine_sums import sum_fine
-from aggregate.selectors.slice.reading import Reading
+from aggregate.selectors.slice.reading import NARROW, Reading, SliceTooLarge
 from aggregate.selectors.slice.slices import FROM_CELLS, Slice, where_slice
 from profcore.code.display_rules import Display
 from profcore.stats.summaries import FuncSummary, Summary
@@ -312,8 +313,12 @@ def _name_funcs(project_id: int, sums: Mapping[int, SliceFuncSums], release: str
 def _select_cells(
     slice_: Slice, sort: str, limit: int | None, *, by_release: bool = False, code: Symbols | None = None
 ) -> FunctionTable:
-    """Returns the sums of cells. With `code`, for funcs of all releases together, rows are described as by it."""
+    """Returns the sums of cells. With `code`, for funcs of all releases together, rows are described as by it.
+
+    Raises `SliceTooLarge` if more than `JOB_MAX_FUNCS` would be read.
+    """
     where, params = where_slice(slice_)
+    most = settings.JOB_MAX_FUNCS
     order = FUNCTION_SORTS[sort]
     of_cell, by, and_by = (", g.release", "release", ", release") if by_release else ("", "NULL::text", "")
     with connection.cursor() as cursor:
@@ -337,9 +342,11 @@ def _select_cells(
             FROM whole LEFT JOIN top t ON true
                  LEFT JOIN aggregate_func f ON f.project_id = %(project_id)s AND f.id = t.func_id
             ORDER BY {order}""",
-            {**params, "limit": limit},
+            {**params, "limit": most + 1 if limit is None else min(limit, most + 1)},
         )
         rows = cursor.fetchall()
+    if len(rows) > most:
+        raise SliceTooLarge("from", f"The slice has more than {most} functions. {NARROW}")
     return _read_table(rows, code)
 
 

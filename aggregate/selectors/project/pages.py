@@ -100,6 +100,18 @@ def select_pages(slice_: Slice) -> Sequence[PageRow]:
         ]
 
 
+def select_page_views(project_id: int, *, most: int) -> Sequence[tuple[str, int]]:
+    """Returns the pages of a project with their page views, the one with the most JS time first. From the roll-up."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """SELECT g.page, sum(c.views)::bigint
+               FROM aggregate_pageday c JOIN ingest_group g ON g.project_id = c.project_id AND g.id = c.group_id
+               WHERE c.project_id = %s AND c.traces > 0 GROUP BY 1 ORDER BY sum(c.js_us) DESC, 1 LIMIT %s""",
+            [project_id, most],
+        )
+        return list(cursor.fetchall())
+
+
 @once_a_read
 def select_releases(project_id: int, *, page: str | None = None, since: datetime | None = None) -> Sequence[ReleaseRow]:
     """Returns the releases of a project, or of one of its pages, the newest first. Some may have no views yet.

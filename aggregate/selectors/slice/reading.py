@@ -54,6 +54,7 @@ class Reading:
             max_raw_bytes=settings.READ_MAX_RAW_BYTES,
             max_trace_bytes=settings.READ_TRACE_MAX_BYTES,
             max_raw_nodes=settings.READ_MAX_RAW_NODES,
+            max_nodes=settings.JOB_MAX_NODES,
             max_funcs=settings.READ_MAX_FUNCS,
             max_samples=settings.READ_MAX_SAMPLES,
             max_facts=settings.READ_MAX_FACTS,

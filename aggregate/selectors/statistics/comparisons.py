@@ -1,7 +1,7 @@
 """Statistics of a slice from its views' contributions: summaries of one slice, the comparison of two."""
 
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cache, cached_property
 from typing import Final
 
@@ -17,19 +17,21 @@ from aggregate.selectors.functions.merged_slice import merge_slice
 from aggregate.selectors.functions.renames import find_renames, list_candidates
 from aggregate.selectors.functions.table import FunctionRow
 from aggregate.selectors.page_views.samples import select_marker_sample, select_view_sample
-from aggregate.selectors.slice.reading import Reading, SliceTooLarge
+from aggregate.selectors.slice.reading import SliceTooLarge
 from aggregate.selectors.slice.sides import may_share, may_share_devices, may_share_starts
 from aggregate.selectors.slice.slices import FROM_CELLS, Slice, where_slice
 from profcore.code.identity import identity_of, without_hash
 from profcore.stats.comparison import Comparison, compare
 from profcore.stats.culprits import find_callers
+from profcore.stats.joining import join_rare
 from profcore.stats.summaries import FuncSummary, Summary, summarise
 from profcore.stats.views import Measure, ViewSample, group_funcs, split_funcs
 from profcore.sums.calltree import CallTree
-from profcore.trace.funcs import FuncKey
+from profcore.trace.funcs import OTHER_FUNC, FuncKey
 from profcore.trace.weights import MARKERS
 
 STRATIFY_BY_TAG: Final = "tag:"
+RARE: Final = 0  # stands for funcs without a row of their own; ids begin at 1
 
 
 def select_summary(slice_: Slice, *, measure: Measure = "self") -> Summary:
@@ -142,11 +144,12 @@ def number_funcs(
 ) -> NumberedSides:
     """Returns the samples of base and head with the number of each func's identity, or group. Up to four statements.
 
-    With labels, views must have their releases.
+    With labels, views must have their releases. Beyond `COMPARE_MAX_FUNCS`, those with the least time are "(other)".
     """
+    samples = join_rare(samples, most=settings.COMPARE_MAX_FUNCS, rest=RARE)
     split = [_split(sample, code) for sample in samples]
     distinct = dict.fromkeys(pair for _, pairs in reversed(split) for pair in pairs)  # the head's are the ones to show
-    keys = load_keys(project_id, sorted({func_id for _, func_id in distinct}))
+    keys = load_keys(project_id, sorted({func_id for _, func_id in distinct} - {RARE})) | {RARE: OTHER_FUNC}
     if code.labels is not None:
         code.labels.load(pair for pair in distinct if pair[0])
     identify, show = _identify_func(keys, code) if group_by == "function" else _identify_group(group_by, keys, code)
@@ -211,7 +214,7 @@ class HeadTree:
     @cached_property
     def _tree(self) -> CallTree | None:
         try:
-            return merge_slice(self._head, replace(Reading.at_once(), max_nodes=settings.JOB_MAX_NODES)).tree
+            return merge_slice(self._head).tree
         except SliceTooLarge:
             return None
 

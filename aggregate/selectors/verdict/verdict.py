@@ -93,8 +93,8 @@ def select_verdict(
     """Returns the verdict on two sides of one project.
 
     How much of the plan of looks is over depends on `now`. Pages that are `followed` are compared too (`sum_pages`),
-    and functions are told whether they changed or not; `name_function` has their names. Raises `SliceError` for sides
-    that are finer than cells.
+    and functions are told whether they changed or not; `name_function` has their names. Of functions with one name,
+    the one that changed most is told. Raises `SliceError` for sides that are finer than cells.
     """
     for side in (base, head):
         if side.is_fine:
@@ -113,6 +113,7 @@ def select_verdict(
         wanted = {func_id for func_id in asked if name_function(find_row(func_id)) in followed_functions}
     judgement = judge(whole, pages, sides=functions.pages, code=functions.code, followed=wanted, bound=bound)
     parties = _Parties(base, judgement, find_row)
+    by_size = sorted(judgement.followed.items(), key=lambda pair: abs(pair[1].difference.delta_ms))
     return Verdict(
         base=base,
         head=head,
@@ -124,7 +125,7 @@ def select_verdict(
             for page in judgement.pages
             for change in page.functions.moved
         ][:MAX_CULPRITS],
-        followed={name_function(find_row(func)): parties.name(change) for func, change in judgement.followed.items()},
+        followed={name_function(find_row(func)): parties.name(change) for func, change in by_size},
         smallest=comparer.find_smallest(judgement.leading.page, bound),
         sdks=sums.compare_sdks(judgement.leading.page),
         look=look,

@@ -4,8 +4,11 @@ from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from pytest_django import Settings
 
+from aggregate.maintenance import old_funcs
 from aggregate.maintenance.erasing import erase_view
 from aggregate.maintenance.old_funcs import expire_funcs
 from aggregate.models import Cell, Func
@@ -120,6 +123,20 @@ def test_unused_funcs_are_marked_first_and_deleted_hours_later(project: Project)
     assert expire_funcs(project.pk, NOW + timedelta(hours=1)) == 0
     assert expire_funcs(project.pk, LATER) == 1
     assert [func.name for func in Func.objects.all()] == ["A"]
+
+
+def test_hotspots_are_read_twice_however_many_funcs_are_deleted(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    post("shop-key", make_envelope("a", "A B C D"))
+    fold_all()
+    for table in ("aggregate_cell", "aggregate_hotspotpiece", "aggregate_dayhotspot"):
+        rows(f"DELETE FROM {table} RETURNING 1")
+    expire_funcs(project.pk, NOW)
+    monkeypatch.setattr(old_funcs, "BATCH_FUNCS", 1)
+    with CaptureQueriesContext(connection) as queries:
+        assert expire_funcs(project.pk, LATER) == 4
+    assert len([query for query in queries if "aggregate_hotspotpiece" in query["sql"]]) == 2
 
 
 def test_a_func_that_is_used_again_stays_with_its_id(project: Project) -> None:

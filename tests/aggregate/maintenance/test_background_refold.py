@@ -1,11 +1,13 @@
 """Refolding in the background: who starts it, what bounds it, how it is paused, and that kills change nothing."""
 
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
 from django.db import connection
-from pytest_django import Settings
+from pytest_django import DjangoAssertNumQueries, Settings
 
 from aggregate.maintenance import refolding
 from aggregate.maintenance.background_refold import refold_in_background
@@ -76,6 +78,40 @@ def test_it_waits_until_workers_of_older_rules_are_gone(folded: object) -> None:
     WorkerLease.objects.update(fold_version=FOLD_VERSION - 1, heartbeat_at=NOW - timedelta(minutes=9))
     refold_in_background(NOW)
     assert not RefoldRun.objects.exists()
+    refold_in_background(NOW + timedelta(minutes=2))
+    assert RefoldRun.objects.get().cells > 0
+
+
+def test_each_turn_reads_only_the_cells_that_it_takes_back(folded: object, settings: Settings) -> None:
+    settings.REFOLD_CELLS_AT_ONCE = 1
+    listed: list[int] = []
+
+    def count(execute: Callable[..., Any], sql: str, params: object, many: bool, context: Any) -> Any:
+        result = execute(sql, params, many, context)
+        if "c.id > %(last)s" in sql:
+            listed.append(context["cursor"].rowcount)
+        return result
+
+    refold_in_background(NOW)  # the first one counts them all
+    assert Cell.objects.filter(traces__gt=0).count() > 3
+    fold_all()
+    with connection.execute_wrapper(count):
+        refold_in_background(NOW)
+    assert listed == [2]
+
+
+def test_a_project_without_older_sums_is_not_searched_each_time(
+    django_assert_num_queries: DjangoAssertNumQueries,
+) -> None:
+    create_project(slug="shop", key="shop-key", origins=["*"])
+    post("shop-key", make_envelope("a", "A"))
+    fold_all()
+    refold_in_background(NOW)
+    with django_assert_num_queries(3):  # older workers, projects, runs
+        refold_in_background(NOW)
+    Cell.objects.update(fold_version=FOLD_VERSION - 1)
+    WorkerLease.objects.update(fold_version=FOLD_VERSION - 1, heartbeat_at=NOW - timedelta(minutes=9))
+    refold_in_background(NOW)
     refold_in_background(NOW + timedelta(minutes=2))
     assert RefoldRun.objects.get().cells > 0
 

@@ -7,8 +7,9 @@ import pytest
 from pytest_django import Settings
 
 from aggregate import tasks
+from aggregate.fold import rollups
 from aggregate.fold.rollups import roll_up_hours
-from aggregate.maintenance import retention
+from aggregate.maintenance import merging, retention
 from aggregate.maintenance.merging import merge_old_hours
 from aggregate.maintenance.retention import expire_all
 from aggregate.stopping import tell_to_stop
@@ -63,7 +64,9 @@ def test_each_turn_gets_on_and_the_last_one_sends_no_other(
     assert_rollup_is_exact()
 
 
-def test_a_command_has_no_turns(sent: list[str]) -> None:
+def test_a_command_has_no_turns_and_a_turn_no_last_batch(sent: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rollups, "ROLL_UP_BATCH_DAYS", 1)
+    monkeypatch.setattr(merging, "MERGE_BATCH_DAYS", 1)
     Project.objects.update(keep_views_days=1)
     assert roll_up_hours(NOW) == 2
     assert merge_old_hours(NOW) == 2

@@ -1,6 +1,7 @@
 """What one look says of pages and functions: an incident is told once."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
+from typing import Final
 
 import numpy as np
 
@@ -9,6 +10,7 @@ from profcore.alerts.states import Evidence
 from profcore.stats.verdict.judgement import Judgement
 from tests.profcore.stats.verdict.judging import draw, judge_pages
 
+NAMES: Final = {3: "parse", 5: "draw"}
 Judged = list[tuple[SubjectName, Evidence]]
 
 
@@ -21,7 +23,12 @@ def judge_slower_function(factor: float = 1.5) -> Judgement:
 
 
 def weigh(
-    judgement: Judgement, *, known: Collection[str] = (), told: Collection[SubjectName] = (), deaf: bool = False
+    judgement: Judgement,
+    *,
+    known: Collection[str] = (),
+    told: Collection[SubjectName] = (),
+    deaf: bool = False,
+    names: Mapping[int, str] = NAMES,
 ) -> Judged:
     judged: Judged = []
 
@@ -29,7 +36,7 @@ def weigh(
         judged.append((weighed.subject, weighed.evidence))
         return not deaf and weighed.evidence in (Evidence.BAD, Evidence.CERTAIN)
 
-    weigh_judgement(judgement, {3: "parse", 5: "draw"}, dict.fromkeys(known, "/a"), told, keep)
+    weigh_judgement(judgement, names, dict.fromkeys(known, "/a"), told, keep)
     return judged
 
 
@@ -61,3 +68,9 @@ def test_all_pages_together_are_judged_while_nothing_else_is_told() -> None:
     judgement = judge_slower_function(1.0)
     assert ((None, ""), Evidence.QUIET) in weigh(judgement)
     assert (None, "") not in [subject for subject, _ in weigh(judgement, told=[("/b", "")])]
+
+
+def test_a_followed_function_without_a_name_is_left_out() -> None:
+    judgement = judge_slower_function()
+    judged = weigh(judgement, known=["parse"], names={3: "parse"})
+    assert [subject for subject, _ in judged if subject[1]] == [(None, "parse")]

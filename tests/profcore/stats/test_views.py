@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from profcore.stats.joining import split_views
+from profcore.stats.joining import join_rare, split_views
 from profcore.stats.views import (
     NoTotalsError,
     ViewColumns,
@@ -45,6 +45,15 @@ def test_a_sample_has_a_row_for_each_func_of_a_view_and_counts_empty_views() -> 
     assert sample.views == sample.population == 3
     assert cells(sample, "self_us") == {(0, 3): 1_000, (0, 7): 2_000, (2, 7): 4_000, (2, 9): 0}
     assert cells(sample, "hidden_us") == {(0, 3): 500, (0, 7): 0, (2, 7): 0, (2, 9): 700}
+
+
+def test_funcs_beyond_the_most_are_one() -> None:
+    sample = sample_of(*three_views())
+    assert join_rare([sample], most=3, rest=0) == [sample]
+    for joined in join_rare([sample, sample], most=1, rest=0):
+        assert cells(joined, "self_us") == {(0, 0): 1_000, (0, 7): 2_000, (2, 0): 0, (2, 7): 4_000}
+        assert cells(joined, "hidden_us") == {(0, 0): 500, (0, 7): 0, (2, 0): 700, (2, 7): 0}
+        assert cells(joined, "total_us") == {(0, 0): 3_000, (0, 7): 2_000, (2, 0): 4_000, (2, 7): 4_000}
 
 
 def test_stored_blobs_make_the_same_sample() -> None:

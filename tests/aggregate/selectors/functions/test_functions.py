@@ -1,9 +1,12 @@
 """A slice's functions are exact sums over its cells, in the order asked for."""
 
 import pytest
+from pytest_django import Settings
 
 from aggregate.selectors.code.labels import label_func
+from aggregate.selectors.functions.groups import select_group_table
 from aggregate.selectors.functions.table import FunctionTable, select_functions
+from aggregate.selectors.slice.reading import SliceTooLarge
 from aggregate.selectors.slice.slices import Slice
 from tests.builders import make_cell, make_func, make_hotspot, make_project
 
@@ -56,6 +59,22 @@ def test_a_limit_cuts_the_list_but_not_the_count_nor_the_sums() -> None:
     table = select_functions(Slice(project_id=project.pk), limit=2)
     assert names(table) == ["f3", "f2"]
     assert (table.function_count, table.time.js_us) == (3, 60)
+
+
+def test_no_more_functions_are_read_than_fit_into_memory(settings: Settings) -> None:
+    project = make_project()
+    cell = make_cell(project, js_us=60)
+    for number in range(1, 4):
+        make_hotspot(cell, make_func(project, f"f{number}"), self_us=number, total_us=number)
+    slice_ = Slice(project_id=project.pk)
+    settings.JOB_MAX_FUNCS = 2
+    assert names(select_functions(slice_, limit=2)) == ["f3", "f2"]
+    with pytest.raises(SliceTooLarge, match="more than 2 functions"):
+        select_group_table(slice_, "party")
+    with pytest.raises(SliceTooLarge, match="more than 2 functions"):
+        select_functions(slice_, limit=2, search="f1")
+    settings.JOB_MAX_FUNCS = 3
+    assert names(select_functions(slice_, limit=2, search="f1")) == ["f1"]
 
 
 def test_functions_without_js_or_hidden_time_are_not_listed() -> None:

@@ -3,10 +3,12 @@
 from datetime import timedelta
 
 import pytest
+from pytest_django import Settings
 
 from aggregate.models import Cell
 from aggregate.selectors.functions.merged_slice import merge_slice
 from aggregate.selectors.functions.tree_columns import select_tree_columns
+from aggregate.selectors.slice.reading import SliceTooLarge
 from aggregate.selectors.slice.slices import Slice
 from profcore.sums.calltree import CallTree
 from profcore.trace.dimensions import BROWSERS, DEVICE_CLASSES, NAVIGATIONS
@@ -51,3 +53,13 @@ def test_the_tree_of_one_slice_is_its_tree_beside_another_without_that() -> None
     alone, beside = (select_tree_columns(slices, min_share=0.0, max_nodes=99) for slices in ([one], [none, one]))
     assert [alone.prefix, alone.func, alone.sides[0].self_us] == [beside.prefix, beside.func, beside.sides[1].self_us]
     assert (alone.sides[0].total_us, alone.funcs) == (beside.sides[1].total_us, beside.funcs)
+
+
+def test_a_tree_of_cells_that_is_too_large_is_not_read_at_once(settings: Settings) -> None:
+    project = make_project()
+    make_call_tree(make_cell(project), [(-1, make_func(project, name), 1) for name in ("main", "draw")])
+    settings.JOB_MAX_NODES = 2
+    assert len(merge_slice(Slice(project_id=project.pk)).tree) == 2
+    settings.JOB_MAX_NODES = 1
+    with pytest.raises(SliceTooLarge, match="more than 1 call nodes"):
+        merge_slice(Slice(project_id=project.pk))

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from aggregate.selectors.project.pages import select_pages, select_releases
+from aggregate.selectors.project.pages import select_page_views, select_pages, select_releases
 from aggregate.selectors.project.summaries import select_project_summaries, select_status
 from aggregate.selectors.slice.slices import Slice
 from ingest.count_models import Refusal
@@ -22,6 +22,8 @@ def test_pages_come_with_the_most_js_time_first_and_its_mean_per_view() -> None:
     rows = select_pages(Slice(project_id=project.pk))
     assert [(row.page, row.views, row.js_ms_per_view) for row in rows] == [("/heavy", 4, 12.001 / 4), ("/light", 1, 9)]
     assert rows[0].time.idle_us == 5
+    assert select_page_views(project.pk, most=9) == [("/heavy", 4), ("/light", 1)]
+    assert select_page_views(project.pk, most=1) == [("/heavy", 4)]
 
 
 def test_pages_keep_to_the_slice_and_the_project() -> None:

@@ -325,3 +325,18 @@ def test_a_sample_says_when_the_oldest_views_have_expired(project: Project, sett
     assert after.summary is not None
     # the sample is as large as before, and of the newer half alone
     assert (after.summary.views, after.summary.population, after.summary.is_complete) == (40, 120, False)
+
+
+def test_a_comparison_names_a_bounded_number_of_functions(project: Project, settings: Settings) -> None:
+    fold(*(view(f"{release}{n}", 3, release) for release in ("1.0.0", "1.1.0") for n in range(30)))
+    before = compare(project)
+    settings.COMPARE_MAX_FUNCS = 1
+    bounded = compare(project)
+    assert sorted(before) == ["slow", "steady"]  # main has no time of its own
+    assert bounded == {"slow": before["slow"], "(other)": before["steady"]}
+
+
+def compare(project: Project) -> dict[str, float]:
+    """Returns the ms per view of each function of the older release."""
+    compared = compare_slices(sliced(project, "1.0.0"), sliced(project, "1.1.0"))
+    return {compared.funcs[row.func_id].name: row.base_ms for row in compared.comparison.functions}
