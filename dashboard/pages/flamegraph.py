@@ -187,7 +187,7 @@ def read_table(slices: Sequence[Slice], narrowing: Narrowing) -> dict[str, objec
     try:
         columns = select_tree_columns(slices, min_share=0.0, max_nodes=TABLE_NODES)
     except SliceError as error:
-        return {"problem": error, "is_too_large": isinstance(error, SliceTooLarge)}
+        return {"problem": error, "fits_job": isinstance(error, SliceTooLarge) and error.fits_job}
     side = columns.sides[-1]
     kept_ids = None
     if narrowing.params():

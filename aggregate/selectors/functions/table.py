@@ -346,7 +346,7 @@ def _select_cells(
         )
         rows = cursor.fetchall()
     if len(rows) > most:
-        raise SliceTooLarge("from", f"The slice has more than {most} functions. {NARROW}")
+        raise SliceTooLarge("from", f"The slice has more than {most} functions. {NARROW}", fits_job=False)
     return _read_table(rows, code)
 
 

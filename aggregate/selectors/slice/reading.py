@@ -106,11 +106,12 @@ class Reading:
 
     def check_nodes(self, nodes: int) -> None:
         """Raises `SliceTooLarge` if a call tree has grown too large for memory."""
-        _check_nodes(nodes, self.max_nodes, "from")
+        _check_nodes(nodes, self.max_nodes, "from", fits_job=False)
 
     def check_raw_nodes(self, nodes: int, field: str = "from") -> None:
         """Raises `SliceTooLarge` if the call paths of raw traces have grown too many for memory."""
-        _check_nodes(nodes, self.max_nodes if self.max_raw_nodes is None else self.max_raw_nodes, field)
+        most = self.max_nodes if self.max_raw_nodes is None else self.max_raw_nodes
+        _check_nodes(nodes, most, field, fits_job=self.max_raw_nodes is not None)
 
     def check_funcs(self, funcs: int, chars: int = 0, field: str = "from") -> None:
         """Raises `SliceTooLarge` if more functions were met than fit into memory; `chars` are of their names."""
@@ -122,10 +123,14 @@ class Reading:
             raise SliceTooLarge(field, f"The functions' names and files have more than {most} characters. {NARROW}")
 
 
-def _check_nodes(nodes: int, most: int | None, field: str) -> None:
+def _check_nodes(nodes: int, most: int | None, field: str, *, fits_job: bool) -> None:
     if most is not None and nodes > most:
-        raise SliceTooLarge(field, f"The call tree has more than {most} call nodes. {NARROW}")
+        raise SliceTooLarge(field, f"The call tree has more than {most} call nodes. {NARROW}", fits_job=fits_job)
 
 
 class SliceTooLarge(SliceError):
-    """The slice is valid, but larger than this reading allows."""
+    """The slice is valid, but larger than this reading allows. A job may read more, unless not `fits_job`."""
+
+    def __init__(self, field: str, detail: str, *, fits_job: bool = True) -> None:
+        super().__init__(field, detail)
+        self.fits_job = fits_job

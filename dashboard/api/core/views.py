@@ -105,7 +105,8 @@ class ProjectView(APIView):
         """Answers 400 with the wrong field, and names the job that could answer instead."""
         if isinstance(exc, ParamError | SliceError):
             problem = {"detail": exc.detail, "field": exc.field}
-            if isinstance(exc, SliceTooLarge) and self.job_kind and not isinstance(self.request.user, Guest):
+            fits_job = isinstance(exc, SliceTooLarge) and exc.fits_job
+            if fits_job and self.job_kind and not isinstance(self.request.user, Guest):
                 address = reverse("api-jobs", args=[self.project.slug])
                 problem["detail"] += f' Or start a job: POST {address} with {{"kind": "{self.job_kind}", "params": …}}.'
                 problem["job_kind"] = self.job_kind

@@ -154,3 +154,14 @@ def test_a_slice_that_is_too_large_names_the_job_that_would_do(
     response = client.get("/api/v1/projects/site/flamegraph?tag=cache:warm", headers=token)
     assert response.status_code == 400
     assert response.json()["job_kind"] == "flamegraph"
+
+
+@pytest.mark.parametrize(("address", "limit"), [("flamegraph", "JOB_MAX_NODES"), ("functions", "JOB_MAX_FUNCS")])
+def test_what_is_too_large_for_a_job_too_names_none(
+    client: Client, site: Project, token: dict[str, str], settings: Any, address: str, limit: str
+) -> None:
+    setattr(settings, limit, 1)
+    response = client.get(f"/api/v1/projects/site/{address}", headers=token)
+    assert (response.status_code, response.json()["field"]) == (400, "from")
+    assert "more than 1" in response.json()["detail"]
+    assert "job_kind" not in response.json()
