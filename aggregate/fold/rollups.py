@@ -45,27 +45,25 @@ ON CONFLICT (project_id, group_id, day_at, func_id) DO UPDATE SET {ADD_HOTSPOTS}
 """
 
 
-def roll_up_hours(now: datetime, *, limit: int | None = None) -> int:
-    """Rolls up hours that are old enough, of at most `limit` group-days; returns the number of group-days done.
+def roll_up_hours(now: datetime) -> int:
+    """Rolls up all hours that are old enough; returns the number of group-days done.
 
     A day with a damaged tree is not rolled up. Raises `BudgetSpent`.
     """
     before = start_of_hour(now) - settings.ROLL_UP_AFTER_HOURS * HOUR
-    if limit is not None:
-        return _roll_up_some(before, limit)
     done = 0
-    while rolled := _roll_up_some(before, ROLL_UP_BATCH_DAYS):
+    while rolled := _roll_up_some(before):
         done += rolled
     return done
 
 
-def _roll_up_some(before: datetime, most: int) -> int:
+def _roll_up_some(before: datetime) -> int:
     with connection.cursor() as cursor:
         cursor.execute(
             """SELECT DISTINCT c.project_id, c.group_id, date_trunc('day', c.starts_at, 'UTC') AS day_at
                FROM aggregate_cell c WHERE NOT c.is_rolled AND c.merged_into IS NULL AND c.starts_at <= %s
                ORDER BY day_at, project_id, group_id LIMIT %s""",
-            [before, most],
+            [before, ROLL_UP_BATCH_DAYS],
         )
         due = cursor.fetchall()
     done = 0

@@ -38,23 +38,18 @@ class GroupDay:
     day_at: datetime
 
 
-def merge_old_hours(now: datetime, *, limit: int | None = None) -> int:
-    """Merges the hours of days that are old enough, at most `limit` group-days; returns the number of group-days.
-
-    Raises `BudgetSpent`.
-    """
+def merge_old_hours(now: datetime) -> int:
+    """Merges the hours of all days that are old enough; returns the number of group-days. Raises `BudgetSpent`."""
     before = midnight_hours_before(now, settings.MERGE_AFTER_HOURS)
-    if limit is not None:
-        return _merge_some(before, limit)
     done = 0
-    while merged := _merge_some(before, MERGE_BATCH_DAYS):
+    while merged := _merge_some(before):
         done += merged
     return done
 
 
-def _merge_some(before: datetime, most: int) -> int:
+def _merge_some(before: datetime) -> int:
     done = 0
-    for group_day in find_due(before, most):
+    for group_day in find_due(before, MERGE_BATCH_DAYS):
         if not merge_day(group_day):
             continue
         done += 1

@@ -235,7 +235,7 @@ def fill(project_id: int, views: int, now: datetime, tell: Callable[[int], objec
             add_receipt_counts("(SELECT * FROM ingest_tracereceipt WHERE project_id = %s) AS filled", sign=1),
             [project_id],
         )
-        roll_up_hours(now, limit=len(cells))
+        roll_up_hours(now)
         cursor.execute("ANALYZE")
     return written
 

@@ -239,9 +239,8 @@ def test_an_hour_is_rolled_up_once_it_is_old_enough(project_id: int) -> None:
     roll_up_hours(NOW)
     assert roll_up_hours(NOW + timedelta(hours=1)) == 0
     assert rows(waiting) == [(2,)]
-    assert roll_up_hours(NOW + timedelta(hours=2), limit=1) == 1
-    assert rows(waiting) == [(1,)]
-    assert roll_up_hours(NOW + timedelta(hours=2)) == 1
+    assert roll_up_hours(NOW + timedelta(hours=2)) == 2
+    assert rows(waiting) == [(0,)]
     assert_rollup_is_exact()
 
 
@@ -276,9 +275,7 @@ def test_a_merge_of_rolled_hours_leaves_their_day_in_the_roll_up(project_id: int
 
 
 def test_a_damaged_tree_holds_back_no_other_day(project_id: int, caplog: pytest.LogCaptureFixture) -> None:
-    days = roll_up_hours(NOW + timedelta(hours=3), limit=0) or len(
-        rows("SELECT DISTINCT group_id, date_trunc('day', starts_at, 'UTC') FROM aggregate_cell")
-    )
+    days = len(rows("SELECT DISTINCT group_id, date_trunc('day', starts_at, 'UTC') FROM aggregate_cell"))
     with connection.cursor() as cursor:
         cursor.execute(
             """UPDATE aggregate_calltreepiece SET blob = 'FFt'
