@@ -16,37 +16,39 @@ from aggregate.sourcemaps.wildcards import COVERS, HAS_WILDCARD
 from profcore.symbolicate.paths import ANYWHERE
 
 BATCH: Final = 1_000  # scripts of one transaction
-# The scripts that traces named and no upload, with the files of one that has the same debug id. Most have been placed
-# before, so they are put aside first; `wild` are few. Anybody may give thousands of URLs one id, which as many scripts
-# have once they are placed: of each id, one script is joined.
+# The scripts that traces named and no upload, with the files of the first that has the same debug id. `wild` are few.
+# Of the others anybody may name thousands, with one id or many. So they meet by sorting: in a join, PostgreSQL compares
+# each with each where it has no statistics of the tables yet.
 FOUND: Final = f"""
 WITH wild AS MATERIALIZED (
     SELECT s.release, s.uri FROM aggregate_releasescript s
     WHERE s.project_id = %(project)s AND s.map_id IS NOT NULL AND {HAS_WILDCARD}),
-of_id AS MATERIALIZED (
-    SELECT DISTINCT ON (o.debug_id) o.debug_id, o.file, o.bundle_id, o.map_id FROM aggregate_releasescript o
-    WHERE o.project_id = %(project)s AND o.debug_id IS NOT NULL AND o.map_id IS NOT NULL
-    ORDER BY o.debug_id, o.id),
-named AS MATERIALIZED (
-    SELECT f.release, f.uri, f.debug_id, f.seen_at FROM ingest_scriptdebugid f
-    WHERE f.project_id = %(project)s AND NOT EXISTS (
-        SELECT FROM aggregate_releasescript s
-        WHERE s.project_id = %(project)s AND s.release = f.release AND md5(s.uri) = md5(f.uri)
-          AND s.map_id IS NOT NULL))
-SELECT DISTINCT ON (f.release, f.uri) f.release, f.uri, f.debug_id, o.file, o.bundle_id, o.map_id
-FROM named f JOIN of_id o ON o.debug_id = f.debug_id
-WHERE NOT EXISTS (SELECT FROM wild s WHERE s.release = f.release AND {COVERS})
+named AS (
+    SELECT NULL::bigint AS id, f.release, f.uri, f.debug_id, f.seen_at,
+           NULL::text AS file, NULL::bigint AS bundle_id, NULL::bigint AS map_id
+    FROM ingest_scriptdebugid f WHERE f.project_id = %(project)s
+    UNION ALL
+    SELECT s.id, s.release, s.uri, s.debug_id, NULL, s.file, s.bundle_id, s.map_id
+    FROM aggregate_releasescript s WHERE s.project_id = %(project)s AND s.map_id IS NOT NULL),
+seen AS (
+    SELECT id, release, uri, debug_id, seen_at, bool_or(id IS NOT NULL) OVER (PARTITION BY release, uri) AS is_placed,
+           first_value(file) OVER of_id AS file, first_value(bundle_id) OVER of_id AS bundle_id,
+           first_value(map_id) OVER of_id AS map_id
+    FROM named WINDOW of_id AS (PARTITION BY debug_id ORDER BY id))
+SELECT DISTINCT ON (f.release, f.uri) f.release, f.uri, f.debug_id, f.file, f.bundle_id, f.map_id
+FROM seen f
+WHERE f.id IS NULL AND NOT f.is_placed AND f.map_id IS NOT NULL
+  AND NOT EXISTS (SELECT FROM wild s WHERE s.release = f.release AND {COVERS})
 ORDER BY f.release, f.uri, f.seen_at, f.debug_id
 LIMIT %(limit)s
 """
 # Scripts that wait for a URL although their release has one with the same debug id.
 PLACED: Final = f"""
-SELECT s.id FROM aggregate_releasescript s
-WHERE s.project_id = %(project)s AND s.uri LIKE '{ANYWHERE}%%' AND EXISTS (
-    SELECT FROM aggregate_releasescript o
-    WHERE o.project_id = %(project)s AND o.release = s.release AND o.debug_id = s.debug_id
-      AND o.uri NOT LIKE '{ANYWHERE}%%')
-ORDER BY s.id
+SELECT id FROM (
+    SELECT s.id, s.uri, bool_or(s.uri NOT LIKE '{ANYWHERE}%%') OVER (PARTITION BY s.release, s.debug_id) AS is_placed
+    FROM aggregate_releasescript s WHERE s.project_id = %(project)s AND s.debug_id IS NOT NULL) AS scripts
+WHERE uri LIKE '{ANYWHERE}%%' AND is_placed
+ORDER BY id
 """
 
 

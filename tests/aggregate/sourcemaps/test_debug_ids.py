@@ -4,11 +4,11 @@ from datetime import UTC, datetime, timedelta
 
 import msgspec
 import pytest
-from django.db import connection
+from django.db import connection, transaction
 from django.db.models import F
 
 from aggregate.label_models import Artifact, ReleaseScript
-from aggregate.sourcemaps.debug_ids import BATCH, FOUND, place_scripts
+from aggregate.sourcemaps.debug_ids import BATCH, FOUND, PLACED, place_scripts
 from aggregate.sourcemaps.deleting import delete_release, expire_source_maps
 from aggregate.sourcemaps.labelling import label_all
 from aggregate.sourcemaps.uploading import UploadError, store_build
@@ -127,13 +127,17 @@ def test_more_scripts_than_a_transaction_takes_are_placed(shop: Project) -> None
     execute_in_transaction(INSERT, [str(shop.pk), "1", msgspec.json.encode(uris_of).decode()])
     label_all()
     assert ReleaseScript.objects.count() == BATCH + 1
-    assert most_rows(f"EXPLAIN (ANALYZE, FORMAT JSON) {FOUND}", {"project": shop.pk, "limit": BATCH}) < 10 * BATCH
+    params = {"project": shop.pk, "limit": BATCH}
+    assert max(most_rows(statement, params) for statement in (FOUND, PLACED)) < 10 * BATCH
 
 
 def most_rows(statement: str, params: dict[str, int]) -> float:
-    """Returns the rows that the largest step of a plan gave or compared."""
-    with connection.cursor() as cursor:
-        cursor.execute(statement, params)
+    """Returns the rows that the largest step of a statement gave or compared."""
+    with transaction.atomic(), connection.cursor() as cursor:
+        # As a planner does that takes tables for small: each row of a join is compared with each.
+        for way in ("hashjoin", "mergejoin", "indexscan", "indexonlyscan", "bitmapscan"):
+            cursor.execute(f"SET LOCAL enable_{way} = off")
+        cursor.execute(f"EXPLAIN (ANALYZE, FORMAT JSON) {statement}", params)
         ((plans,),) = cursor.fetchall()
     waiting, most = [plans[0]["Plan"]], 0.0
     while waiting:
