@@ -9,6 +9,9 @@ const TRAILER_BYTES: usize = 8;
 /// A body grows at most so many times: what deflate's longest match of 258 bytes allows in two bits.
 const MAX_GROWTH: usize = 1_032;
 
+/// A buffer for stored bodies is kept from one to the next up to this size.
+const KEPT_BYTES: usize = 4 << 20;
+
 /// Expands bodies of one gzip member, one after the other, into one buffer.
 pub struct Gunzip {
     inflater: Inflate,
@@ -42,6 +45,16 @@ impl Gunzip {
         }
         let expanded = &self.expanded[..size];
         (crc32(0, expanded) == crc).then_some(expanded)
+    }
+
+    /// Returns a stored body, expanded if it is gzip. The buffer that a large one before it has made is given back first.
+    pub fn open<'a>(&'a mut self, is_gzip: bool, body: &'a [u8], max_bytes: usize) -> Option<&'a [u8]> {
+        self.shrink(KEPT_BYTES);
+        if is_gzip {
+            self.expand(body, max_bytes)
+        } else {
+            Some(body)
+        }
     }
 
     /// Gives the buffer back if a large body has made it large.

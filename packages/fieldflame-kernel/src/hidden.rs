@@ -35,9 +35,14 @@ pub struct HiddenTime {
     pub inside: Vec<Vec<i32>>,
 }
 
-fn make_run(weights: &[i64], first: usize, end: usize, before: i32, after: i32) -> HiddenRun {
+/// Returns the bounds of the three parts of a run: nearer to the stack before, in the middle, nearer to the one after.
+fn part_run(first: usize, end: usize) -> [usize; 4] {
     let count = end - first;
-    let (middle, rest) = (first + count / 2, first + count.div_ceil(2));
+    [first, first + count / 2, first + count.div_ceil(2), end]
+}
+
+fn make_run(weights: &[i64], first: usize, end: usize, before: i32, after: i32) -> HiddenRun {
+    let [_, middle, rest, _] = part_run(first, end);
     let sum = |from: usize, to: usize| weights[from..to].iter().sum::<i64>();
     let us = [sum(first, middle), sum(middle, rest), sum(rest, end)];
     HiddenRun { first, end, us, before, after, inside: None, is_next: true }
@@ -176,9 +181,7 @@ pub fn attribute_samples(
     }
     let mut find = Finder::new(runs, inside, prefix, func, profiler_stacks);
     for run in runs.iter().filter(|run| has_frames || run.is_between()) {
-        let samples = run.end - run.first;
-        let bounds = [run.first, run.first + samples / 2, run.first + samples.div_ceil(2), run.end];
-        for (span, stack) in bounds.windows(2).zip(find.stacks_of(run)) {
+        for (span, stack) in part_run(run.first, run.end).windows(2).zip(find.stacks_of(run)) {
             hidden[span[0]..span[1]].fill(stack);
         }
     }

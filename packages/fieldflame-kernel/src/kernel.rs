@@ -27,9 +27,6 @@ pyo3::create_exception!(
     "A fault of the kernel while it added or wrote sums: no sum of this batch can be used."
 );
 
-/// A buffer for expanded bodies is kept from trace to trace up to this size.
-const KEPT_BYTES: usize = 4 << 20;
-
 type Columns = (Vec<i64>, [Vec<i64>; COLUMNS]);
 /// Prefix and func of each stack, its self µs, samples and hidden µs.
 type Stacks = (Vec<i32>, Vec<u32>, Vec<i64>, Vec<i64>, Vec<i64>);
@@ -228,9 +225,7 @@ impl Kernel {
         assert!(!std::mem::take(&mut self.panics_next), "a test asked for this panic");
         let (gunzip, limits) = (&mut self.gunzip, &self.limits);
         let decoded = py.detach(|| {
-            gunzip.shrink(KEPT_BYTES);
-            let body = if is_gzip { gunzip.expand(body, limits.max_bytes)? } else { body };
-            let envelope = decode(body, limits)?;
+            let envelope = decode(gunzip.open(is_gzip, body, limits.max_bytes)?, limits)?;
             let frames = scripts::read_frames(&envelope.marks)?;
             Some((envelope, frames))
         });

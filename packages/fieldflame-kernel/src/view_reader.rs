@@ -15,9 +15,6 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use std::panic::{catch_unwind, AssertUnwindSafe};
 
-/// A buffer for expanded bodies is kept from view to view up to this size.
-const KEPT_BYTES: usize = 4 << 20;
-
 type Bytes<'py> = Bound<'py, PyBytes>;
 /// The windows of a view by name; event, target and its trace's number, and long frames.
 type Windows = (Vec<(&'static str, Vec<Range>)>, String, String, usize, usize);
@@ -73,9 +70,7 @@ impl ViewReader {
         for (is_gzip, body) in &bodies {
             let (gunzip, limits, body) = (&mut self.gunzip, &self.limits, body.as_bytes());
             let decoded = guarded(py, || {
-                gunzip.shrink(KEPT_BYTES);
-                let body = if *is_gzip { gunzip.expand(body, limits.max_bytes)? } else { body };
-                let envelope = decode(body, limits)?;
+                let envelope = decode(gunzip.open(*is_gzip, body, limits.max_bytes)?, limits)?;
                 let (frames, marks) = (scripts::read_frames(&envelope.marks)?, read_marks(&envelope.marks)?);
                 Some((envelope, frames, marks))
             });
