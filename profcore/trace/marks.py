@@ -164,8 +164,9 @@ def plain_mark(mark: Mark) -> TimelineMark:
 
 
 def join_marks(traces: Iterable[tuple[Sequence[TimelineMark], int]]) -> list[TimelineMark]:
-    """Returns the marks of a view's traces, given with what moves each to its clock, µs. What several say is there once
+    """Returns the marks of a view's traces, given with what moves each to its clock, µs.
 
+    What several traces tell is there once.
     A long task or frame that spans two traces is told by both. It is known by its type, name and time: the second may
     know other facts. Within a trace only equal marks are one: many events may begin together.
     """

@@ -203,8 +203,8 @@ class WindowReader:
             return
         self.read += 1
         view = stored.view
-        self.only_slow_views += view.codes[CAPTURE_AT] == ONLY_SLOW
         is_only_slow = view.codes[CAPTURE_AT] == ONLY_SLOW  # its other windows and its forced layout are not known
+        self.only_slow_views += is_only_slow
         read = self._reader.read(
             bodies,
             page=view.page,
